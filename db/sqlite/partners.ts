@@ -1,0 +1,111 @@
+import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm'
+import { Refusal } from '../../src/domain/errors'
+import type { Organization, Partner, PartnerKey } from '../../src/domain/partner'
+import { newRecordKey, type Vault } from '../../src/domain/vault'
+import { refuseDuplicate } from './constraint'
+import type { Drizzle } from './drizzle'
+import { organizations, partnerKeys, partners } from './schema'
+
+/** Queries on organizations, partners and their keys. */
+export function partnerQueries(db: Drizzle, vault: Vault) {
+  const selectPartners = () =>
+    db
+      .select({ partner: partners, organization: organizations })
+      .from(partners)
+      .leftJoin(organizations, eq(organizations.id, partners.organizationId))
+  const all = selectPartners().orderBy(asc(partners.id)).prepare()
+  const allKeys = db.select().from(partnerKeys).orderBy(asc(partnerKeys.id)).prepare()
+
+  const list = () => all.all().map(({ partner, organization }) => toPartner(partner, organization))
+
+  return {
+    list,
+
+    listKeys(): PartnerKey[] {
+      const byId = new Map(list().map((partner) => [partner.id, partner]))
+      return allKeys.all().map((key) => ({
+        kid: key.kid,
+        secret: vault.open(key.sealedSecret, key.recordKey),
+        issuedAt: key.issuedAt,
+        startsAt: key.startsAt,
+        endsAt: key.endsAt,
+        partner: byId.get(key.partnerId) as Partner,
+      }))
+    },
+
+    addOrganization(name: string, createdAt: number): Organization {
+      const { id } = refuseDuplicate(
+        () =>
+          db
+            .insert(organizations)
+            .values({ name, active: true, createdAt })
+            .returning({ id: organizations.id })
+            .get(),
+        () => new Refusal('name_taken', 'there is an organization of that name'),
+      )
+      return { id, name, active: true }
+    },
+
+    setOrganizationActive(id: number, active: boolean): void {
+      const found = db.update(organizations).set({ active }).where(eq(organizations.id, id)).returning().get()
+      if (!found) throw new Refusal('record_unknown', 'there is no such organization')
+    },
+
+    addPartner(name: string, organizationId: number | null, createdAt: number): Partner {
+      const { id } = refuseDuplicate(
+        () =>
+          db
+            .insert(partners)
+            .values({ name, organizationId, active: true, createdAt })
+            .returning({ id: partners.id })
+            .get(),
+        () => new Refusal('name_taken', 'there is a partner of that name'),
+      )
+      const added = selectPartners().where(eq(partners.id, id)).get()
+      if (!added) throw new Error('a partner that was just added is not there')
+      return toPartner(added.partner, added.organization)
+    },
+
+    setPartnerActive(id: number, active: boolean): void {
+      const found = db.update(partners).set({ active }).where(eq(partners.id, id)).returning().get()
+      if (!found) throw new Refusal('record_unknown', 'there is no such partner')
+    },
+
+    addKey(
+      partnerId: number,
+      { kid, secret, issuedAt, startsAt }: Omit<PartnerKey, 'partner' | 'endsAt'>,
+    ): void {
+      // What is in force ends where the new key begins; a successor that was still to start never does.
+      db.update(partnerKeys)
+        .set({
+          endsAt: sql`case when ${gt(partnerKeys.startsAt, issuedAt)} then starts_at else ${startsAt} end`,
+        })
+        .where(
+          and(
+            eq(partnerKeys.partnerId, partnerId),
+            or(isNull(partnerKeys.endsAt), gt(partnerKeys.endsAt, issuedAt)),
+          ),
+        )
+        .run()
+      const recordKey = newRecordKey()
+      const sealedSecret = Buffer.from(vault.seal(secret, recordKey))
+      db.insert(partnerKeys).values({ recordKey, kid, partnerId, sealedSecret, issuedAt, startsAt }).run()
+    },
+  }
+}
+
+function toPartner(
+  partner: typeof partners.$inferSelect,
+  organization: typeof organizations.$inferSelect | null,
+): Partner {
+  return {
+    id: partner.id,
+    name: partner.name,
+    active: partner.active,
+    organization: organization && {
+      id: organization.id,
+      name: organization.name,
+      active: organization.active,
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { RequestState } from '../../src/domain/booking-request'
+import type { Modality } from '../../src/domain/modality'
+import type { Override, TimeOff, WeeklyHours } from '../../src/domain/provider'
+
+// The tables as queries see them. Constraints stand in the migrations, which a test compares with this page.
+
+const flag = () => integer({ mode: 'boolean' }).notNull()
+const bytes = () => blob({ mode: 'buffer' }).notNull()
+
+export const settings = sqliteTable('settings', {
+  name: text().primaryKey(),
+  value: bytes(),
+})
+
+export const organizations = sqliteTable('organizations', {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  active: flag(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const partners = sqliteTable('partners', {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  organizationId: integer('organization_id'),
+  active: flag(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const partnerKeys = sqliteTable('partner_keys', {
+  id: integer().primaryKey(),
+  recordKey: text('record_key').notNull(),
+  kid: text().notNull(),
+  partnerId: integer('partner_id').notNull(),
+  sealedSecret: blob('sealed_secret', { mode: 'buffer' }).notNull(),
+  issuedAt: integer('issued_at').notNull(),
+  startsAt: integer('starts_at').notNull(),
+  endsAt: integer('ends_at'),
+})
+
+export const regions = sqliteTable('regions', {
+  id: integer().primaryKey(),
+  countryCode: text('country_code').notNull(),
+  code: text().notNull(),
+  localName: text('local_name').notNull(),
+  label: text().notNull(),
+  active: flag(),
+})
+
+export const providers = sqliteTable('providers', {
+  id: integer().primaryKey(),
+  ref: text().notNull(),
+  firstName: text('first_name').notNull(),
+  lastName: text('last_name').notNull(),
+  credentials: text(),
+  pronouns: text(),
+  gender: text(),
+  bio: text(),
+  timeZone: text('time_zone').notNull(),
+  languagesSpoken: text('languages_spoken', { mode: 'json' }).$type<readonly string[]>().notNull(),
+  modalities: text({ mode: 'json' }).$type<readonly Modality[]>().notNull(),
+  workingHours: text('working_hours', { mode: 'json' }).$type<readonly WeeklyHours[]>().notNull(),
+  overrides: text({ mode: 'json' }).$type<readonly Override[]>().notNull(),
+  timeOff: text('time_off', { mode: 'json' }).$type<readonly TimeOff[]>().notNull(),
+  minimumNoticeMinutes: integer('minimum_notice_minutes').notNull(),
+  active: flag(),
+})
+
+export const licenses = sqliteTable('licenses', {
+  id: integer().primaryKey(),
+  providerId: integer('provider_id').notNull(),
+  regionId: integer('region_id').notNull(),
+  from: text('from_date').notNull(),
+  until: text('until_date'),
+})
+
+export const inPersonRegions = sqliteTable('in_person_regions', {
+  providerId: integer('provider_id').notNull(),
+  regionId: integer('region_id').notNull(),
+})
+
+export const members = sqliteTable('members', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  partnerId: integer('partner_id').notNull(),
+  externalUserId: text('external_user_id').notNull(),
+  active: flag(),
+  email: text().notNull(),
+  foldedEmail: text('folded_email').notNull(),
+  firstName: text('first_name').notNull(),
+  lastName: text('last_name').notNull(),
+  country: text().notNull(),
+  preferredName: text('preferred_name'),
+  preferredPronouns: text('preferred_pronouns'),
+  dob: text(),
+  gender: text(),
+  maritalStatus: text('marital_status'),
+  clientType: text('client_type'),
+  leaveVoicemail: text('leave_voicemail'),
+  phoneNumber: text('phone_number'),
+  streetAddress: text('street_address'),
+  suite: text(),
+  city: text(),
+  state: text(),
+  zipCode: text('zip_code'),
+  reasonForSeekingSupport: text('reason_for_seeking_support'),
+  preferredModality: text('preferred_modality'),
+  preferredSpokenLanguage: text('preferred_spoken_language').notNull(),
+  createdAt: integer('created_at').notNull(),
+  updatedAt: integer('updated_at').notNull(),
+})
+
+export const bookingRequests = sqliteTable('booking_requests', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  recordKey: text('record_key').notNull(),
+  memberId: integer('member_id').notNull(),
+  state: text().$type<RequestState>().notNull(),
+  providerId: integer('provider_id'),
+  authorizationNumber: text('authorization_number'),
+  startsAt: integer('starts_at'),
+  endsAt: integer('ends_at'),
+  acceptedAt: integer('accepted_at'),
+  declinedAt: integer('declined_at'),
+  sealedScreeningAnswers: blob('sealed_screening_answers', { mode: 'buffer' }).notNull(),
+  submittedAt: integer('submitted_at').notNull(),
+})
+
+export const changes = sqliteTable('changes', {
+  version: integer().primaryKey({ autoIncrement: true }),
+  noun: text().$type<'partner' | 'region' | 'provider' | 'taken'>().notNull(),
+  recordId: integer('record_id').notNull(),
+})

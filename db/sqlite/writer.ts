@@ -1,0 +1,103 @@
+import type { Database } from 'bun:sqlite'
+import { Refusal } from '../../src/domain/errors'
+import { isBusy } from './constraint'
+
+/** How long a write waits for another process's transaction before it is refused. */
+const patienceMillis = 2_000
+const retryMillis = 10
+/** Writes in one transaction: more would make the first of them wait long for its answer. */
+const largestGroup = 256
+
+interface Job {
+  readonly work: () => unknown
+  readonly queuedAt: number
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * The only way to write. What is asked for in one turn of the event loop is done in one durable transaction,
+ * a savepoint each, so that each write is all or nothing and many share one sync of the disk.
+ */
+export class Writer {
+  #queue: Job[] = []
+  #scheduled = false
+
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
+   * its own changes alone. `work` must be synchronous: a transaction does not survive an await.
+   *
+   * @throws Refusal storage_busy when another process holds the lock for too long
+   */
+  write<T>(work: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ work, queuedAt: performance.now(), resolve: resolve as Job['resolve'], reject })
+      this.#schedule(() => setImmediate(() => this.#drain()))
+    })
+  }
+
+  #schedule(later: () => void): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    later()
+  }
+
+  #drain(): void {
+    this.#scheduled = false
+    try {
+      this.database.run('BEGIN IMMEDIATE')
+    } catch (error) {
+      this.#postpone(error)
+      return
+    }
+    const group = this.#queue.splice(0, largestGroup)
+    const answers = this.#commit(group)
+    for (const [index, job] of group.entries()) {
+      const answer = answers[index] as Answer
+      if ('error' in answer) job.reject(answer.error)
+      else job.resolve(answer.value)
+    }
+    if (this.#queue.length > 0) this.#schedule(() => setImmediate(() => this.#drain()))
+  }
+
+  #commit(group: readonly Job[]): Answer[] {
+    try {
+      const answers = group.map((job) => this.#attempt(job))
+      this.database.run('COMMIT')
+      return answers
+    } catch (error) {
+      // A full disk, say: nothing of the group was stored.
+      if (this.database.inTransaction) this.database.run('ROLLBACK')
+      return group.map(() => ({ error }))
+    }
+  }
+
+  #attempt(job: Job): Answer {
+    this.database.run('SAVEPOINT job')
+    try {
+      const value = job.work()
+      this.database.run('RELEASE job')
+      return { value }
+    } catch (error) {
+      // Some failures end the whole transaction: then there is nothing left to go back to.
+      if (!this.database.inTransaction) throw error
+      this.database.run('ROLLBACK TO job')
+      this.database.run('RELEASE job')
+      return { error }
+    }
+  }
+
+  #postpone(error: unknown): void {
+    const waited = isBusy(error) ? performance.now() - patienceMillis : Infinity
+    const refused = this.#queue.filter((job) => job.queuedAt <= waited)
+    this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
+    for (const job of refused) {
+      job.reject(isBusy(error) ? new Refusal('storage_busy', 'the service is busy; try again') : error)
+    }
+    if (this.#queue.length > 0) this.#schedule(() => setTimeout(() => this.#drain(), retryMillis))
+  }
+}
+
+type Answer = { readonly value: unknown } | { readonly error: unknown }

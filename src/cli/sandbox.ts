@@ -1,0 +1,221 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Command, InvalidArgumentError } from 'commander'
+import { clockStartingAt, systemClock } from '../domain/clock'
+import { Refusal } from '../domain/errors'
+import type { Context } from '../operations/context'
+import type { DirectoryFile } from '../operations/directory-file'
+import {
+  deactivatedMember,
+  fillSandbox,
+  listSandboxPartners,
+  type SandboxPartner,
+} from '../operations/fill-sandbox'
+import { loadDirectory } from '../operations/load-directory'
+import { builtInDirectory, withGenerated } from '../operations/sandbox-directory'
+import { dayMinutes, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
+import { slotAt } from '../scheduling/slots'
+import { openService, type Service } from '../service'
+import { createMasterKey, readMasterKey } from '../vault/master-key-file'
+import { createVault } from '../vault/vault'
+import { zonesFromFolder } from '../zones/folder'
+import { builtInZones } from '../zones/packed'
+
+interface Options {
+  readonly port: number
+  readonly host: string
+  readonly baseUrl?: string
+  readonly database?: string
+  readonly now?: number
+  readonly directory?: string
+  readonly providers: number
+  readonly zones?: string
+  readonly json?: boolean
+}
+
+/** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
+export function sandboxCommand(): Command {
+  return new Command('sandbox')
+    .description('Run a service with a realistic directory and partners in every state, to build against.')
+    .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--base-url <url>', 'public address that links in answers begin with', webAddress)
+    .option('--database <file>', 'keep the data in this file, its key beside it; otherwise it is temporary')
+    .option('--now <instant>', "start the service's clock at this UTC instant", startingInstant)
+    .option('--directory <file>', 'load this directory file instead of the built-in one')
+    .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
+    .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
+    .option('--json', 'print one line of JSON when the server is ready')
+    .action((options: Options) => runSandbox(options))
+}
+
+async function runSandbox(options: Options): Promise<void> {
+  const files = openFiles(options.database)
+  let service: Service | undefined
+  try {
+    const clock = options.now === undefined ? systemClock : clockStartingAt(options.now)
+    const zones = options.zones === undefined ? builtInZones() : zonesFromFolder(options.zones)
+    const vault = createVault(files.masterKey)
+    service = await openService({
+      path: files.database,
+      purpose: 'sandbox',
+      vault,
+      create: true,
+      zones,
+      clock,
+    })
+    await prepare(service.context, options)
+    const server = service.listen(options.host, options.port, options.baseUrl)
+    const report = await describe(service.context, server.baseUrl, files.database)
+    process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : card(report))
+    await stopSignal()
+    await server.stop()
+  } finally {
+    await service?.close()
+    files.release()
+  }
+}
+
+/** The database's path and master key: the named file's, whose key lies beside it, or temporary ones. */
+function openFiles(named: string | undefined) {
+  const folder = named === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
+  const database = named === undefined ? join(folder as string, 'sandbox.sqlite') : resolve(named)
+  const keyFile = `${database}.key`
+  const masterKey = existsSync(keyFile) ? readMasterKey(keyFile) : createMasterKey(keyFile)
+  return {
+    database,
+    masterKey,
+    release: () => {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Loads the directory and, into a database that is new, the partners and bookings. */
+async function prepare(context: Context, { directory, providers }: Options): Promise<void> {
+  const now = context.clock.now()
+  const isNew = (await context.store.listPartners()).length === 0
+  if (isNew || directory !== undefined || providers > 0) {
+    const today = Math.floor(now / (dayMinutes * minuteMillis))
+    const document = directory === undefined ? builtInDirectory(today) : readJsonFile(directory)
+    await loadDirectory(
+      context,
+      providers > 0 ? withGenerated(document as DirectoryFile, providers) : document,
+    )
+  }
+  if (isNew) await fillSandbox(context, now)
+}
+
+function readJsonFile(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const fault = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+    throw new Refusal('directory_invalid', `the directory file ${fault}`)
+  }
+}
+
+/** What the sandbox tells of itself, the example slot free at this moment. */
+async function describe(context: Context, baseUrl: string, database: string) {
+  const now = context.clock.now()
+  const listings = context.directory.listListings()
+  const free = listings.flatMap((listing) =>
+    listing.licenses.flatMap(({ regionId }) => {
+      const region = context.directory.findRegion(regionId)
+      const [start] = region ? context.directory.availabilityIn(listing, regionId, now).slots.slice(5) : []
+      return region && start !== undefined ? [{ listing, region, slot: slotAt(start) }] : []
+    }),
+  )[0]
+  return {
+    baseUrl,
+    docsUrl: `${baseUrl}/docs`,
+    openapiUrl: `${baseUrl}/openapi.json`,
+    database,
+    now: formatInstant(now),
+    partners: await listSandboxPartners(context, now),
+    examples: {
+      deactivatedMember,
+      countryCode: free?.region.countryCode ?? null,
+      regionId: free?.region.id ?? null,
+      providerId: free?.listing.provider.id ?? null,
+      utcStartTime: free ? formatInstant(free.slot.start * minuteMillis) : null,
+      utcEndTime: free ? formatInstant(free.slot.end * minuteMillis) : null,
+    },
+  }
+}
+
+type Report = Awaited<ReturnType<typeof describe>>
+
+/** The same for a person, with a first search and a first booking that work when they are pasted. */
+function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string {
+  const token = partners[0]?.token ?? ''
+  const widest = Math.max(...partners.map(({ state }) => state.length))
+  const line = ({ name, state, organization, token: text }: SandboxPartner) =>
+    `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}\n    ${text}`
+  const booking = {
+    user: { external_user_id: 'member-1001' },
+    bookingData: {
+      selfSchedulingProviderId: examples.providerId,
+      utcStartTime: examples.utcStartTime,
+      utcEndTime: examples.utcEndTime,
+    },
+    memberData: { email: 'robin@example.com', firstName: 'Robin', lastName: 'Sample', country: 'CA' },
+    phq9Data: [{ question: 'Little interest or pleasure in doing things?', answer: 'Several days' }],
+  }
+  return [
+    `Anteroom sandbox at ${baseUrl}`,
+    `  documents  ${docsUrl}`,
+    `  database   ${database}`,
+    `  clock      ${now}`,
+    '',
+    'Partners and their tokens:',
+    ...partners.map(line),
+    `  deactivated member of the first partner: ${examples.deactivatedMember}`,
+    '',
+    'A first search:',
+    `curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/partners/v1/providers/?region_id=${examples.regionId}&page_size=1'`,
+    '',
+    'A first booking:',
+    `curl -s -X POST -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(booking)}' \\`,
+    `  '${baseUrl}/partners/v1/booking-request/'`,
+    '',
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n')
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve())
+    process.once('SIGTERM', () => resolve())
+  })
+}
+
+function wholeNumber(least: number, most: number) {
+  return (text: string): number => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least && value <= most)) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+    }
+    return value
+  }
+}
+
+function webAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new InvalidArgumentError('It must be an http or https address without a query.')
+  }
+  return text
+}
+
+/** The clock must stay where zone data tells every clock change: built-in data ends with 2037. */
+function startingInstant(text: string): number {
+  const instant = parseInstant(text)
+  if (instant === null || instant < Date.UTC(2000, 0, 2) || instant >= Date.UTC(2037, 0)) {
+    throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2036.')
+  }
+  return instant
+}

@@ -1,0 +1,57 @@
+import { minuteMillis } from '../scheduling/calendar'
+import { slotMinutes } from '../scheduling/slots'
+import type { Member, MemberUpdate } from './member'
+
+/** The length of a slot in milliseconds (contract, Limits). */
+export const slotMillis = slotMinutes * minuteMillis
+
+/**
+ * The states of a request: an intake begins unassigned, a booking request pending; pending and accepted
+ * requests hold their slot.
+ */
+export const requestStates = ['unassigned', 'pending', 'accepted', 'declined'] as const
+
+export type RequestState = (typeof requestStates)[number]
+
+/** One question of a screening (PHQ-9) and what the member answered: health data. */
+export interface ScreeningAnswer {
+  readonly question: string
+  readonly answer: string
+}
+
+/** A provider's slot that is asked for; instants in ms. */
+export interface RequestedSlot {
+  readonly providerId: number
+  readonly startsAt: number
+}
+
+/** A request of a member for one provider and slot, or, with neither, an intake. Instants in ms. */
+export interface BookingRequest {
+  readonly id: number
+  readonly state: RequestState
+  readonly providerId: number | null
+  readonly authorizationNumber: string | null
+  readonly startsAt: number | null
+  readonly acceptedAt: number | null
+  readonly declinedAt: number | null
+  readonly member: Member
+}
+
+/** What a partner submits, before anything of it is stored. */
+export interface Submission {
+  readonly partnerId: number
+  readonly externalUserId: string
+  readonly member: MemberUpdate
+  /** Null for an intake. */
+  readonly slot: RequestedSlot | null
+  readonly screeningAnswers: readonly ScreeningAnswer[]
+}
+
+// Crockford's alphabet: no letter that can be heard or read as another character.
+const readable = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** A new authorization number of 60 random bits that can be read aloud, as `7K3Q-M0XA-9RTV`. */
+export function newAuthorizationNumber(): string {
+  const symbols = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => readable[byte & 31])
+  return [symbols.slice(0, 4), symbols.slice(4, 8), symbols.slice(8)].map((group) => group.join('')).join('-')
+}

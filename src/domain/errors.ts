@@ -1,0 +1,45 @@
+/**
+ * Every way in which the service says no, as a closed list: programs act on the kind (it is the contract's
+ * code for a 401 and X-Error-Code for the rest), people read the message.
+ */
+export type Kind =
+  | 'token_invalid'
+  | 'missing_claim'
+  | 'partner_not_found'
+  | 'partner_inactive'
+  | 'organization_not_configured'
+  | 'organization_deactivated'
+  | 'path_unknown'
+  | 'method_not_allowed'
+  | 'media_type_unsupported'
+  | 'body_too_large'
+  | 'body_malformed'
+  | 'field_invalid'
+  | 'page_out_of_range'
+  | 'region_required'
+  | 'region_unknown'
+  | 'region_outside_country'
+  | 'provider_unknown'
+  | 'slot_unavailable'
+  | 'slot_already_yours'
+  | 'member_deactivated'
+  | 'member_not_found'
+  | 'email_taken'
+  | 'name_taken'
+  | 'record_unknown'
+  | 'directory_invalid'
+  | 'database_unusable'
+  | 'storage_busy'
+
+/** A request that is refused, for a reason that may be told to whoever made it. It has changed nothing. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+
+  /** @param message names the field and the fault; never a submitted value, an internal name or a secret */
+  constructor(
+    readonly kind: Kind,
+    message: string,
+  ) {
+    super(message)
+  }
+}

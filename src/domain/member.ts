@@ -1,0 +1,65 @@
+import { parseDate } from '../scheduling/calendar'
+
+/** What a partner tells of a member. Free texts may be empty; whatever was never told is null. */
+export interface MemberProfile {
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  /** ISO 3166-1 alpha-2, upper case. */
+  readonly country: string
+  readonly preferredName: string | null
+  readonly preferredPronouns: string | null
+  readonly dob: string | null
+  readonly gender: string | null
+  readonly maritalStatus: string | null
+  readonly clientType: string | null
+  readonly leaveVoicemail: string | null
+  readonly phoneNumber: string | null
+  readonly streetAddress: string | null
+  readonly suite: string | null
+  readonly city: string | null
+  readonly state: string | null
+  readonly zipCode: string | null
+  readonly reasonForSeekingSupport: string | null
+  readonly preferredModality: string | null
+  /** BCP 47. */
+  readonly preferredSpokenLanguage: string
+}
+
+/** A person seeking care, whom one partner knows by `externalUserId`. */
+export interface Member {
+  readonly id: number
+  readonly partnerId: number
+  readonly externalUserId: string
+  readonly active: boolean
+  readonly profile: MemberProfile
+}
+
+/** What one call tells of a member: what it leaves out stays as it is. */
+export type MemberUpdate = Pick<MemberProfile, 'email' | 'firstName' | 'lastName' | 'country'> &
+  Partial<MemberProfile>
+
+/** The one form of an e-mail address by which two members are told apart: case does not matter. */
+export function foldEmail(email: string): string {
+  return email.toLowerCase()
+}
+
+const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+const address = new RegExp(`^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`)
+
+/** Whether a text is a mailbox with a dot-atom before the @ and a domain name after it (RFC 5321 §4.1.2). */
+export function isEmail(text: string): boolean {
+  return address.test(text)
+}
+
+/** Whether a text is `+` and 7 to 15 digits (E.164), with spaces, dots, hyphens or parentheses between them. */
+export function isPhoneNumber(text: string): boolean {
+  return /^\+\d(?:[ .()-]*\d){6,14}$/.test(text)
+}
+
+/** Whether a text is a date on or before the day of `now` (ms) that a birth date can be. */
+export function isPastDate(text: string, now: number): boolean {
+  const day = parseDate(text)
+  return day !== null && day <= Math.floor(now / 86_400_000)
+}

@@ -1,0 +1,34 @@
+/** The legal body that a partner acts for. */
+export interface Organization {
+  readonly id: number
+  readonly name: string
+  readonly active: boolean
+}
+
+/** A platform that calls the API. Without an organization it can be authenticated and nothing more. */
+export interface Partner {
+  readonly id: number
+  readonly name: string
+  readonly active: boolean
+  readonly organization: Organization | null
+}
+
+/**
+ * What signs a partner's token. At any instant at most one key of a partner is in force: from `startsAt`
+ * (inclusive) until `endsAt` (exclusive; null while nothing ends it), both ms since 1970-01-01T00:00Z.
+ */
+export interface PartnerKey {
+  /** The key's public id, in the token's header. */
+  readonly kid: string
+  readonly secret: Uint8Array
+  readonly issuedAt: number
+  readonly startsAt: number
+  readonly endsAt: number | null
+  readonly partner: Partner
+}
+
+/** Who a request comes from, once its token has been verified and its organization found in order. */
+export interface Caller {
+  readonly partner: Partner
+  readonly organization: Organization
+}

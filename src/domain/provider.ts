@@ -1,0 +1,91 @@
+import { parseDate, parseInstant, parseTimeOfDay } from '../scheduling/calendar'
+import type { Modality } from './modality'
+
+/** A permission to practise in a region, on local dates of the provider's zone, both inclusive. */
+export interface License {
+  readonly regionId: number
+  readonly from: string
+  /** Null for a license without an end. */
+  readonly until: string | null
+}
+
+export const weekdays = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+] as const
+
+/** Local working time `HH:MM` to `HH:MM`; an end at or before the start lies on the next date. */
+export interface WorkingWindow {
+  readonly start: string
+  readonly end: string
+  /** From one slot's start to the next; 45 where it is left out. */
+  readonly stepMinutes?: number
+}
+
+/** Working time that recurs on weekdays, between two dates where they are given, both inclusive. */
+export interface WeeklyHours extends WorkingWindow {
+  readonly weekdays: readonly (typeof weekdays)[number][]
+  readonly from?: string
+  readonly until?: string
+}
+
+/** What replaces all windows that start on one date; no windows for a date without work. */
+export interface Override {
+  readonly date: string
+  readonly windows: readonly WorkingWindow[]
+}
+
+/**
+ * An absence between two boundaries of one form: dates, both inclusive, or local date-times
+ * `YYYY-MM-DDTHH:MM`, or instants `YYYY-MM-DDTHH:MM:00Z`, the second no longer part of it.
+ */
+export interface TimeOff {
+  readonly from: string
+  readonly until: string
+}
+
+/** The form of a boundary of time off, each of which sorts as text; null for any other text. */
+export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
+  if (parseDate(text) !== null) return 'date'
+  if (/:00Z$/.test(text) && parseInstant(text) !== null) return 'instant'
+  const [date = '', time = '', rest] = text.split('T')
+  return rest === undefined && parseDate(date) !== null && parseTimeOfDay(time) !== null ? 'local' : null
+}
+
+export function isAbsenceBoundary(text: string): boolean {
+  return absenceForm(text) !== null
+}
+
+/** A clinician as the operator describes them, apart from the regions that they are tied to. */
+export interface ProviderProfile {
+  /** The operator's own stable reference. */
+  readonly ref: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly credentials: string | null
+  readonly pronouns: string | null
+  readonly gender: string | null
+  readonly bio: string | null
+  /** IANA name. */
+  readonly timeZone: string
+  /** BCP 47. */
+  readonly languagesSpoken: readonly string[]
+  readonly modalities: readonly Modality[]
+  readonly workingHours: readonly WeeklyHours[]
+  readonly overrides: readonly Override[]
+  readonly timeOff: readonly TimeOff[]
+  readonly minimumNoticeMinutes: number
+  readonly active: boolean
+}
+
+export interface Provider extends ProviderProfile {
+  readonly id: number
+  readonly licenses: readonly License[]
+  /** The regions where they see people in person. */
+  readonly inPersonRegionIds: readonly number[]
+}

@@ -1,0 +1,121 @@
+import {
+  Kind,
+  type SchemaOptions,
+  type Static,
+  type TSchema,
+  type TUnsafe,
+  Type,
+  TypeRegistry,
+} from '@sinclair/typebox'
+import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler'
+import { type FormatName, formats } from './formats'
+
+/** One thing that is wrong with a document: where, as `providers[12].workingHours[0].end`, and what. */
+export interface Fault {
+  readonly path: string
+  readonly fault: string
+}
+
+interface TextOptions extends SchemaOptions {
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly format?: FormatName
+}
+
+const textKind = 'Text'
+
+/**
+ * A text, as JSON Schema sees it a string. Unlike TypeBox's own string it counts characters and not UTF-16
+ * units, as JSON Schema does, and takes no NUL and no lone surrogate, which SQLite and UTF-8 cannot hold.
+ */
+export function Text(options: TextOptions = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({ ...options, [Kind]: textKind, type: 'string' })
+}
+
+const choiceKind = 'Choice'
+
+/** One of some words, which JSON Schema calls an enum. */
+export function Choice<const Words extends readonly string[]>(
+  words: Words,
+  options: SchemaOptions = {},
+): TUnsafe<Words[number]> {
+  return Type.Unsafe<Words[number]>({ ...options, [Kind]: choiceKind, type: 'string', enum: [...words] })
+}
+
+TypeRegistry.Set<TextOptions>(textKind, (options, value) => textFault(options, value) === null)
+TypeRegistry.Set<{ enum: string[] }>(choiceKind, ({ enum: words }, value) => words.includes(value as string))
+
+function textFault(
+  { minLength = 0, maxLength = Infinity, format }: TextOptions,
+  value: unknown,
+): string | null {
+  if (typeof value !== 'string') return 'must be a string'
+  if (!value.isWellFormed() || value.includes('\0')) return 'holds a character that cannot be stored'
+  if (value === '' && minLength > 0) return 'must not be empty'
+  // A character takes one or two units, so most texts need no counting.
+  if (value.length > maxLength && [...value].length > maxLength)
+    return `must have at most ${maxLength} characters`
+  if (format === undefined) return null
+  return formats[format].isValid(value) ? null : formats[format].fault
+}
+
+/** A check of values against a schema, compiled once: all faults of a value, none if it fits. */
+export function validator<T extends TSchema>(
+  schema: T,
+): { accepts: (value: unknown) => value is Static<T>; faultsOf: (value: unknown) => Fault[] } {
+  const compiled = TypeCompiler.Compile(schema)
+  return {
+    accepts: (value): value is Static<T> => compiled.Check(value),
+    faultsOf: (value) => faultsFrom(compiled.Errors(value)),
+  }
+}
+
+/** What TypeBox's errors say, in our words, one fault a place: the first is the one that explains the others. */
+export function faultsFrom(errors: Iterable<ValueError>): Fault[] {
+  const faults = new Map<string, string>()
+  for (const error of errors) {
+    const path = toPath(error.path)
+    if (!faults.has(path)) faults.set(path, faultOf(error))
+  }
+  return Array.from(faults, ([path, fault]) => ({ path, fault }))
+}
+
+/** A JSON pointer as people write paths: `/providers/12/ref` is `providers[12].ref`. */
+function toPath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path ? `${path}.${part}` : part), '')
+}
+
+function faultOf({ type, schema, value }: ValueError): string {
+  if (value === undefined) return 'is required'
+  switch (type) {
+    case ValueErrorType.Kind:
+      if (schema[Kind] === choiceKind) return `must be one of ${schema.enum.join(', ')}`
+      return textFault(schema, value) ?? 'is not valid'
+    case ValueErrorType.Object:
+      return 'must be an object'
+    case ValueErrorType.Array:
+      return 'must be an array'
+    case ValueErrorType.Boolean:
+      return 'must be true or false'
+    case ValueErrorType.Integer:
+      return 'must be an integer'
+    case ValueErrorType.IntegerMinimum:
+      return `must be at least ${schema.minimum}`
+    case ValueErrorType.IntegerMaximum:
+      return `must be at most ${schema.maximum}`
+    case ValueErrorType.ArrayMinItems:
+      return `must have at least ${schema.minItems} ${schema.minItems === 1 ? 'element' : 'elements'}`
+    case ValueErrorType.ArrayMaxItems:
+      return `must have at most ${schema.maxItems} elements`
+    case ValueErrorType.ArrayUniqueItems:
+      return 'must not hold an element twice'
+    case ValueErrorType.ObjectAdditionalProperties:
+      return 'is not known here'
+    default:
+      return 'is not valid'
+  }
+}

@@ -1,0 +1,10 @@
+import type { Directory } from '../directory/directory'
+import type { Clock } from '../domain/clock'
+import type { Store } from '../domain/store'
+
+/** What operations work on. */
+export interface Context {
+  readonly directory: Directory
+  readonly store: Store
+  readonly clock: Clock
+}

@@ -1,0 +1,124 @@
+import { signToken } from '../auth/token'
+import type { RequestedSlot } from '../domain/booking-request'
+import { Refusal } from '../domain/errors'
+import type { Organization, Partner, PartnerKey } from '../domain/partner'
+import { minuteMillis } from '../scheduling/calendar'
+import type { Context } from './context'
+import { issueToken } from './issue-token'
+import { submitBookingRequest } from './submit-booking-request'
+
+/** What a partner of the sandbox stands for. */
+export type SandboxState =
+  | 'active'
+  | 'partner_inactive'
+  | 'organization_deactivated'
+  | 'no_organization'
+  | 'rotated'
+
+const stateOrder: readonly SandboxState[] = [
+  'active',
+  'partner_inactive',
+  'organization_deactivated',
+  'no_organization',
+  'rotated',
+]
+
+/** A token of the sandbox and what to expect of it. */
+export interface SandboxPartner {
+  readonly name: string
+  readonly state: SandboxState
+  readonly token: string
+  readonly organization: string | null
+}
+
+/** The first partner's id for a member who is deactivated. */
+export const deactivatedMember = 'member-deactivated'
+
+// Keys are in force from long ago: a sandbox's clock may be set to a time before it was made.
+const longAgo = Date.UTC(2000, 0, 1)
+
+/** Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and some bookings. */
+export async function fillSandbox(context: Context, now: number): Promise<void> {
+  const { store, directory } = context
+  const organization = (name: string) => store.addOrganization(name, now)
+  const partner = async (name: string, of: Organization | null): Promise<Partner> => {
+    const added = await store.addPartner(name, of?.id ?? null, now)
+    await issueToken(context, added, longAgo, longAgo)
+    return added
+  }
+  const harbour = await organization('Harbourlight Health')
+  const first = await partner('Harbourlight', harbour)
+  const second = await partner('Willow Commons', await organization('Willow Commons Care'))
+  const inactive = await partner('Quietwater', harbour)
+  const closed = await organization('Old Orchard Wellness')
+  await partner('Old Orchard', closed)
+  await partner('Newcomer', null)
+  await store.setPartnerActive(inactive.id, false)
+  await store.setOrganizationActive(closed.id, false)
+  await issueToken(context, first, longAgo + 1, longAgo + 1)
+  await directory.catchUp()
+  await deactivateMember(context, first, now)
+  await takeSlots(context, second, now)
+}
+
+/** All tokens of the sandbox, those to build against first. */
+export async function listSandboxPartners({ store }: Context, now: number): Promise<SandboxPartner[]> {
+  const { keys } = await store.readDirectory(null)
+  const byPartner = [...(keys ?? [])].sort((a, b) => a.partner.id - b.partner.id)
+  const partners = byPartner.map(async (key) => ({
+    name: key.partner.name,
+    state: stateOf(key, now),
+    token: await signToken(key),
+    organization: key.partner.organization?.name ?? null,
+  }))
+  const order = ({ state }: SandboxPartner) => stateOrder.indexOf(state)
+  return (await Promise.all(partners)).sort((a, b) => order(a) - order(b))
+}
+
+function stateOf({ endsAt, partner }: PartnerKey, now: number): SandboxState {
+  if (endsAt !== null && endsAt <= now) return 'rotated'
+  if (!partner.active) return 'partner_inactive'
+  if (!partner.organization) return 'no_organization'
+  return partner.organization.active ? 'active' : 'organization_deactivated'
+}
+
+async function deactivateMember(context: Context, partner: Partner, now: number): Promise<void> {
+  const { member } = await submit(context, partner, deactivatedMember, null, now)
+  await context.store.setMemberActive(member.id, false)
+}
+
+/** Books every seventh slot of every third provider, three of them at most. */
+async function takeSlots(context: Context, partner: Partner, now: number): Promise<void> {
+  for (const [index, listing] of context.directory.listListings().slice(0, 90).entries()) {
+    const [license] = listing.licenses
+    if (index % 3 !== 0 || !license) continue
+    const { slots } = context.directory.availabilityIn(listing, license.regionId, now)
+    const chosen = slots.filter((_, position) => position % 7 === 4).slice(0, 3)
+    for (const start of chosen) {
+      const slot = { providerId: listing.provider.id, startsAt: start * minuteMillis }
+      try {
+        await submit(context, partner, `guest-${index}`, slot, now)
+      } catch (error) {
+        // The license's region may not be open to booking.
+        if (!(error instanceof Refusal)) throw error
+      }
+    }
+  }
+}
+
+function submit(
+  context: Context,
+  partner: Partner,
+  externalUserId: string,
+  slot: RequestedSlot | null,
+  now: number,
+) {
+  const member = {
+    email: `${externalUserId}@example.com`,
+    firstName: 'Sample',
+    lastName: 'Member',
+    country: 'CA',
+  }
+  const submission = { partnerId: partner.id, externalUserId, member, slot, screeningAnswers: [] }
+  return submitBookingRequest(context, submission, now)
+}

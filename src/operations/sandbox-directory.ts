@@ -1,0 +1,55 @@
+import builtIn from '../../fixtures/directory.json'
+import { formatDate, parseDate } from '../scheduling/calendar'
+import type { DirectoryFile } from './directory-file'
+
+/** The day as of which the built-in directory is written. */
+const writtenOn = parseDate('2026-01-05') as number
+
+/** The built-in directory, its dates moved as if it had been written on `today` (days since 1970-01-01). */
+export function builtInDirectory(today: number): DirectoryFile {
+  return moveDates(builtIn, today - writtenOn) as DirectoryFile
+}
+
+/** A document in which every text that is a date, or begins with one and a `T`, lies some days later. */
+function moveDates(document: unknown, days: number): unknown {
+  if (typeof document === 'string') {
+    const day = /^\d{4}-\d{2}-\d{2}(T|$)/.test(document) ? parseDate(document.slice(0, 10)) : null
+    return day === null ? document : formatDate(day + days) + document.slice(10)
+  }
+  if (Array.isArray(document)) return document.map((element) => moveDates(element, days))
+  if (typeof document === 'object' && document !== null) {
+    return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, moveDates(value, days)]))
+  }
+  return document
+}
+
+type ProviderInFile = DirectoryFile['providers'][number]
+
+const firstNames = ['Amber', 'Birch', 'Cedar', 'Dahlia', 'Elm', 'Fern', 'Garnet', 'Hazel', 'Iris', 'Juniper']
+const lastNames = [
+  'Brookvale',
+  'Cloverfield',
+  'Dawnridge',
+  'Eastwillow',
+  'Foxglen',
+  'Greywater',
+  'Highmeadow',
+]
+
+/** A directory with `count` providers more, who take the hours of those that it has; the same ones each time. */
+export function withGenerated(directory: DirectoryFile, count: number): DirectoryFile {
+  const models = directory.providers.filter(
+    ({ licenses, workingHours }) => licenses.length * workingHours.length > 0,
+  )
+  if (models.length === 0) return directory
+  const generated = Array.from({ length: count }, (_, index): ProviderInFile => {
+    const model = models[index % models.length] as ProviderInFile
+    return {
+      ...model,
+      ref: `generated-${index + 1}`,
+      firstName: firstNames[index % firstNames.length] as string,
+      lastName: `${lastNames[index % lastNames.length]} ${index + 1}`,
+    }
+  })
+  return { ...directory, providers: [...directory.providers, ...generated] }
+}

@@ -1,0 +1,55 @@
+import { dayMinutes } from './calendar'
+
+/**
+ * The rules of one IANA zone as values: `offsets[i]` (minutes east of UTC) holds from `transitions[i - 1]`
+ * until `transitions[i]` (minutes since 1970-01-01T00:00Z, ascending), so there is one offset more than
+ * there are transitions.
+ */
+export interface TimeZone {
+  readonly name: string
+  readonly transitions: readonly number[]
+  readonly offsets: readonly number[]
+}
+
+/** The zone's offset from UTC at an instant, in minutes, east positive. */
+export function offsetAt(zone: TimeZone, instant: number): number {
+  return zone.offsets[ruleAt(zone, instant)] as number
+}
+
+/** The local reading of an instant, in minutes since the local 1970-01-01T00:00. */
+export function toLocal(zone: TimeZone, instant: number): number {
+  return instant + offsetAt(zone, instant)
+}
+
+/** The local date of an instant, in days since 1970-01-01. */
+export function localDay(zone: TimeZone, instant: number): number {
+  return Math.floor(toLocal(zone, instant) / dayMinutes)
+}
+
+/**
+ * The instant of a local reading (minutes since the local 1970-01-01T00:00), by the rule that Temporal
+ * calls 'compatible' (RFC 5545 §3.3.5 has the same): a reading that the clock skips moves on by the length
+ * of the gap, one that it shows twice means the first time.
+ */
+export function toInstant(zone: TimeZone, local: number): number {
+  // No offset is a day or more, so the rule in force a day earlier is the earliest that can apply.
+  for (let rule = ruleAt(zone, local - dayMinutes); ; rule++) {
+    const instant = local - (zone.offsets[rule] as number)
+    const ends = zone.transitions[rule]
+    if (ends === undefined || instant < ends) return instant
+    // Past the end of this rule: unless the next rule can show this reading too, the clock skips it.
+    const next = local - (zone.offsets[rule + 1] as number)
+    if (next < ends) return instant
+  }
+}
+
+function ruleAt(zone: TimeZone, instant: number): number {
+  let low = 0
+  let high = zone.transitions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((zone.transitions[middle] as number) <= instant) low = middle + 1
+    else high = middle
+  }
+  return low
+}

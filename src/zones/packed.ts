@@ -1,0 +1,54 @@
+import packed from 'moment-timezone/data/packed/latest.json'
+import type { TimeZone } from '../scheduling/time-zone'
+import type { ZoneData } from './zone-data'
+
+/**
+ * The IANA data that is built into the program: moment-timezone's packed form of it, pinned in package.json.
+ * A zone is `name|abbreviations|offsets|rule of each stretch|lengths of the stretches|population`, numbers
+ * in base 60 minutes, offsets west positive; transitions are told up to 2037.
+ */
+export function builtInZones(): ZoneData {
+  const sources = new Map(packed.zones.map((zone) => [zone.slice(0, zone.indexOf('|')), zone]))
+  for (const link of packed.links) {
+    const [target, alias] = link.split('|') as [string, string]
+    sources.set(alias, sources.get(target) as string)
+  }
+  const read = new Map<string, TimeZone>()
+  return {
+    version: packed.version,
+    find(name) {
+      const source = sources.get(name)
+      if (source === undefined) return null
+      const zone = read.get(name) ?? unpack(name, source)
+      read.set(name, zone)
+      return zone
+    },
+  }
+}
+
+function unpack(name: string, source: string): TimeZone {
+  const [, , offsets, rules, lengths] = source.split('|') as [string, string, string, string, string]
+  const minutesEast = offsets.split(' ').map((offset) => -fromBase60(offset))
+  const transitions: number[] = []
+  let at = 0
+  for (const length of lengths ? lengths.split(' ') : []) {
+    at += fromBase60(length)
+    transitions.push(Math.round(at))
+  }
+  return {
+    name,
+    transitions,
+    offsets: Array.from(rules, (rule) => minutesEast[fromBase60(rule)] as number),
+  }
+}
+
+const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX'
+
+/** A number in base 60, with a sign and a fraction where it has them (`-5.u` is -5½). */
+function fromBase60(text: string): number {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.')
+  let value = 0
+  for (const digit of whole) value = value * 60 + digits.indexOf(digit)
+  for (const [place, digit] of [...fraction].entries()) value += digits.indexOf(digit) / 60 ** (place + 1)
+  return text.startsWith('-') ? -value : value
+}

@@ -1,0 +1,67 @@
+/** A clock change: from `at` (minutes since 1970-01-01T00:00Z) on, `offset` minutes east of UTC hold. */
+export interface ClockChange {
+  readonly at: number
+  readonly offset: number
+}
+
+/** The rule by which a zone goes on for ever, as a TZif footer tells it. */
+export interface PosixRule {
+  /** The clock changes of a year, in order. */
+  changesIn(year: number): ClockChange[]
+}
+
+const zoneName = '(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)'
+const time = '[+-]?\\d{1,3}(?::\\d{2}(?::\\d{2})?)?'
+const date = `(?:J\\d{1,3}|\\d{1,3}|M\\d{1,2}\\.\\d\\.\\d)(?:/${time})?`
+const grammar = new RegExp(`^${zoneName}(${time})(?:${zoneName}(${time})?,(${date}),(${date}))?$`)
+
+/**
+ * Parses a POSIX TZ string with the hours that RFC 9636 §3.3.1 adds (-167 to 167), as `EST5EDT,M3.2.0,M11.1.0`.
+ * A zone without daylight saving time has no changes. Null for anything else.
+ */
+export function parsePosixRule(text: string): PosixRule | null {
+  const [, standardWest, daylightWest, begins, ends] = grammar.exec(text) ?? []
+  if (standardWest === undefined) return null
+  const standard = -parseTime(standardWest)
+  if (begins === undefined || ends === undefined)
+    return { changesIn: () => [{ at: -Infinity, offset: standard }] }
+  const daylight = daylightWest === undefined ? standard + 60 : -parseTime(daylightWest)
+  return {
+    // Each date is read on the clock that is in force before it.
+    changesIn: (year) =>
+      [
+        { at: localMinute(begins, year) - standard, offset: daylight },
+        { at: localMinute(ends, year) - daylight, offset: standard },
+      ].sort((a, b) => a.at - b.at),
+  }
+}
+
+/** Minutes of a signed `h[:mm[:ss]]`. */
+function parseTime(text: string): number {
+  const [hours = '0', minutes = '0', seconds = '0'] = text.replace(/^[+-]/, '').split(':')
+  const value = Math.round(Number(hours) * 60 + Number(minutes) + Number(seconds) / 60)
+  return text.startsWith('-') ? -value : value
+}
+
+/** The local minute of a rule's date and time in a year; the time is 02:00 where none is given. */
+function localMinute(rule: string, year: number): number {
+  const [day = '', at = '2'] = rule.split('/')
+  return dayOf(day, year) * 1_440 + parseTime(at)
+}
+
+/** Days since 1970-01-01 of `Jn` (1 to 365, no leap day), `n` (0 to 365) or `Mm.w.d` (weekday d of week w). */
+function dayOf(rule: string, year: number): number {
+  const firstOf = (month: number) => Date.UTC(year, month, 1) / 86_400_000
+  if (rule.startsWith('M')) {
+    const [month, week, weekday] = rule.slice(1).split('.').map(Number) as [number, number, number]
+    const first = firstOf(month - 1)
+    const firstWeekday = (((first + 4) % 7) + 7) % 7
+    const day = first + ((weekday - firstWeekday + 7) % 7) + (week - 1) * 7
+    // Week 5 means the last one, which in most months is the fourth.
+    return day < firstOf(month) ? day : day - 7
+  }
+  const isLeap = firstOf(2) - firstOf(1) === 29
+  const ordinal = Number(rule.replace('J', ''))
+  if (!rule.startsWith('J')) return firstOf(0) + ordinal
+  return firstOf(0) + ordinal - 1 + (isLeap && ordinal >= 60 ? 1 : 0)
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Organization, Partner } from '../../src/domain/partner'
+import type { Context } from '../../src/operations/context'
+import type { DirectoryFile } from '../../src/operations/directory-file'
+import { issueToken } from '../../src/operations/issue-token'
+import { loadDirectory } from '../../src/operations/load-directory'
+import { parseInstant } from '../../src/scheduling/calendar'
+import { openService } from '../../src/service'
+import { createVault, newMasterKey } from '../../src/vault/vault'
+import { builtInZones } from '../../src/zones/packed'
+
+/** A partner that was onboarded for a test, with the token that it holds. */
+export interface TestPartner {
+  readonly partner: Partner
+  readonly organization: Organization | null
+  readonly token: string
+}
+
+/** An answer as a client sees it. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
+  readonly body: any
+}
+
+/** The service as partners know it, on a real port, with a clock that stands still. */
+export interface TestService {
+  /** http://localhost and the port. */
+  readonly baseUrl: string
+  readonly context: Context
+  readonly databasePath: string
+  /** Sets the clock: a UTC timestamp. */
+  setNow(timestamp: string): void
+  /** A new partner with a token; of an organization of its own unless told otherwise. */
+  addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
+  /** GET of a path below the base address; no token for null. */
+  get(path: string, token?: string | null): Promise<Answer>
+  /** POST of a JSON body, or of a text as it is. */
+  post(path: string, body: unknown, token?: string | null, headers?: Record<string, string>): Promise<Answer>
+  /** Any request below the base address. */
+  send(path: string, init?: RequestInit): Promise<Answer>
+  stop(): Promise<void>
+}
+
+export interface TestServiceOptions {
+  /** Where the clock stands. */
+  readonly now?: string
+  readonly directory?: DirectoryFile
+}
+
+/** The clock's place in a test that says nothing of time: a Tuesday. */
+export const defaultNow = '2026-12-01T12:00:00Z'
+
+/** Starts a service on a free port with a database of its own. The token used where none is given is `partner`'s. */
+export async function startService(
+  options: TestServiceOptions = {},
+): Promise<TestService & { readonly partner: TestPartner }> {
+  const folder = mkdtempSync(join(tmpdir(), 'anteroom-test-'))
+  const databasePath = join(folder, 'test.sqlite')
+  let now = instantOf(options.now ?? defaultNow)
+  const service = await openService({
+    path: databasePath,
+    purpose: 'sandbox',
+    vault: createVault(newMasterKey()),
+    create: true,
+    zones: builtInZones(),
+    clock: { now: () => now },
+  })
+  const { context } = service
+  if (options.directory) await loadDirectory(context, options.directory)
+
+  const addPartner = async (name: string, given?: Organization | null): Promise<TestPartner> => {
+    const organization = given === undefined ? await context.store.addOrganization(`${name} Org`, now) : given
+    const partner = await context.store.addPartner(name, organization?.id ?? null, now)
+    return { partner, organization, token: await issueToken(context, partner, now, now) }
+  }
+  const partner = await addPartner('Test Partner')
+
+  const server = service.listen('localhost', 0)
+  const send = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+    const response = await fetch(`${server.baseUrl}${path}`, init)
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+  }
+  const bearer = (token: string | null | undefined): Record<string, string> =>
+    token === null ? {} : { Authorization: `Bearer ${token ?? partner.token}` }
+
+  return {
+    baseUrl: server.baseUrl,
+    context,
+    databasePath,
+    partner,
+    addPartner,
+    setNow: (timestamp) => {
+      now = instantOf(timestamp)
+    },
+    get: (path, token) => send(path, { headers: bearer(token) }),
+    post: (path, body, token, headers = {}) =>
+      send(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...bearer(token), ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    send,
+    async stop() {
+      await server.stop()
+      await service.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function instantOf(timestamp: string): number {
+  const instant = parseInstant(timestamp)
+  if (instant === null) throw new Error(`not a UTC timestamp: ${timestamp}`)
+  return instant
+}
