@@ -1,10 +1,27 @@
-import { openStore, type StoreOptions } from '../db/sqlite/store'
+import { existsSync } from 'node:fs'
+import type { Purpose } from '../db/sqlite/open'
+import { openStore } from '../db/sqlite/store'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context } from './operations/context'
-import type { ZoneData } from './zones/zone-data'
+import { createMasterKey, readMasterKey } from './vault/master-key-file'
+import { createVault } from './vault/vault'
+import { zonesFromFolder } from './zones/folder'
+import { builtInZones } from './zones/packed'
+
+/** What the service is made of. */
+export interface ServiceOptions {
+  readonly purpose: Purpose
+  readonly database: string
+  readonly masterKeyFile: string
+  /** Whether to make the database and the master key file where they are missing. */
+  readonly create: boolean
+  /** A zoneinfo folder to take time zones from instead of the built-in data. */
+  readonly zoneFolder?: string | undefined
+  readonly clock: Clock
+}
 
 /** The service, put together and not yet listening. */
 export interface Service {
@@ -19,12 +36,14 @@ export interface Service {
 }
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
-export async function openService(
-  options: StoreOptions & { zones: ZoneData; clock: Clock },
-): Promise<Service> {
-  const store = openStore(options)
-  const directory = await Directory.load(store, (name) => options.zones.find(name))
-  const context: Context = { store, directory, clock: options.clock }
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const { purpose, database, masterKeyFile, create, zoneFolder, clock } = options
+  const isNew = create && !existsSync(masterKeyFile)
+  const vault = createVault(isNew ? createMasterKey(masterKeyFile) : readMasterKey(masterKeyFile))
+  const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
+  const store = openStore({ path: database, purpose, vault, create })
+  const directory = await Directory.load(store, zones.find)
+  const context: Context = { store, directory, clock }
   return {
     context,
     listen(host, port, baseUrl) {

@@ -1,4 +1,5 @@
 import { asc, eq, sql } from 'drizzle-orm'
+import { Refusal } from '../../src/domain/errors'
 import type { Provider } from '../../src/domain/provider'
 import { type Region, regionRef } from '../../src/domain/region'
 import type { DirectoryLoad, ProviderEntry, RegionEntry } from '../../src/domain/store'
@@ -54,10 +55,15 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
       ids.set(ref, id)
       noteChange('region', id)
     }
-    for (const entry of entries) {
+    const refById = new Map(allRegions.all().map((region) => [region.id, regionRef(region)]))
+    for (const [index, entry] of entries.entries()) {
       const ref = regionRef(entry)
       const before = known.get(ref)
       known.delete(ref)
+      if (entry.id !== null && (before ? before.id !== entry.id : refById.has(entry.id))) {
+        const fault = before ? 'the region has another id already' : 'another region has this id'
+        throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
+      }
       if (before && Bun.deepEquals(before, { ...entry, id: before.id })) {
         ids.set(ref, before.id)
         count.unchanged++

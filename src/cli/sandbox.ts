@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
@@ -17,10 +17,6 @@ import { builtInDirectory, withGenerated } from '../operations/sandbox-directory
 import { dayMinutes, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
 import { slotAt } from '../scheduling/slots'
 import { openService, type Service } from '../service'
-import { createMasterKey, readMasterKey } from '../vault/master-key-file'
-import { createVault } from '../vault/vault'
-import { zonesFromFolder } from '../zones/folder'
-import { builtInZones } from '../zones/packed'
 
 interface Options {
   readonly port: number
@@ -51,44 +47,28 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<void> {
-  const files = openFiles(options.database)
+  const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
+  const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
   let service: Service | undefined
   try {
-    const clock = options.now === undefined ? systemClock : clockStartingAt(options.now)
-    const zones = options.zones === undefined ? builtInZones() : zonesFromFolder(options.zones)
-    const vault = createVault(files.masterKey)
     service = await openService({
-      path: files.database,
       purpose: 'sandbox',
-      vault,
+      database,
+      masterKeyFile: `${database}.key`,
       create: true,
-      zones,
-      clock,
+      zoneFolder: options.zones,
+      clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
     })
     await prepare(service.context, options)
+    const stopped = stopSignal()
     const server = service.listen(options.host, options.port, options.baseUrl)
-    const report = await describe(service.context, server.baseUrl, files.database)
+    const report = await describe(service.context, server.baseUrl, database)
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : card(report))
-    await stopSignal()
+    await stopped
     await server.stop()
   } finally {
     await service?.close()
-    files.release()
-  }
-}
-
-/** The database's path and master key: the named file's, whose key lies beside it, or temporary ones. */
-function openFiles(named: string | undefined) {
-  const folder = named === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
-  const database = named === undefined ? join(folder as string, 'sandbox.sqlite') : resolve(named)
-  const keyFile = `${database}.key`
-  const masterKey = existsSync(keyFile) ? readMasterKey(keyFile) : createMasterKey(keyFile)
-  return {
-    database,
-    masterKey,
-    release: () => {
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
-    },
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -8,8 +8,6 @@ import { issueToken } from '../../src/operations/issue-token'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
-import { createVault, newMasterKey } from '../../src/vault/vault'
-import { builtInZones } from '../../src/zones/packed'
 
 /** A partner that was onboarded for a test, with the token that it holds. */
 export interface TestPartner {
@@ -62,11 +60,10 @@ export async function startService(
   const databasePath = join(folder, 'test.sqlite')
   let now = instantOf(options.now ?? defaultNow)
   const service = await openService({
-    path: databasePath,
     purpose: 'sandbox',
-    vault: createVault(newMasterKey()),
+    database: databasePath,
+    masterKeyFile: `${databasePath}.key`,
     create: true,
-    zones: builtInZones(),
     clock: { now: () => now },
   })
   const { context } = service
@@ -84,7 +81,11 @@ export async function startService(
     const response = await fetch(`${server.baseUrl}${path}`, init)
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text ? JSON.parse(text) : text,
+    }
   }
   const bearer = (token: string | null | undefined): Record<string, string> =>
     token === null ? {} : { Authorization: `Bearer ${token ?? partner.token}` }
