@@ -21,6 +21,8 @@ export interface ServiceOptions {
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
+  /** Who the audit log says it was. */
+  readonly actor: string
 }
 
 /** The service, put together and not yet listening. */
@@ -37,11 +39,11 @@ export interface Service {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, database, masterKeyFile, create, zoneFolder, clock } = options
+  const { purpose, database, masterKeyFile, create, zoneFolder, clock, actor } = options
   const isNew = create && !existsSync(masterKeyFile)
   const vault = createVault(isNew ? createMasterKey(masterKeyFile) : readMasterKey(masterKeyFile))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const store = openStore({ path: database, purpose, vault, create })
+  const store = openStore({ path: database, purpose, vault, create, actor, clock })
   const directory = await Directory.load(store, zones.find)
   const context: Context = { store, directory, clock }
   return {

@@ -1,12 +1,19 @@
-import { and, eq, gt, inArray, isNotNull, lt, sql } from 'drizzle-orm'
-import { type BookingRequest, type Submission, slotMillis } from '../../src/domain/booking-request'
+import { and, asc, eq, gt, inArray, isNotNull, lt, sql } from 'drizzle-orm'
+import {
+  type BookingRequest,
+  type RequestRecord,
+  type ScreeningAnswer,
+  type Submission,
+  slotMillis,
+} from '../../src/domain/booking-request'
 import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
-import type { JudgedSubmission, TakenSlot } from '../../src/domain/store'
+import type { Assignment, JudgedSubmission, RequestFilter, TakenSlot } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import type { Drizzle } from './drizzle'
-import { bookingRequests } from './schema'
+import { toMember } from './members'
+import { bookingRequests, members } from './schema'
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
@@ -43,6 +50,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   const columns = [
     'recordKey',
     'memberId',
+    'isIntake',
     'state',
     'providerId',
     'authorizationNumber',
@@ -76,6 +84,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       const row = {
         recordKey,
         memberId: member.id,
+        isIntake: slot === null,
         state,
         providerId: slot?.providerId ?? null,
         authorizationNumber,
@@ -100,9 +109,106 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         member,
       }
     },
+
+    list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
+      const wanted = and(
+        intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
+        unassignedOnly ? eq(bookingRequests.state, 'unassigned') : undefined,
+      )
+      return select().where(wanted).orderBy(asc(bookingRequests.id)).all().map(toRecord)
+    },
+
+    find(id: number): RequestRecord | null {
+      const row = select().where(eq(bookingRequests.id, id)).get()
+      return row ? toRecord(row) : null
+    },
+
+    listOf: (memberId: number): RequestRecord[] =>
+      select()
+        .where(eq(bookingRequests.memberId, memberId))
+        .orderBy(asc(bookingRequests.id))
+        .all()
+        .map(toRecord),
+
+    /** The screening answers of a request, none for a person who was erased. */
+    screeningOf(id: number): ScreeningAnswer[] {
+      const row = db
+        .select({ sealed: bookingRequests.sealedScreeningAnswers, recordKey: bookingRequests.recordKey })
+        .from(bookingRequests)
+        .where(eq(bookingRequests.id, id))
+        .get()
+      return row?.sealed ? JSON.parse(Buffer.from(vault.open(row.sealed, row.recordKey)).toString()) : []
+    },
+
+    assign(id: number, { providerId, startsAt, authorizationNumber }: Assignment): void {
+      const endsAt = startsAt === null ? null : startsAt + slotMillis
+      db.update(bookingRequests)
+        .set({
+          state: 'pending',
+          providerId,
+          startsAt,
+          endsAt,
+          authorizationNumber: sql`coalesce(authorization_number, ${authorizationNumber})`,
+          acceptedAt: null,
+          declinedAt: null,
+        })
+        .where(eq(bookingRequests.id, id))
+        .run()
+    },
+
+    accept(id: number, acceptedAt: number): void {
+      db.update(bookingRequests)
+        .set({ state: 'accepted', acceptedAt })
+        .where(eq(bookingRequests.id, id))
+        .run()
+    },
+
+    decline(id: number, declinedAt: number): void {
+      db.update(bookingRequests)
+        .set({ state: 'declined', declinedAt })
+        .where(eq(bookingRequests.id, id))
+        .run()
+    },
+
+    /** Takes a person out of their requests; the bare facts stay. */
+    forget(memberId: number): void {
+      db.update(bookingRequests)
+        .set({ memberId: null, sealedScreeningAnswers: null })
+        .where(eq(bookingRequests.memberId, memberId))
+        .run()
+    },
+  }
+
+  function select() {
+    return db
+      .select({ request: bookingRequests, member: members })
+      .from(bookingRequests)
+      .leftJoin(members, eq(members.id, bookingRequests.memberId))
   }
 
   function seal({ screeningAnswers }: Submission, recordKey: string): Buffer {
     return Buffer.from(vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), recordKey))
+  }
+}
+
+function toRecord({
+  request,
+  member,
+}: {
+  request: typeof bookingRequests.$inferSelect
+  member: typeof members.$inferSelect | null
+}): RequestRecord {
+  const { id, isIntake, state, providerId, authorizationNumber, startsAt, acceptedAt, declinedAt } = request
+  return {
+    id,
+    isIntake,
+    state,
+    providerId,
+    authorizationNumber,
+    startsAt,
+    acceptedAt,
+    declinedAt,
+    submittedAt: request.submittedAt,
+    member: member && toMember(member),
   }
 }

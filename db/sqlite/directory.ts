@@ -1,6 +1,6 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../src/domain/errors'
-import type { Provider } from '../../src/domain/provider'
+import type { Provider, TimeOff } from '../../src/domain/provider'
 import { type Region, regionRef } from '../../src/domain/region'
 import type { DirectoryLoad, ProviderEntry, RegionEntry } from '../../src/domain/store'
 import type { Noun } from './changes'
@@ -69,12 +69,12 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
         count.unchanged++
       } else {
         apply(ref, before, entry)
-        count.tally(before, entry)
+        count.tally(ref, before, entry)
       }
     }
     for (const [ref, region] of known) {
       if (region.active) apply(ref, region, { ...region, active: false })
-      count.tally(region, { ...region, active: false })
+      count.tally(ref, region, { ...region, active: false })
     }
     return ids
   }
@@ -100,14 +100,14 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
         continue
       }
       save(before?.id ?? null, after)
-      count.tally(before, entry)
+      count.tally(entry.ref, before, entry)
     }
     for (const row of known.values()) {
       if (row.active) {
         db.update(providers).set({ active: false }).where(eq(providers.id, row.id)).run()
         noteChange('provider', row.id)
       }
-      count.tally(row, { active: false })
+      count.tally(row.ref, row, { active: false })
     }
   }
 
@@ -135,6 +135,15 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
     listProviders: (): Provider[] => allProviders.all().map(toProvider),
     findProvider: find,
 
+    setActive(id: number, active: boolean): void {
+      const found = db.update(providers).set({ active }).where(eq(providers.id, id)).returning().get()
+      if (!found) throw new Refusal('record_unknown', 'there is no such provider')
+    },
+
+    setTimeOff(id: number, timeOff: readonly TimeOff[]): void {
+      db.update(providers).set({ timeOff }).where(eq(providers.id, id)).run()
+    },
+
     load(regionEntries: readonly RegionEntry[], providerEntries: readonly ProviderEntry[]): DirectoryLoad {
       const count = new Counter()
       loadProviders(providerEntries, loadRegions(regionEntries, count), count)
@@ -145,15 +154,15 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
 }
 
 class Counter {
-  added = 0
-  changed = 0
-  deactivated = 0
+  readonly added: string[] = []
+  readonly changed: string[] = []
+  readonly deactivated: string[] = []
   unchanged = 0
 
-  tally(before: { active: boolean } | undefined, after: { active: boolean }): void {
-    if (!before) this.added++
-    else if (before.active && !after.active) this.deactivated++
+  tally(ref: string, before: { active: boolean } | undefined, after: { active: boolean }): void {
+    if (!before) this.added.push(ref)
+    else if (before.active && !after.active) this.deactivated.push(ref)
     else if (!before.active && !after.active) this.unchanged++
-    else this.changed++
+    else this.changed.push(ref)
   }
 }

@@ -46,6 +46,13 @@ export function memberQueries(db: Drizzle) {
       return row ? toMember(row) : null
     },
 
+    findById(id: number): Member | null {
+      const row = db.select().from(members).where(eq(members.id, id)).get()
+      return row ? toMember(row) : null
+    },
+
+    remove: (id: number): void => void db.delete(members).where(eq(members.id, id)).run(),
+
     /** The id of the member, of whichever partner, to whom an e-mail address belongs. */
     ownerOf: (email: string): number | null => byEmail.get({ foldedEmail: foldEmail(email) })?.id ?? null,
 
@@ -107,7 +114,8 @@ const emptyProfile: Omit<
   preferredSpokenLanguage: defaultLanguageTag,
 }
 
-function toMember(row: typeof members.$inferSelect): Member {
+/** A member as a row tells them. */
+export function toMember(row: typeof members.$inferSelect): Member {
   const { id, partnerId, externalUserId, active, foldedEmail, createdAt, updatedAt, ...profile } = row
   return { id, partnerId, externalUserId, active, profile }
 }

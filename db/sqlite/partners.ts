@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm'
 import { Refusal } from '../../src/domain/errors'
-import type { Organization, Partner, PartnerKey } from '../../src/domain/partner'
+import type { KeyEndReason, KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import type { Drizzle } from './drizzle'
@@ -15,6 +15,12 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
       .leftJoin(organizations, eq(organizations.id, partners.organizationId))
   const all = selectPartners().orderBy(asc(partners.id)).prepare()
   const allKeys = db.select().from(partnerKeys).orderBy(asc(partnerKeys.id)).prepare()
+
+  const noteUse = db
+    .update(partnerKeys)
+    .set({ lastUsedAt: sql`${sql.placeholder('lastUsedAt')}` })
+    .where(eq(partnerKeys.kid, sql.placeholder('kid')))
+    .prepare()
 
   const list = () => all.all().map(({ partner, organization }) => toPartner(partner, organization))
 
@@ -71,26 +77,61 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
       if (!found) throw new Refusal('record_unknown', 'there is no such partner')
     },
 
+    setPartnerOrganization(id: number, organizationId: number | null): void {
+      const found = db.update(partners).set({ organizationId }).where(eq(partners.id, id)).returning().get()
+      if (!found) throw new Refusal('record_unknown', 'there is no such partner')
+    },
+
+    listOrganizations(): Organization[] {
+      const rows = db.select().from(organizations).orderBy(asc(organizations.id)).all()
+      return rows.map(({ id, name, active }) => ({ id, name, active }))
+    },
+
+    listKeyRecords(): KeyRecord[] {
+      return allKeys.all().map(({ id, recordKey, sealedSecret, ...key }) => key)
+    },
+
     addKey(
       partnerId: number,
       { kid, secret, issuedAt, startsAt }: Omit<PartnerKey, 'partner' | 'endsAt'>,
     ): void {
-      // What is in force ends where the new key begins; a successor that was still to start never does.
-      db.update(partnerKeys)
-        .set({
-          endsAt: sql`case when ${gt(partnerKeys.startsAt, issuedAt)} then starts_at else ${startsAt} end`,
-        })
-        .where(
-          and(
-            eq(partnerKeys.partnerId, partnerId),
-            or(isNull(partnerKeys.endsAt), gt(partnerKeys.endsAt, issuedAt)),
-          ),
-        )
-        .run()
+      endKeys(partnerId, issuedAt, startsAt, 'rotated')
       const recordKey = newRecordKey()
       const sealedSecret = Buffer.from(vault.seal(secret, recordKey))
       db.insert(partnerKeys).values({ recordKey, kid, partnerId, sealedSecret, issuedAt, startsAt }).run()
     },
+
+    revokeKeys(partnerId: number, at: number): void {
+      if (endKeys(partnerId, at, at, 'revoked') === 0) {
+        throw new Refusal('record_unknown', 'the partner has no token that could be revoked')
+      }
+    },
+
+    noteUses(uses: ReadonlyMap<string, number>): void {
+      for (const [kid, lastUsedAt] of uses) noteUse.run({ kid, lastUsedAt })
+    },
+  }
+
+  /**
+   * Ends at `endsAt` what is in force at `now`; a successor that is still to start never will. Tells how many
+   * keys that were.
+   */
+  function endKeys(partnerId: number, now: number, endsAt: number, reason: KeyEndReason): number {
+    const waits = gt(partnerKeys.startsAt, now)
+    return db
+      .update(partnerKeys)
+      .set({
+        endsAt: sql`case when ${waits} then starts_at else ${endsAt} end`,
+        endReason: sql`case when ${waits} then 'cancelled' else ${reason} end`,
+      })
+      .where(
+        and(
+          eq(partnerKeys.partnerId, partnerId),
+          or(isNull(partnerKeys.endsAt), gt(partnerKeys.endsAt, now)),
+        ),
+      )
+      .returning({ id: partnerKeys.id })
+      .all().length
   }
 }
 

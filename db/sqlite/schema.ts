@@ -1,6 +1,8 @@
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AuditAction } from '../../src/domain/audit'
 import type { RequestState } from '../../src/domain/booking-request'
 import type { Modality } from '../../src/domain/modality'
+import type { KeyEndReason } from '../../src/domain/partner'
 import type { Override, TimeOff, WeeklyHours } from '../../src/domain/provider'
 
 // The tables as queries see them. Constraints stand in the migrations, which a test compares with this page.
@@ -37,6 +39,8 @@ export const partnerKeys = sqliteTable('partner_keys', {
   issuedAt: integer('issued_at').notNull(),
   startsAt: integer('starts_at').notNull(),
   endsAt: integer('ends_at'),
+  endReason: text('end_reason').$type<KeyEndReason>(),
+  lastUsedAt: integer('last_used_at'),
 })
 
 export const regions = sqliteTable('regions', {
@@ -113,7 +117,8 @@ export const members = sqliteTable('members', {
 export const bookingRequests = sqliteTable('booking_requests', {
   id: integer().primaryKey({ autoIncrement: true }),
   recordKey: text('record_key').notNull(),
-  memberId: integer('member_id').notNull(),
+  memberId: integer('member_id'),
+  isIntake: integer('is_intake', { mode: 'boolean' }).notNull(),
   state: text().$type<RequestState>().notNull(),
   providerId: integer('provider_id'),
   authorizationNumber: text('authorization_number'),
@@ -121,7 +126,7 @@ export const bookingRequests = sqliteTable('booking_requests', {
   endsAt: integer('ends_at'),
   acceptedAt: integer('accepted_at'),
   declinedAt: integer('declined_at'),
-  sealedScreeningAnswers: blob('sealed_screening_answers', { mode: 'buffer' }).notNull(),
+  sealedScreeningAnswers: blob('sealed_screening_answers', { mode: 'buffer' }),
   submittedAt: integer('submitted_at').notNull(),
 })
 
@@ -129,4 +134,14 @@ export const changes = sqliteTable('changes', {
   version: integer().primaryKey({ autoIncrement: true }),
   noun: text().$type<'partner' | 'region' | 'provider' | 'taken'>().notNull(),
   recordId: integer('record_id').notNull(),
+})
+
+export const audit = sqliteTable('audit', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  at: integer().notNull(),
+  actor: text().notNull(),
+  action: text().$type<AuditAction>().notNull(),
+  record: text(),
+  outcome: text().notNull(),
+  hash: text().notNull(),
 })

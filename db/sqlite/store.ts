@@ -1,9 +1,24 @@
-import type { JudgedSubmission, Store, SubmissionOutcome } from '../../src/domain/store'
+import type { AuditAction } from '../../src/domain/audit'
+import type { RequestRecord, RequestState } from '../../src/domain/booking-request'
+import type { Clock } from '../../src/domain/clock'
+import { Refusal } from '../../src/domain/errors'
+import type { Member } from '../../src/domain/member'
+import type { Provider } from '../../src/domain/provider'
+import type {
+  Assignment,
+  AssignmentOutcome,
+  DirectoryLoad,
+  JudgedSubmission,
+  Store,
+  SubmissionOutcome,
+} from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
+import { auditQueries } from './audit'
 import { bookingRequestQueries } from './booking-requests'
 import { changeQueries } from './changes'
 import { directoryQueries } from './directory'
 import { drizzleOn } from './drizzle'
+import { healthOf } from './health'
 import { memberQueries } from './members'
 import { openDatabase, type Purpose } from './open'
 import { partnerQueries } from './partners'
@@ -15,14 +30,18 @@ export interface StoreOptions {
   readonly vault: Vault
   /** Whether to make the database if there is none. */
   readonly create: boolean
+  /** Who the audit log says it was. */
+  readonly actor: string
+  readonly clock: Clock
 }
 
 /** The Store on an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
-export function openStore({ path, purpose, vault, create }: StoreOptions): Store {
+export function openStore({ path, purpose, vault, create, actor, clock }: StoreOptions): Store {
   const database = openDatabase(path, purpose, vault, create)
   const db = drizzleOn(database)
   const writer = new Writer(database)
   const changes = changeQueries(db)
+  const audit = auditQueries(db)
   const partners = partnerQueries(db, vault)
   const directory = directoryQueries(db, changes.add)
   const members = memberQueries(db)
@@ -31,7 +50,7 @@ export function openStore({ path, purpose, vault, create }: StoreOptions): Store
 
   function submit(submission: JudgedSubmission): SubmissionOutcome {
     const { partnerId, externalUserId, slot } = submission
-    if (slot && wasMisjudged(submission)) return { outcome: 'stale' }
+    if (slot && wasMisjudged(submission.version, slot.providerId)) return { outcome: 'stale' }
     const existing = members.find(partnerId, externalUserId)
     if (existing && !existing.active) return { outcome: 'member_deactivated' }
     const emailOwner = members.ownerOf(submission.member.email)
@@ -50,19 +69,93 @@ export function openStore({ path, purpose, vault, create }: StoreOptions): Store
   }
 
   /** Whether what the slot was judged by has changed since. Taken slots are looked up here and never stale. */
-  function wasMisjudged({ version, slot }: JudgedSubmission): boolean {
+  function wasMisjudged(version: number, providerId: number): boolean {
     const since = changes.since(version)
     return (
       since === null ||
       since.some(
-        ({ noun, recordId }) => noun === 'region' || (noun === 'provider' && recordId === slot?.providerId),
+        ({ noun, recordId }) => noun === 'region' || (noun === 'provider' && recordId === providerId),
       )
     )
   }
 
-  const noted = (noun: 'partner' | 'region' | 'provider', id: number, change: () => void) => (): void => {
-    change()
-    changes.add(noun, id)
+  /** A change of the operator's and its audit line, in one transaction; `noun` where the directory shows it. */
+  function change<T>(
+    action: AuditAction,
+    record: string | ((value: T) => string) | null,
+    work: () => T,
+  ): Promise<T> {
+    return writer.write(() => {
+      const value = work()
+      const named = typeof record === 'function' ? record(value) : record
+      audit.append({ at: clock.now(), actor, action, record: named, outcome: 'done' })
+      return value
+    })
+  }
+
+  /** The same for what the directory shows of a partner, a region or a provider. */
+  function shown(
+    action: AuditAction,
+    noun: 'partner' | 'provider',
+    id: number,
+    work: () => void,
+  ): Promise<void> {
+    return change(action, `${noun} ${id}`, () => {
+      work()
+      changes.add(noun, id)
+    })
+  }
+
+  function requireRequest(id: number): RequestRecord {
+    const request = requests.find(id)
+    if (!request) throw new Refusal('record_unknown', 'there is no such request')
+    return request
+  }
+
+  function requireProvider(id: number): Provider {
+    const provider = directory.findProvider(id)
+    if (!provider) throw new Refusal('record_unknown', 'there is no such provider')
+    return provider
+  }
+
+  function requireMember(id: number): Member {
+    const member = members.findById(id)
+    if (!member) throw new Refusal('record_unknown', 'there is no such member')
+    return member
+  }
+
+  function noteTaken(providerId: number | null): void {
+    if (providerId !== null) changes.add('taken', providerId)
+  }
+
+  function assign(id: number, assignment: Assignment): AssignmentOutcome {
+    const { providerId, startsAt, version } = assignment
+    const request = requireRequest(id)
+    if (!request.isIntake) return 'not_an_intake'
+    requireProvider(providerId)
+    if (startsAt !== null) {
+      if (wasMisjudged(version, providerId)) return 'stale'
+      if (requests.touching(providerId, startsAt).some((held) => held.id !== id)) return 'slot_taken'
+    }
+    requests.assign(id, assignment)
+    noteTaken(request.providerId)
+    noteTaken(providerId)
+    audit.append({
+      at: clock.now(),
+      actor,
+      action: 'request.assign',
+      record: `request ${id}`,
+      outcome: 'done',
+    })
+    return 'done'
+  }
+
+  function move(id: number, from: readonly RequestState[], name: string): RequestRecord {
+    const request = requireRequest(id)
+    if (!from.includes(request.state)) {
+      throw new Refusal('move_unknown', `a request that is ${request.state} cannot be ${name}`)
+    }
+    return request
   }
 
   return {
@@ -104,27 +197,175 @@ export function openStore({ path, purpose, vault, create }: StoreOptions): Store
 
     submit: (submission) => writer.write(() => submit(submission)),
 
-    addOrganization: (name, at) => writer.write(() => partners.addOrganization(name, at)),
+    addOrganization: (name, at) =>
+      change(
+        'organization.add',
+        ({ id }) => `organization ${id}`,
+        () => partners.addOrganization(name, at),
+      ),
+
+    async listOrganizations() {
+      return partners.listOrganizations()
+    },
 
     setOrganizationActive: (id, active) =>
-      writer.write(noted('partner', id, () => partners.setOrganizationActive(id, active))),
+      change(active ? 'organization.reactivate' : 'organization.deactivate', `organization ${id}`, () => {
+        partners.setOrganizationActive(id, active)
+        changes.add('partner', id)
+      }),
 
     addPartner: (name, organizationId, at) =>
-      writer.write(() => partners.addPartner(name, organizationId, at)),
-
-    setPartnerActive: (id, active) =>
-      writer.write(noted('partner', id, () => partners.setPartnerActive(id, active))),
-
-    addKey: (partnerId, key) =>
-      writer.write(noted('partner', partnerId, () => partners.addKey(partnerId, key))),
+      change(
+        'partner.add',
+        ({ id }) => `partner ${id}`,
+        () => partners.addPartner(name, organizationId, at),
+      ),
 
     async listPartners() {
       return partners.list()
     },
 
-    setMemberActive: (id, active) => writer.write(() => members.setActive(id, active)),
+    setPartnerActive: (id, active) =>
+      shown(active ? 'partner.reactivate' : 'partner.deactivate', 'partner', id, () =>
+        partners.setPartnerActive(id, active),
+      ),
 
-    loadDirectory: (regions, providers) => writer.write(() => directory.load(regions, providers)),
+    setPartnerOrganization: (id, organizationId) =>
+      shown('partner.set-organization', 'partner', id, () =>
+        partners.setPartnerOrganization(id, organizationId),
+      ),
+
+    addKey: (partnerId, key) =>
+      shown(key.startsAt > key.issuedAt ? 'token.rotate' : 'token.issue', 'partner', partnerId, () =>
+        partners.addKey(partnerId, key),
+      ),
+
+    revokeKeys: (partnerId, at) =>
+      shown('token.revoke', 'partner', partnerId, () => partners.revokeKeys(partnerId, at)),
+
+    async listKeys() {
+      return partners.listKeyRecords()
+    },
+
+    noteKeyUses: (uses) => writer.write(() => partners.noteUses(uses)),
+
+    loadDirectory: (regions, providers) =>
+      change('directory.load', null, () => directory.load(regions, providers)),
+
+    async previewDirectory(regions, providers) {
+      let load: DirectoryLoad | undefined
+      const undone = new Error('a preview changes nothing')
+      await writer
+        .write(() => {
+          load = directory.load(regions, providers)
+          throw undone
+        })
+        .catch((error: unknown) => {
+          if (error !== undone) throw error
+        })
+      return load as DirectoryLoad
+    },
+
+    setProviderActive: (id, active) =>
+      shown(active ? 'provider.reactivate' : 'provider.deactivate', 'provider', id, () =>
+        directory.setActive(id, active),
+      ),
+
+    addTimeOff: (id, absence) =>
+      shown('provider.time-off-add', 'provider', id, () =>
+        directory.setTimeOff(id, [...requireProvider(id).timeOff, absence]),
+      ),
+
+    removeTimeOff: (id, absence) =>
+      shown('provider.time-off-remove', 'provider', id, () => {
+        const { timeOff } = requireProvider(id)
+        const left = timeOff.filter(({ from, until }) => from !== absence.from || until !== absence.until)
+        if (left.length === timeOff.length) throw new Refusal('record_unknown', 'there is no such time off')
+        directory.setTimeOff(id, left)
+      }),
+
+    async listRequests(filter) {
+      return requests.list(filter)
+    },
+
+    async findRequest(id) {
+      return requests.find(id)
+    },
+
+    readScreening: (id) =>
+      change('request.read-screening', `request ${id}`, () => {
+        requireRequest(id)
+        return requests.screeningOf(id)
+      }),
+
+    async sortingAnswers(ids) {
+      return new Map(ids.map((id) => [id, requests.screeningOf(id)]))
+    },
+
+    assign: (id, assignment) => writer.write(() => assign(id, assignment)),
+
+    accept: (id, at) =>
+      change('request.accept', `request ${id}`, () => {
+        move(id, ['pending'], 'accepted')
+        requests.accept(id, at)
+      }),
+
+    decline: (id, at) =>
+      change('request.decline', `request ${id}`, () => {
+        const { providerId } = move(id, ['pending', 'accepted'], 'declined')
+        requests.decline(id, at)
+        noteTaken(providerId)
+      }),
+
+    async findMemberById(id) {
+      return members.findById(id)
+    },
+
+    setMemberActive: (id, active) =>
+      change(active ? 'member.reactivate' : 'member.deactivate', `member ${id}`, () =>
+        members.setActive(id, active),
+      ),
+
+    exportMember: (id) =>
+      change('member.export', `member ${id}`, () => {
+        const member = requireMember(id)
+        const held = requests.listOf(id).map(({ member: _, ...request }) => ({
+          ...request,
+          screeningAnswers: requests.screeningOf(request.id),
+        }))
+        return { member, requests: held }
+      }),
+
+    async eraseMember(id) {
+      await change('member.erase', `member ${id}`, () => {
+        requireMember(id)
+        requests.forget(id)
+        members.remove(id)
+      })
+      // What was erased still stands in the write-ahead log until that is written back and cut.
+      database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    },
+
+    appendAudit: (entries) =>
+      writer.write(() => {
+        for (const entry of entries) audit.append(entry)
+      }),
+
+    async listAudit(limit) {
+      return audit.list(limit)
+    },
+
+    async auditHead() {
+      return audit.head()
+    },
+
+    async verifyAudit(noted) {
+      return audit.verify(noted)
+    },
+
+    async checkHealth() {
+      return healthOf(database)
+    },
 
     async close() {
       database.close()

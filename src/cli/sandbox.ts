@@ -53,6 +53,7 @@ async function runSandbox(options: Options): Promise<void> {
   try {
     service = await openService({
       purpose: 'sandbox',
+      actor: 'sandbox',
       database,
       masterKeyFile: `${database}.key`,
       create: true,

@@ -37,6 +37,14 @@ export interface BookingRequest {
   readonly member: Member
 }
 
+/** A request as the operator sees it: all of it but the screening answers. */
+export interface RequestRecord extends Omit<BookingRequest, 'member'> {
+  readonly isIntake: boolean
+  readonly submittedAt: number
+  /** Null once the person has been erased. */
+  readonly member: Member | null
+}
+
 /** What a partner submits, before anything of it is stored. */
 export interface Submission {
   readonly partnerId: number

@@ -27,6 +27,7 @@ export type Kind =
   | 'email_taken'
   | 'name_taken'
   | 'record_unknown'
+  | 'move_unknown'
   | 'directory_invalid'
   | 'database_unusable'
   | 'storage_busy'

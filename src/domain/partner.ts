@@ -27,6 +27,17 @@ export interface PartnerKey {
   readonly partner: Partner
 }
 
+/** Why a key has an end: another took its place, the operator ended it, or it never began. */
+export type KeyEndReason = 'rotated' | 'revoked' | 'cancelled'
+
+/** What may be told of a key: everything but its secret. Instants in ms. */
+export interface KeyRecord extends Omit<PartnerKey, 'secret' | 'partner'> {
+  readonly partnerId: number
+  readonly endReason: KeyEndReason | null
+  /** To the minute; null for a key that was never used. */
+  readonly lastUsedAt: number | null
+}
+
 /** Who a request comes from, once its token has been verified and its organization found in order. */
 export interface Caller {
   readonly partner: Partner

@@ -1,7 +1,8 @@
-import type { BookingRequest, Submission } from './booking-request'
+import type { AuditEntry, AuditHead, AuditLine, AuditVerdict } from './audit'
+import type { BookingRequest, RequestRecord, ScreeningAnswer, Submission } from './booking-request'
 import type { Member } from './member'
-import type { Organization, Partner, PartnerKey } from './partner'
-import type { Provider } from './provider'
+import type { KeyRecord, Organization, Partner, PartnerKey } from './partner'
+import type { Provider, TimeOff } from './provider'
 import type { Region } from './region'
 
 /** A provider's slot held by a pending or accepted request; ms, half-open. */
@@ -49,17 +50,57 @@ export interface ProviderEntry extends Omit<Provider, 'id' | 'licenses' | 'inPer
   readonly inPersonRegions: readonly string[]
 }
 
-/** What loading a directory did, as numbers of regions and providers together. */
+/** What loading a directory did: regions as CA-ON, providers by their refs. */
 export interface DirectoryLoad {
-  readonly added: number
-  readonly changed: number
-  readonly deactivated: number
+  readonly added: readonly string[]
+  readonly changed: readonly string[]
+  readonly deactivated: readonly string[]
   readonly unchanged: number
 }
 
+/** Which requests are asked for. */
+export interface RequestFilter {
+  readonly intakesOnly: boolean
+  readonly unassignedOnly: boolean
+}
+
+/** A provider attached to an intake, as the rules have judged it; instants in ms. */
+export interface Assignment {
+  readonly providerId: number
+  /** Null to attach the provider without a slot. */
+  readonly startsAt: number | null
+  /** The directory's version that the slot was judged on. */
+  readonly version: number
+  /** For an intake that has none yet. */
+  readonly authorizationNumber: string
+}
+
+/** What became of an assignment; all but `done` changed nothing. */
+export type AssignmentOutcome = 'done' | 'stale' | 'slot_taken' | 'not_an_intake'
+
+/** All that is held on a person. */
+export interface MemberExport {
+  readonly member: Member
+  readonly requests: readonly (Omit<RequestRecord, 'member'> & {
+    readonly screeningAnswers: readonly ScreeningAnswer[]
+  })[]
+}
+
+/** What the database tells of its own state. */
+export interface StoreHealth {
+  readonly schemaVersion: number
+  /** The settings that data safety depends on, as read back: journal_mode, synchronous, foreign_keys, … */
+  readonly settings: Readonly<Record<string, string | number>>
+  /** What an integrity check says against it; empty if nothing. */
+  readonly faults: readonly string[]
+  /** Records that point at nothing. */
+  readonly orphans: number
+}
+
 /**
- * What remembers. Each method is one transaction, all or nothing, on disk when its promise resolves.
- * Every method may throw Refusal storage_busy.
+ * What remembers. Each method is one transaction, all or nothing, on disk when its promise resolves; one that
+ * changes what the operator answers for leaves its audit line in the same transaction. Every method may throw
+ * Refusal storage_busy, and those that name a record Refusal record_unknown.
  */
 export interface Store {
   /** The newest version of the directory, another process's writes included. */
@@ -68,23 +109,67 @@ export interface Store {
   readDirectory(since: number | null): Promise<DirectoryChanges>
 
   findMember(partnerId: number, externalUserId: string): Promise<Member | null>
-  /** The order of checks is spec's: member deactivated, e-mail, slot. */
+  /** The order of checks is the decisions': member deactivated, e-mail, slot. */
   submit(submission: JudgedSubmission): Promise<SubmissionOutcome>
 
   /** @throws Refusal name_taken */
   addOrganization(name: string, at: number): Promise<Organization>
+  listOrganizations(): Promise<Organization[]>
   setOrganizationActive(id: number, active: boolean): Promise<void>
   /** @throws Refusal name_taken */
   addPartner(name: string, organizationId: number | null, at: number): Promise<Partner>
-  setPartnerActive(id: number, active: boolean): Promise<void>
-  /** The partner's key from `startsAt` on; what was in force until then ends there, what waited is gone. */
-  addKey(partnerId: number, key: Omit<PartnerKey, 'partner' | 'endsAt'>): Promise<void>
   /** All partners in order of id, those without a key or an organization too. */
   listPartners(): Promise<Partner[]>
-  setMemberActive(id: number, active: boolean): Promise<void>
+  setPartnerActive(id: number, active: boolean): Promise<void>
+  setPartnerOrganization(id: number, organizationId: number | null): Promise<void>
+  /** The partner's key from `startsAt` on; what was in force until then ends there, what waited is cancelled. */
+  addKey(partnerId: number, key: Omit<PartnerKey, 'partner' | 'endsAt'>): Promise<void>
+  /** Ends the partner's key at an instant and cancels one that waits. @throws Refusal record_unknown for neither */
+  revokeKeys(partnerId: number, at: number): Promise<void>
+  /** All keys in order of issue. */
+  listKeys(): Promise<KeyRecord[]>
+  /** When keys were last used, in ms, by kid. */
+  noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 
   /** Makes the directory what the entries say; what they leave out is deactivated, nothing is deleted. */
   loadDirectory(regions: readonly RegionEntry[], providers: readonly ProviderEntry[]): Promise<DirectoryLoad>
+  /** What loadDirectory would do, without doing it. */
+  previewDirectory(
+    regions: readonly RegionEntry[],
+    providers: readonly ProviderEntry[],
+  ): Promise<DirectoryLoad>
+  setProviderActive(id: number, active: boolean): Promise<void>
+  addTimeOff(providerId: number, timeOff: TimeOff): Promise<void>
+  /** @throws Refusal record_unknown if there is no such absence */
+  removeTimeOff(providerId: number, timeOff: TimeOff): Promise<void>
 
+  /** Requests in order of submission. */
+  listRequests(filter: RequestFilter): Promise<RequestRecord[]>
+  findRequest(id: number): Promise<RequestRecord | null>
+  /** The screening answers of a request; reading them is audited. */
+  readScreening(requestId: number): Promise<ScreeningAnswer[]>
+  /** The screening answers of the requests named, unaudited: to sort by, never to show. */
+  sortingAnswers(requestIds: readonly number[]): Promise<ReadonlyMap<number, readonly ScreeningAnswer[]>>
+  assign(requestId: number, assignment: Assignment): Promise<AssignmentOutcome>
+  /** @throws Refusal move_unknown unless the request is pending */
+  accept(requestId: number, at: number): Promise<void>
+  /** @throws Refusal move_unknown unless the request is pending or accepted */
+  decline(requestId: number, at: number): Promise<void>
+
+  findMemberById(id: number): Promise<Member | null>
+  setMemberActive(id: number, active: boolean): Promise<void>
+  /** All that is held on a member; audited. */
+  exportMember(id: number): Promise<MemberExport>
+  /** Removes a member for good, their answers included; their requests' bare facts stay, tied to nobody. */
+  eraseMember(id: number): Promise<void>
+
+  appendAudit(entries: readonly AuditEntry[]): Promise<void>
+  /** The newest lines, at most so many, oldest first. */
+  listAudit(limit: number): Promise<AuditLine[]>
+  auditHead(): Promise<AuditHead>
+  /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
+  verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
+
+  checkHealth(): Promise<StoreHealth>
   close(): Promise<void>
 }

@@ -31,6 +31,7 @@ const statusOf: Record<Kind, number> = {
   // What only an operator's command is told has no status of its own.
   name_taken: 500,
   record_unknown: 500,
+  move_unknown: 500,
   directory_invalid: 500,
   database_unusable: 500,
 }

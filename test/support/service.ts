@@ -61,6 +61,7 @@ export async function startService(
   let now = instantOf(options.now ?? defaultNow)
   const service = await openService({
     purpose: 'sandbox',
+    actor: 'test',
     database: databasePath,
     masterKeyFile: `${databasePath}.key`,
     create: true,

@@ -28,7 +28,10 @@ CREATE TABLE partner_keys (
   sealed_secret BLOB NOT NULL,
   issued_at INTEGER NOT NULL,
   starts_at INTEGER NOT NULL,
-  ends_at INTEGER CHECK (ends_at >= starts_at)
+  ends_at INTEGER CHECK (ends_at >= starts_at),
+  end_reason TEXT CHECK (end_reason IN ('rotated', 'revoked', 'cancelled')),
+  last_used_at INTEGER,
+  CHECK ((ends_at IS NULL) = (end_reason IS NULL))
 ) STRICT;
 
 -- One active token per partner: only one of its keys can be without an end.
@@ -118,7 +121,9 @@ CREATE TABLE members (
 CREATE TABLE booking_requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   record_key TEXT NOT NULL UNIQUE,
-  member_id INTEGER NOT NULL REFERENCES members (id),
+  -- Null once the person has been erased.
+  member_id INTEGER REFERENCES members (id),
+  is_intake INTEGER NOT NULL CHECK (is_intake IN (0, 1)),
   state TEXT NOT NULL CHECK (state IN ('unassigned', 'pending', 'accepted', 'declined')),
   provider_id INTEGER REFERENCES providers (id),
   authorization_number TEXT UNIQUE,
@@ -126,8 +131,10 @@ CREATE TABLE booking_requests (
   ends_at INTEGER CHECK (ends_at > starts_at),
   accepted_at INTEGER,
   declined_at INTEGER,
-  sealed_screening_answers BLOB NOT NULL,
+  sealed_screening_answers BLOB,
   submitted_at INTEGER NOT NULL,
+  CHECK ((member_id IS NULL) = (sealed_screening_answers IS NULL)),
+  CHECK (is_intake = 1 OR starts_at IS NOT NULL),
   CHECK ((state = 'unassigned') = (provider_id IS NULL)),
   CHECK ((provider_id IS NULL) = (authorization_number IS NULL)),
   CHECK ((starts_at IS NULL) = (ends_at IS NULL)),
@@ -147,3 +154,17 @@ CREATE TABLE changes (
   noun TEXT NOT NULL CHECK (noun IN ('partner', 'region', 'provider', 'taken')),
   record_id INTEGER NOT NULL
 ) STRICT;
+
+-- Who did what to which record, each line bound to the one before it by its hash.
+CREATE TABLE audit (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  action TEXT NOT NULL,
+  record TEXT,
+  outcome TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TRIGGER audit_keeps_lines BEFORE DELETE ON audit BEGIN SELECT RAISE (ABORT, 'audit lines stay'); END;
+CREATE TRIGGER audit_keeps_words BEFORE UPDATE ON audit BEGIN SELECT RAISE (ABORT, 'audit lines stay as they are'); END;
