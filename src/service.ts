@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
 import type { Purpose } from '../db/sqlite/open'
 import { openStore } from '../db/sqlite/store'
+import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context } from './operations/context'
-import { createMasterKey, readMasterKey } from './vault/master-key-file'
+import { Notebook } from './operations/notebook'
+import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
 import { createVault } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
@@ -15,7 +17,7 @@ import { builtInZones } from './zones/packed'
 export interface ServiceOptions {
   readonly purpose: Purpose
   readonly database: string
-  readonly masterKeyFile: string
+  readonly masterKey: MasterKeySource
   /** Whether to make the database and the master key file where they are missing. */
   readonly create: boolean
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
@@ -24,6 +26,9 @@ export interface ServiceOptions {
   /** Who the audit log says it was. */
   readonly actor: string
 }
+
+/** How often what was noted while requests were answered is written down. */
+const flushMillis = 5_000
 
 /** The service, put together and not yet listening. */
 export interface Service {
@@ -39,25 +44,41 @@ export interface Service {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, database, masterKeyFile, create, zoneFolder, clock, actor } = options
-  const isNew = create && !existsSync(masterKeyFile)
-  const vault = createVault(isNew ? createMasterKey(masterKeyFile) : readMasterKey(masterKeyFile))
+  const { purpose, database, masterKey, create, zoneFolder, clock, actor } = options
+  const vault = createVault(keyFrom(masterKey, create))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const store = openStore({ path: database, purpose, vault, create, actor, clock })
   const directory = await Directory.load(store, zones.find)
-  const context: Context = { store, directory, clock }
+  const notebook = new Notebook()
+  const context: Context = { store, directory, clock, notebook }
   return {
     context,
     listen(host, port, baseUrl) {
       let address = ''
-      const listening = listen(host, port, (actualPort) => {
+      const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        return createApp(context, address).fetch
+        return createApp(context, address, addressOf).fetch
       })
-      return { ...listening, baseUrl: address }
+      const flush = () =>
+        notebook.flush(store).catch(() => console.error('what was noted could not be written'))
+      const flushing = setInterval(flush, flushMillis)
+      return {
+        ...listening,
+        baseUrl: address,
+        async stop() {
+          clearInterval(flushing)
+          await listening.stop()
+          await flush()
+        },
+      }
     },
     close: () => store.close(),
   }
+}
+
+function keyFrom(source: MasterKeySource, create: boolean): Uint8Array {
+  if ('base64' in source) return parseMasterKey(source.base64)
+  return create && !existsSync(source.file) ? createMasterKey(source.file) : readMasterKey(source.file)
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

@@ -12,7 +12,16 @@ const mayImport: Record<string, readonly string[]> = {
   'src/operations': ['src/domain', 'src/scheduling', 'src/directory', 'src/auth', 'fixtures'],
   'db/sqlite': ['src/domain', 'src/scheduling'],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
-  'src/cli': ['src/operations', 'src/domain', 'src/scheduling', 'src/service.ts', 'src/http', 'package.json'],
+  'src/cli': [
+    'src/operations',
+    'src/domain',
+    'src/scheduling',
+    'src/http',
+    'src/config.ts',
+    'src/service.ts',
+    'package.json',
+  ],
+  'src/config.ts': ['src/domain'],
   'src/service.ts': ['src', 'db/sqlite'],
   'src/main.ts': ['src/cli'],
 }
@@ -34,6 +43,8 @@ const homes: Record<string, readonly string[]> = {
   commander: ['src/cli'],
   'node:fs': ['src/cli', 'src/service.ts', 'src/vault', 'src/zones', 'db/sqlite'],
   'node:os': ['src/cli'],
+  'node:readline/promises': ['src/cli'],
+  'node:util': ['src/cli'],
   'node:path': ['src/cli', 'src/zones', 'src/service.ts'],
 }
 

@@ -1,13 +1,13 @@
 import { compactVerify } from 'jose'
 import { Refusal } from '../domain/errors'
-import type { Partner, PartnerKey } from '../domain/partner'
+import type { PartnerKey } from '../domain/partner'
 
 // The last token that was verified under a key. A key object is replaced whenever anything about its
 // partner changes, and what was remembered of it goes with it.
 const verified = new WeakMap<PartnerKey, string>()
 
 /**
- * The active partner whose token this is.
+ * The key in force, of an active partner, that signed a token.
  *
  * @param findKey the key of a kid, in force or not
  * @param now ms
@@ -18,7 +18,7 @@ export async function authenticate(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
   now: number,
-): Promise<Partner> {
+): Promise<PartnerKey> {
   const key = findKey(kidOf(token))
   if (!key) throw new Refusal('partner_not_found', 'the token does not belong to a known partner')
   if (verified.get(key) !== token) {
@@ -27,7 +27,7 @@ export async function authenticate(
   }
   if (now < key.startsAt || (key.endsAt !== null && now >= key.endsAt)) throw invalid()
   if (!key.partner.active) throw new Refusal('partner_inactive', 'the partner is deactivated')
-  return key.partner
+  return key
 }
 
 /** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */

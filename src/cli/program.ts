@@ -1,11 +1,13 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
 import { Refusal } from '../domain/errors'
+import { exitCodeOf, exitCodes } from './exit-code'
+import { initCommand } from './init'
+import { organizationCommand } from './organization'
+import { partnerCommand } from './partner'
 import { sandboxCommand } from './sandbox'
-
-/** Exit codes: what a command refused, and words that are no command. */
-const refused = 1
-const misused = 2
+import { serveCommand } from './serve'
+import { tokenCommand } from './token'
 
 /** Runs the command that the words after the program's name ask for, and tells its exit code. */
 export async function run(words: readonly string[]): Promise<number> {
@@ -13,16 +15,26 @@ export async function run(words: readonly string[]): Promise<number> {
     .description('Partner intake and scheduling in one executable.')
     .version(version)
     .addCommand(sandboxCommand())
-  for (const command of [program, ...program.commands]) command.exitOverride().showHelpAfterError(false)
+    .addCommand(initCommand())
+    .addCommand(serveCommand())
+    .addCommand(organizationCommand())
+    .addCommand(partnerCommand())
+    .addCommand(tokenCommand())
+  eachCommand(program, (command) => command.exitOverride().showSuggestionAfterError())
   try {
     await program.parseAsync(words, { from: 'user' })
-    return 0
+    return exitCodes.done
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
     process.stderr.write(`anteroom: ${faultOf(error)}\n`)
-    return refused
+    return error instanceof Refusal ? exitCodeOf(error.kind) : exitCodes.failed
   }
+}
+
+function eachCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command)
+  for (const below of command.commands) eachCommand(below, visit)
 }
 
 /** What went wrong, for a person: no stack, no path but those that they gave. */

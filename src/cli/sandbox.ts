@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
+import { webAddressFault } from '../config'
 import { clockStartingAt, systemClock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
@@ -17,6 +18,7 @@ import { builtInDirectory, withGenerated } from '../operations/sandbox-directory
 import { dayMinutes, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
 import { slotAt } from '../scheduling/slots'
 import { openService, type Service } from '../service'
+import { stopSignal } from './stop-signal'
 
 interface Options {
   readonly port: number
@@ -55,7 +57,7 @@ async function runSandbox(options: Options): Promise<void> {
       purpose: 'sandbox',
       actor: 'sandbox',
       database,
-      masterKeyFile: `${database}.key`,
+      masterKey: { file: `${database}.key` },
       create: true,
       zoneFolder: options.zones,
       clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
@@ -167,13 +169,6 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
   ].join('\n')
 }
 
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve())
-    process.once('SIGTERM', () => resolve())
-  })
-}
-
 function wholeNumber(least: number, most: number) {
   return (text: string): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
@@ -185,10 +180,8 @@ function wholeNumber(least: number, most: number) {
 }
 
 function webAddress(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-    throw new InvalidArgumentError('It must be an http or https address without a query.')
-  }
+  const fault = webAddressFault(text)
+  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
   return text
 }
 

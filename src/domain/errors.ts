@@ -26,10 +26,13 @@ export type Kind =
   | 'member_not_found'
   | 'email_taken'
   | 'name_taken'
+  | 'token_exists'
   | 'record_unknown'
   | 'move_unknown'
   | 'directory_invalid'
   | 'database_unusable'
+  | 'settings_invalid'
+  | 'not_confirmed'
   | 'storage_busy'
 
 /** A request that is refused, for a reason that may be told to whoever made it. It has changed nothing. */

@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia'
+import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { bookingRequest } from './booking-request'
-import { answerTo } from './errors'
+import { answerTo, isUnauthenticated } from './errors'
 import { gate } from './gate'
 import { providerRegions } from './provider-regions'
 import { providers } from './providers'
@@ -11,8 +12,9 @@ import { user } from './user'
  * The application: it answers requests and never listens.
  *
  * @param baseUrl the public address that links in answers begin with, without a slash at its end
+ * @param addressOf where a request came from
  */
-export function createApp(context: Context, baseUrl: string) {
+export function createApp(context: Context, baseUrl: string, addressOf: (request: Request) => string) {
   return (
     new Elysia({
       // The contract depends on all three: a path without its last slash is the same path; what is
@@ -22,7 +24,12 @@ export function createApp(context: Context, baseUrl: string) {
       handler: { standardHostname: false },
     })
       // Before any plugin: it answers for those alone that come after.
-      .onError(({ error, code }) => answerTo(error, code))
+      .onError(({ error, code, request }) => {
+        if (error instanceof Refusal && isUnauthenticated(error)) {
+          context.notebook.noteRefusal(error.kind, addressOf(request), context.clock.now())
+        }
+        return answerTo(error, code)
+      })
       .use(partnerApi(context, baseUrl))
   )
 }

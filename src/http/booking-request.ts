@@ -16,42 +16,65 @@ const path = '/partners/v1/booking-request/'
 const open = { additionalProperties: true }
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Text({ maxLength: 500 })
-const Timestamp = Text({ format: 'date-time', maxLength: 500 })
 const ScreeningText = Text({ minLength: 1, maxLength: 1000 })
+
+const timestamp = (description: string) => Text({ format: 'date-time', maxLength: 500, description })
 
 export const BookingData = Type.Object(
   {
     selfSchedulingProviderId: Type.Integer({ description: 'A providerId of the search' }),
-    utcStartTime: Timestamp,
-    utcEndTime: Timestamp,
+    utcStartTime: timestamp('Exactly as the search told it: UTC, with a trailing Z'),
+    utcEndTime: timestamp('Exactly 45 minutes after utcStartTime'),
   },
-  open,
+  { ...open, title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
 )
 
 export const MemberData = Type.Object(
   {
-    email: Text({ format: 'email', minLength: 1, maxLength: 254 }),
+    email: Text({
+      format: 'email',
+      minLength: 1,
+      maxLength: 254,
+      description: 'Unique among all members of the service, whatever its case',
+    }),
     firstName: Name,
     lastName: Name,
     country: CountryCode,
     preferredName: Type.Optional(Text({ maxLength: 200 })),
     preferredPronouns: Type.Optional(Line),
-    dob: Type.Optional(Text({ format: 'date' })),
+    dob: Type.Optional(Text({ format: 'date', description: 'Date of birth, not in the future' })),
     gender: Type.Optional(Line),
     maritalStatus: Type.Optional(Line),
     clientType: Type.Optional(Line),
     leaveVoicemail: Type.Optional(Choice(['Yes', 'No'])),
-    phoneNumber: Type.Optional(Text({ format: 'phone-number', maxLength: 500 })),
+    phoneNumber: Type.Optional(
+      Text({
+        format: 'phone-number',
+        maxLength: 500,
+        description: 'A leading + and 7 to 15 digits; spaces, dots, hyphens and parentheses between them',
+      }),
+    ),
     streetAddress: Type.Optional(Line),
-    suite: Type.Optional(Line),
+    suite: Type.Optional(Text({ maxLength: 500, description: 'May be empty' })),
     city: Type.Optional(Line),
     state: Type.Optional(Line),
     zipCode: Type.Optional(Line),
     reasonForSeekingSupport: Type.Optional(Text({ maxLength: 4000 })),
-    preferredModality: Type.Optional(Line),
-    preferredSpokenLanguage: Type.Optional(LanguageTag),
+    preferredModality: Type.Optional(Text({ maxLength: 500, description: 'Free text' })),
+    preferredSpokenLanguage: Type.Optional(
+      Text({ ...LanguageTag, description: 'BCP 47 language tag; en for a new member where none is sent' }),
+    ),
   },
-  open,
+  {
+    ...open,
+    title: 'MemberData',
+    description: 'What is known of the member; what a later call leaves out stays as it is',
+  },
+)
+
+const ScreeningAnswer = Type.Object(
+  { question: ScreeningText, answer: ScreeningText },
+  { ...open, title: 'ScreeningAnswer', description: 'A question of the PHQ-9 and what the member answered' },
 )
 
 export const BookingRequestBody = Type.Object(
@@ -59,27 +82,32 @@ export const BookingRequestBody = Type.Object(
     user: Type.Object({ external_user_id: ExternalUserId }, open),
     bookingData: Type.Optional(BookingData),
     memberData: MemberData,
-    phq9Data: Type.Array(Type.Object({ question: ScreeningText, answer: ScreeningText }, open), {
-      maxItems: 100,
-    }),
+    phq9Data: Type.Array(ScreeningAnswer, { maxItems: 100, description: 'May be empty' }),
   },
-  open,
+  { ...open, title: 'BookingRequest', description: 'A booking request, or an intake without bookingData' },
 )
 
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
-  Type.Union([schema, Type.Null()])
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
 
-export const BookingResponse = Type.Object({
-  id: Type.Integer(),
-  providerId: nullable(Type.Integer()),
-  authorizationNumber: nullable(Type.String()),
-  phoneNumber: Type.String(),
-  preferredModality: Type.String(),
-  acceptedAt: nullable(Type.String({ format: 'date-time' })),
-  declinedAt: nullable(Type.String({ format: 'date-time' })),
-  member: Type.Object({ id: Type.Integer(), firstName: Type.String(), email: Type.String() }),
-  utcStartTime: nullable(Type.String({ format: 'date-time' })),
-})
+export const BookingResponse = Type.Object(
+  {
+    id: Type.Integer({ description: 'Identifies the booking request' }),
+    providerId: nullable(Type.Integer(), 'Null for an intake until a provider is assigned'),
+    authorizationNumber: nullable(Type.String(), 'Null for an intake until a provider is assigned'),
+    phoneNumber: Type.String({ description: "The member's; empty where there is none" }),
+    preferredModality: Type.String({ description: "The member's; empty where there is none" }),
+    acceptedAt: nullable(Type.String({ format: 'date-time' }), 'Null until the request is accepted'),
+    declinedAt: nullable(Type.String({ format: 'date-time' }), 'Null unless the request is declined'),
+    member: Type.Object({
+      id: Type.Integer({ description: "The service's id of the member" }),
+      firstName: Type.String(),
+      email: Type.String(),
+    }),
+    utcStartTime: nullable(Type.String({ format: 'date-time' }), 'Null for an intake without a slot'),
+  },
+  { title: 'BookingResponse', description: 'A booking request or an intake as it was stored' },
+)
 
 /** POST booking-request: a booking request, or an intake without bookingData. */
 export function bookingRequest(app: Gated, context: Context) {
@@ -98,6 +126,14 @@ export function bookingRequest(app: Gated, context: Context) {
       },
       body: BookingRequestBody,
       response: { 201: BookingResponse },
+      detail: {
+        operationId: 'submitBookingRequest',
+        tags: ['Bookings'],
+        summary: 'Submit a booking request or an intake',
+        description:
+          'Finds or creates the member by user.external_user_id, updates it with memberData and submits a ' +
+          'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.',
+      },
     },
   )
 }

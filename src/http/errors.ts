@@ -30,10 +30,13 @@ const statusOf: Record<Kind, number> = {
   storage_busy: 503,
   // What only an operator's command is told has no status of its own.
   name_taken: 500,
+  token_exists: 500,
   record_unknown: 500,
   move_unknown: 500,
   directory_invalid: 500,
   database_unusable: 500,
+  settings_invalid: 500,
+  not_confirmed: 500,
 }
 
 /** The field, by its wire name, that a rule's refusal is about. */
@@ -47,6 +50,11 @@ const fieldOf: Partial<Record<Kind, string>> = {
   slot_already_yours: 'bookingData.utcStartTime',
   email_taken: 'memberData.email',
   member_not_found: 'external_user_id',
+}
+
+/** Whether a refusal says that the caller could not be authenticated. */
+export function isUnauthenticated({ kind }: Refusal): boolean {
+  return statusOf[kind] === 401
 }
 
 /** A wrong method, with those that the path takes (RFC 9110 §15.5.6). */

@@ -50,7 +50,9 @@ function authentication(context: Context) {
     .derive(async ({ bearer: token = '' }) => {
       await context.directory.catchUp()
       const now = context.clock.now()
-      return { now, partner: await authenticate(token, (kid) => context.directory.findKey(kid), now) }
+      const { kid, partner } = await authenticate(token, (id) => context.directory.findKey(id), now)
+      context.notebook.noteUse(kid, now)
+      return { now, partner }
     })
 }
 

@@ -12,12 +12,15 @@ const idleSeconds = 60
 /**
  * Listens on a host and port, 0 for a free one.
  *
- * @param createFetch makes the handler once the port is known
+ * @param createFetch makes the handler once the port is known, and how to tell where a request came from
  */
 export function listen(
   host: string,
   port: number,
-  createFetch: (port: number) => (request: Request) => Response | Promise<Response>,
+  createFetch: (
+    port: number,
+    addressOf: (request: Request) => string,
+  ) => (request: Request) => Response | Promise<Response>,
 ): Listening {
   let handle: ReturnType<typeof createFetch> | undefined
   const server = Bun.serve({
@@ -30,6 +33,6 @@ export function listen(
     idleTimeout: idleSeconds,
     fetch: (request) => (handle as NonNullable<typeof handle>)(request),
   })
-  handle = createFetch(server.port as number)
+  handle = createFetch(server.port as number, (request) => server.requestIP(request)?.address ?? 'unknown')
   return { host, port: server.port as number, stop: () => server.stop() }
 }

@@ -14,42 +14,61 @@ import { pageUrl } from './links'
 const path = '/partners/v1/providers/'
 
 export const ProviderQuery = Type.Object({
-  region_id: Type.Optional(Type.Integer({ minimum: 1, description: 'A region of the region list' })),
+  region_id: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'The id of a region; required for countries with several regions and for in-person',
+    }),
+  ),
   country_code: Type.Optional(CountryCode),
-  modality: Type.Optional(Choice(modalities, { description: 'in-person needs a region_id' })),
+  modality: Type.Optional(
+    Choice(modalities, {
+      description: 'How sessions are held; in-person finds who sees people in person in the region',
+    }),
+  ),
   language: Type.Optional(LanguageTag),
   ...pageParameters,
 })
 
 const NullableText = Type.Union([Type.String(), Type.Null()])
 
-export const SlotBody = Type.Object({
-  utcStartTime: Type.String({ format: 'date-time' }),
-  utcEndTime: Type.String({ format: 'date-time' }),
-})
+const SlotTime = Type.String({ format: 'date-time', description: 'UTC, to be sent back exactly as it is' })
 
-export const ProviderBody = Type.Object({
-  providerId: Type.Integer({ description: 'The selfSchedulingProviderId of a booking' }),
-  details: Type.Object({
-    firstName: Type.String(),
-    lastName: Type.String(),
-    credentials: NullableText,
-    pronouns: NullableText,
-    gender: NullableText,
-    bio: NullableText,
-    timeZone: Type.String(),
-    languagesSpoken: Type.Array(Type.String()),
-    modalities: Type.Array(Choice(modalities)),
-  }),
-  availability: Type.Array(SlotBody),
-})
+export const SlotBody = Type.Object(
+  { utcStartTime: SlotTime, utcEndTime: SlotTime },
+  { title: 'Slot', description: '45 minutes that can be booked' },
+)
 
-export const ProviderPageBody = Type.Object({
-  count: Type.Integer(),
-  next: NullableText,
-  previous: NullableText,
-  results: Type.Array(ProviderBody),
-})
+export const ProviderBody = Type.Object(
+  {
+    providerId: Type.Integer({ description: 'The selfSchedulingProviderId of a booking' }),
+    details: Type.Object({
+      firstName: Type.String(),
+      lastName: Type.String(),
+      credentials: NullableText,
+      pronouns: NullableText,
+      gender: NullableText,
+      bio: NullableText,
+      timeZone: Type.String({ description: 'IANA name of the zone that the provider works in' }),
+      languagesSpoken: Type.Array(Type.String(), { description: 'BCP 47 language tags' }),
+      modalities: Type.Array(Choice(modalities), { description: 'How sessions can be held' }),
+    }),
+    availability: Type.Array(SlotBody, {
+      description: 'The free slots that start in the next 30 days, soonest first',
+    }),
+  },
+  { title: 'Provider', description: 'A provider with an active license in the region' },
+)
+
+export const ProviderPageBody = Type.Object(
+  {
+    count: Type.Integer({ description: 'Providers on all pages' }),
+    next: Type.Union([Type.String(), Type.Null()], { description: 'Full URL of the next page' }),
+    previous: Type.Union([Type.String(), Type.Null()], { description: 'Full URL of the previous page' }),
+    results: Type.Array(ProviderBody, { description: 'The providers of the page, by providerId' }),
+  },
+  { title: 'ProviderPage', description: 'A page of providers' },
+)
 
 /** GET providers: who is licensed in a region, with the slots of the next 30 days. */
 export function providers(app: Gated, context: Context, baseUrl: string) {
@@ -78,7 +97,21 @@ export function providers(app: Gated, context: Context, baseUrl: string) {
         call.query = readQuery(call.request.url, ProviderQuery) as typeof call.query
       },
       query: ProviderQuery,
-      detail: {},
+      detail: {
+        operationId: 'searchProviders',
+        tags: ['Directory'],
+        summary: 'Search providers and their free slots',
+        description:
+          'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
+          'country_code alone is enough for a country with one country-wide region, but not for in-person.',
+        // A handler that answers with bytes has no `response`: Elysia would take them apart to validate them.
+        responses: {
+          200: {
+            description: 'A page of providers',
+            content: { 'application/json': { schema: ProviderPageBody } },
+          },
+        },
+      },
     },
   )
 }

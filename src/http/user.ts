@@ -10,17 +10,20 @@ const path = '/partners/v1/user/'
 
 export const UserQuery = Type.Object({ external_user_id: ExternalUserId })
 
-export const UserBody = Type.Object({
-  id: Type.Integer(),
-  firstName: Type.String(),
-  lastName: Type.String(),
-  email: Type.String(),
-  userType: Type.String(),
-  country: Type.String(),
-  preferredSpokenLanguage: Type.String({ description: "The language's English name" }),
-  preferredSpokenLanguageCode: Type.String({ description: 'BCP 47' }),
-  externalUserId: Type.String(),
-})
+export const UserBody = Type.Object(
+  {
+    id: Type.Integer({ description: "The service's id of the member" }),
+    firstName: Type.String(),
+    lastName: Type.String(),
+    email: Type.String(),
+    userType: Type.String({ description: 'Always member' }),
+    country: Type.String({ description: 'ISO 3166-1 alpha-2' }),
+    preferredSpokenLanguage: Type.String({ description: "The language's English name" }),
+    preferredSpokenLanguageCode: Type.String({ description: 'BCP 47 language tag' }),
+    externalUserId: Type.String({ description: "The partner's own id of the member" }),
+  },
+  { title: 'Member', description: 'A member whom the partner created' },
+)
 
 /** GET user: a member whom the partner created through the booking endpoint. */
 export function user(app: Gated, context: Context) {
@@ -34,6 +37,12 @@ export function user(app: Gated, context: Context) {
       },
       query: UserQuery,
       response: { 200: UserBody },
+      detail: {
+        operationId: 'lookUpMember',
+        tags: ['Members'],
+        summary: 'Look a member up',
+        description: "Finds a member, created by a booking request or an intake, by the partner's own id.",
+      },
     },
   )
 }

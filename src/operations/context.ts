@@ -1,10 +1,12 @@
 import type { Directory } from '../directory/directory'
 import type { Clock } from '../domain/clock'
 import type { Store } from '../domain/store'
+import type { Notebook } from './notebook'
 
 /** What operations work on. */
 export interface Context {
   readonly directory: Directory
   readonly store: Store
   readonly clock: Clock
+  readonly notebook: Notebook
 }

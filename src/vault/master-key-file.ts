@@ -1,11 +1,19 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Refusal } from '../domain/errors'
 import { masterKeyBytes, newMasterKey } from './vault'
 
-/** Reads a master key from a file that holds it in base64. @throws Error naming the fault, never the content */
+/** Reads a master key from a file that holds it in base64. @throws Refusal database_unusable, as parseMasterKey does */
 export function readMasterKey(path: string): Uint8Array {
-  const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')
-  if (key.length !== masterKeyBytes)
-    throw new Error(`the master key file does not hold ${masterKeyBytes} bytes in base64`)
+  if (!existsSync(path)) throw new Refusal('database_unusable', 'there is no master key file at that path')
+  return parseMasterKey(readFileSync(path, 'utf8'))
+}
+
+/** A master key written in base64. @throws Refusal database_unusable naming the fault, never the content */
+export function parseMasterKey(text: string): Uint8Array {
+  const key = Buffer.from(text.trim(), 'base64')
+  if (key.length !== masterKeyBytes) {
+    throw new Refusal('database_unusable', `the master key must be ${masterKeyBytes} bytes in base64`)
+  }
   return key
 }
 

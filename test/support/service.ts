@@ -63,7 +63,7 @@ export async function startService(
     purpose: 'sandbox',
     actor: 'test',
     database: databasePath,
-    masterKeyFile: `${databasePath}.key`,
+    masterKey: { file: `${databasePath}.key` },
     create: true,
     clock: { now: () => now },
   })

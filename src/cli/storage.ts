@@ -1,0 +1,41 @@
+import { userInfo } from 'node:os'
+import { Command } from 'commander'
+import { readStorageConfig, type SettingName, settings } from '../config'
+import { systemClock } from '../domain/clock'
+import type { Context } from '../operations/context'
+import { openService } from '../service'
+
+const storageSettings = ['database', 'masterKeyFile', 'zones'] as const
+
+/** A command that works on the production database, with the settings that say where it is. */
+export function storageCommand(name: string, description: string): Command {
+  return withSettings(new Command(name).description(description), storageSettings)
+}
+
+/** Gives a command the flags of settings. */
+export function withSettings(command: Command, names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const { flag, argument, variable, meaning } = settings[name]
+    command.option(`${flag} ${argument}`, `${meaning} (${variable})`)
+  }
+  return command
+}
+
+/** Opens the production database for as long as `work` takes. */
+export async function withContext<T>(flags: object, work: (context: Context) => Promise<T>): Promise<T> {
+  const { database, masterKey, zoneFolder } = readStorageConfig(flags)
+  const service = await openService({
+    purpose: 'production',
+    database,
+    masterKey,
+    create: false,
+    zoneFolder,
+    clock: systemClock,
+    actor: `operator ${userInfo().username}`,
+  })
+  try {
+    return await work(service.context)
+  } finally {
+    await service.close()
+  }
+}
