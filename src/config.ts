@@ -80,7 +80,8 @@ export interface ServerConfig extends StorageConfig {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
-type Flags = Readonly<Partial<Record<SettingName, string>>>
+/** What the flags of a command set. */
+export type Flags = Readonly<Partial<Record<SettingName, string>>>
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {

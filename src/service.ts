@@ -12,6 +12,7 @@ import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-k
 import { createVault } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
+import type { ZoneData } from './zones/zone-data'
 
 /** What the service is made of. */
 export interface ServiceOptions {
@@ -33,6 +34,7 @@ const flushMillis = 5_000
 /** The service, put together and not yet listening. */
 export interface Service {
   readonly context: Context
+  readonly zones: ZoneData
   /**
    * Listens on a host and port, 0 for a free one.
    *
@@ -53,6 +55,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const context: Context = { store, directory, clock, notebook }
   return {
     context,
+    zones,
     listen(host, port, baseUrl) {
       let address = ''
       const listening = listen(host, port, (actualPort, addressOf) => {

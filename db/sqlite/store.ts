@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import type { AuditAction } from '../../src/domain/audit'
 import type { RequestRecord, RequestState } from '../../src/domain/booking-request'
 import type { Clock } from '../../src/domain/clock'
@@ -18,7 +19,7 @@ import { bookingRequestQueries } from './booking-requests'
 import { changeQueries } from './changes'
 import { directoryQueries } from './directory'
 import { drizzleOn } from './drizzle'
-import { healthOf } from './health'
+import { healthOf, noteBackup } from './health'
 import { memberQueries } from './members'
 import { openDatabase, type Purpose } from './open'
 import { partnerQueries } from './partners'
@@ -361,6 +362,13 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
 
     async verifyAudit(noted) {
       return audit.verify(noted)
+    },
+
+    async backUp(path, at) {
+      // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
+      closeSync(openSync(path, 'wx', 0o600))
+      database.query('VACUUM INTO ?').run(path)
+      await change('database.back-up', null, () => noteBackup(database, at))
     },
 
     async checkHealth() {

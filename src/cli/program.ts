@@ -1,6 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
 import { Refusal } from '../domain/errors'
+import { auditCommand } from './audit'
+import { backupCommand } from './backup'
+import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { initCommand } from './init'
 import { organizationCommand } from './organization'
@@ -20,10 +23,13 @@ export async function run(words: readonly string[]): Promise<number> {
     .addCommand(organizationCommand())
     .addCommand(partnerCommand())
     .addCommand(tokenCommand())
+    .addCommand(auditCommand())
+    .addCommand(backupCommand())
+    .addCommand(doctorCommand())
   eachCommand(program, (command) => command.exitOverride().showSuggestionAfterError())
   try {
     await program.parseAsync(words, { from: 'user' })
-    return exitCodes.done
+    return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { readStorageConfig, type SettingName, settings } from '../config'
 import { systemClock } from '../domain/clock'
 import type { Context } from '../operations/context'
-import { openService } from '../service'
+import { openService, type Service } from '../service'
 
 const storageSettings = ['database', 'masterKeyFile', 'zones'] as const
 
@@ -22,7 +22,12 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
 }
 
 /** Opens the production database for as long as `work` takes. */
-export async function withContext<T>(flags: object, work: (context: Context) => Promise<T>): Promise<T> {
+export function withContext<T>(flags: object, work: (context: Context) => Promise<T>): Promise<T> {
+  return withService(flags, ({ context }) => work(context))
+}
+
+/** The same with the whole service. */
+export async function withService<T>(flags: object, work: (service: Service) => Promise<T>): Promise<T> {
   const { database, masterKey, zoneFolder } = readStorageConfig(flags)
   const service = await openService({
     purpose: 'production',
@@ -31,11 +36,17 @@ export async function withContext<T>(flags: object, work: (context: Context) => 
     create: false,
     zoneFolder,
     clock: systemClock,
-    actor: `operator ${userInfo().username}`,
+    actor: operator(),
   })
   try {
-    return await work(service.context)
+    return await work(service)
   } finally {
     await service.close()
   }
+}
+
+/** Who gives the command, for the audit log: the name that the machine knows, or else the number. */
+function operator(): string {
+  const { username, uid } = userInfo()
+  return `operator ${username === 'unknown' ? uid : username}`
 }

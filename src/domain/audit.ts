@@ -23,6 +23,7 @@ export type AuditAction =
   | 'member.reactivate'
   | 'member.export'
   | 'member.erase'
+  | 'database.back-up'
   | 'authentication.refuse'
 
 /** One line to be: who did what to which record, and how it ended. Never the value of a field. */

@@ -95,6 +95,8 @@ export interface StoreHealth {
   readonly faults: readonly string[]
   /** Records that point at nothing. */
   readonly orphans: number
+  /** ms; null if there never was one. */
+  readonly lastBackupAt: number | null
 }
 
 /**
@@ -170,6 +172,8 @@ export interface Store {
   /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
+  /** Writes a sound copy of the database to a file that must not be there yet, and notes when. */
+  backUp(path: string, at: number): Promise<void>
   checkHealth(): Promise<StoreHealth>
   close(): Promise<void>
 }

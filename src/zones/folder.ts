@@ -17,7 +17,7 @@ export function zonesFromFolder(folder: string): ZoneData {
     if (!notZones.has(entry.name)) readInto(zones, folder, entry.name, entry.isDirectory())
   }
   if (zones.size === 0) throw new Error('the zone folder holds no zones')
-  return { version: versionOf(folder), find: (name) => zones.get(name) ?? null }
+  return { version: versionOf(folder), names: [...zones.keys()], find: (name) => zones.get(name) ?? null }
 }
 
 function readInto(zones: Map<string, TimeZone>, folder: string, name: string, isFolder: boolean): void {

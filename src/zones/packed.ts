@@ -16,6 +16,7 @@ export function builtInZones(): ZoneData {
   const read = new Map<string, TimeZone>()
   return {
     version: packed.version,
+    names: [...sources.keys()],
     find(name) {
       const source = sources.get(name)
       if (source === undefined) return null
