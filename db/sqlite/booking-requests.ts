@@ -11,7 +11,7 @@ import type { Member } from '../../src/domain/member'
 import type { Assignment, JudgedSubmission, RequestFilter, TakenSlot } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
-import type { Drizzle } from './drizzle'
+import { columnPlaceholders, type Drizzle } from './drizzle'
 import { toMember } from './members'
 import { bookingRequests, members } from './schema'
 
@@ -47,25 +47,9 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .where(and(holdsSlot, eq(bookingRequests.providerId, sql.placeholder('providerId'))))
     .orderBy(bookingRequests.startsAt)
     .prepare()
-  const columns = [
-    'recordKey',
-    'memberId',
-    'isIntake',
-    'state',
-    'providerId',
-    'authorizationNumber',
-    'startsAt',
-    'endsAt',
-    'sealedScreeningAnswers',
-    'submittedAt',
-  ] as const
   const insert = db
     .insert(bookingRequests)
-    .values(
-      Object.fromEntries(
-        columns.map((name) => [name, sql.placeholder(name)]),
-      ) as unknown as typeof bookingRequests.$inferInsert,
-    )
+    .values(columnPlaceholders(bookingRequests, ['id', 'acceptedAt', 'declinedAt']))
     .returning({ id: bookingRequests.id })
     .prepare()
 

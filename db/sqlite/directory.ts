@@ -1,44 +1,64 @@
-import { asc, eq, sql } from 'drizzle-orm'
+import { asc, eq, inArray, sql } from 'drizzle-orm'
 import { Refusal } from '../../src/domain/errors'
 import type { Provider, TimeOff } from '../../src/domain/provider'
 import { type Region, regionRef } from '../../src/domain/region'
 import type { DirectoryLoad, ProviderEntry, RegionEntry } from '../../src/domain/store'
 import type { Noun } from './changes'
-import type { Drizzle } from './drizzle'
+import { columnPlaceholders, type Drizzle } from './drizzle'
 import { inPersonRegions, licenses, providers, regions } from './schema'
 
 /** Queries on regions and providers. */
 export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId: number) => void) {
   const providerId = sql.placeholder('providerId')
+  // A list of ids goes into a prepared statement as one text of JSON.
+  const ids = sql`(select value from json_each(${sql.placeholder('ids')}))`
   const allRegions = db.select().from(regions).orderBy(asc(regions.id)).prepare()
   const allProviders = db.select().from(providers).orderBy(asc(providers.id)).prepare()
-  const oneProvider = db.select().from(providers).where(eq(providers.id, providerId)).prepare()
-  const licensesOf = db
+  const someProviders = db
+    .select()
+    .from(providers)
+    .where(inArray(providers.id, ids))
+    .orderBy(asc(providers.id))
+    .prepare()
+  const theirLicenses = db
     .select()
     .from(licenses)
-    .where(eq(licenses.providerId, providerId))
+    .where(inArray(licenses.providerId, ids))
     .orderBy(asc(licenses.id))
     .prepare()
-  const inPersonRegionsOf = db
+  const theirInPersonRegions = db
     .select()
     .from(inPersonRegions)
-    .where(eq(inPersonRegions.providerId, providerId))
+    .where(inArray(inPersonRegions.providerId, ids))
     .orderBy(asc(inPersonRegions.regionId))
     .prepare()
+  const row = columnPlaceholders(providers, ['id'])
+  const insertProvider = db.insert(providers).values(row).returning({ id: providers.id }).prepare()
+  const updateProvider = db.update(providers).set(row).where(eq(providers.id, providerId)).prepare()
+  const insertLicense = db
+    .insert(licenses)
+    .values(columnPlaceholders(licenses, ['id']))
+    .prepare()
+  const deleteLicenses = db.delete(licenses).where(eq(licenses.providerId, providerId)).prepare()
+  const insertInPersonRegion = db
+    .insert(inPersonRegions)
+    .values(columnPlaceholders(inPersonRegions, []))
+    .prepare()
+  const deleteInPersonRegions = db
+    .delete(inPersonRegions)
+    .where(eq(inPersonRegions.providerId, providerId))
+    .prepare()
 
-  function toProvider(row: typeof providers.$inferSelect): Provider {
-    return {
+  /** The rows with what ties them to regions. */
+  function complete(rows: readonly (typeof providers.$inferSelect)[]): Provider[] {
+    const named = { ids: JSON.stringify(rows.map(({ id }) => id)) }
+    const held = Map.groupBy(theirLicenses.all(named), (license) => license.providerId)
+    const seenIn = Map.groupBy(theirInPersonRegions.all(named), (region) => region.providerId)
+    return rows.map((row) => ({
       ...row,
-      licenses: licensesOf
-        .all({ providerId: row.id })
-        .map(({ regionId, from, until }) => ({ regionId, from, until })),
-      inPersonRegionIds: inPersonRegionsOf.all({ providerId: row.id }).map(({ regionId }) => regionId),
-    }
-  }
-
-  function find(id: number): Provider | null {
-    const row = oneProvider.get({ providerId: id })
-    return row ? toProvider(row) : null
+      licenses: (held.get(row.id) ?? []).map(({ regionId, from, until }) => ({ regionId, from, until })),
+      inPersonRegionIds: (seenIn.get(row.id) ?? []).map(({ regionId }) => regionId),
+    }))
   }
 
   function loadRegions(entries: readonly RegionEntry[], count: Counter): Map<string, number> {
@@ -84,7 +104,7 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
     regionIds: Map<string, number>,
     count: Counter,
   ): void {
-    const known = new Map(allProviders.all().map((row) => [row.ref, row]))
+    const known = new Map(complete(allProviders.all()).map((provider) => [provider.ref, provider]))
     for (const entry of entries) {
       const before = known.get(entry.ref)
       known.delete(entry.ref)
@@ -95,45 +115,50 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
         licenses: held.map(({ region, from, until }) => ({ regionId: regionId(region), from, until })),
         inPersonRegionIds: seenIn.map(regionId).sort((a, b) => a - b),
       }
-      if (before && Bun.deepEquals(toProvider(before), { ...after, id: before.id })) {
+      if (before && Bun.deepEquals(before, { ...after, id: before.id })) {
         count.unchanged++
         continue
       }
       save(before?.id ?? null, after)
       count.tally(entry.ref, before, entry)
     }
-    for (const row of known.values()) {
-      if (row.active) {
-        db.update(providers).set({ active: false }).where(eq(providers.id, row.id)).run()
-        noteChange('provider', row.id)
+    for (const provider of known.values()) {
+      if (provider.active) {
+        db.update(providers).set({ active: false }).where(eq(providers.id, provider.id)).run()
+        noteChange('provider', provider.id)
       }
-      count.tally(row.ref, row, { active: false })
+      count.tally(provider.ref, provider, { active: false })
     }
   }
 
   function save(
     existingId: number | null,
-    { licenses: held, inPersonRegionIds, ...row }: Omit<Provider, 'id'>,
+    { licenses: held, inPersonRegionIds, ...profile }: Omit<Provider, 'id'>,
   ): void {
-    const id = existingId ?? db.insert(providers).values(row).returning({ id: providers.id }).get().id
+    const id = existingId ?? (insertProvider.get(profile) as { id: number }).id
     if (existingId !== null) {
-      db.update(providers).set(row).where(eq(providers.id, id)).run()
-      db.delete(licenses).where(eq(licenses.providerId, id)).run()
-      db.delete(inPersonRegions).where(eq(inPersonRegions.providerId, id)).run()
+      updateProvider.run({ ...profile, providerId: id })
+      deleteLicenses.run({ providerId: id })
+      deleteInPersonRegions.run({ providerId: id })
     }
-    for (const license of held)
-      db.insert(licenses)
-        .values({ ...license, providerId: id })
-        .run()
-    for (const regionId of inPersonRegionIds)
-      db.insert(inPersonRegions).values({ providerId: id, regionId }).run()
+    for (const license of held) insertLicense.run({ ...license, providerId: id })
+    for (const regionId of inPersonRegionIds) insertInPersonRegion.run({ providerId: id, regionId })
     noteChange('provider', id)
   }
 
   return {
     listRegions: (): Region[] => allRegions.all(),
-    listProviders: (): Provider[] => allProviders.all().map(toProvider),
-    findProvider: find,
+    listProviderIds: (): number[] =>
+      db
+        .select({ id: providers.id })
+        .from(providers)
+        .orderBy(asc(providers.id))
+        .all()
+        .map(({ id }) => id),
+
+    /** The providers of some ids, in order of id. */
+    findProviders: (wanted: readonly number[]): Provider[] =>
+      complete(someProviders.all({ ids: JSON.stringify(wanted) })),
 
     setActive(id: number, active: boolean): void {
       const found = db.update(providers).set({ active }).where(eq(providers.id, id)).returning().get()

@@ -1,16 +1,13 @@
-import { and, eq, getTableColumns, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { Refusal } from '../../src/domain/errors'
 import { defaultLanguageTag } from '../../src/domain/language'
 import { foldEmail, type Member, type MemberProfile, type MemberUpdate } from '../../src/domain/member'
 import { refuseDuplicate } from './constraint'
-import type { Drizzle } from './drizzle'
+import { columnPlaceholders, type Drizzle } from './drizzle'
 import { members } from './schema'
-
-const { id: _id, createdAt: _createdAt, ...written } = getTableColumns(members)
 
 /** Queries on members. */
 export function memberQueries(db: Drizzle) {
-  const placeholders = Object.fromEntries(Object.keys(written).map((name) => [name, sql.placeholder(name)]))
   const byExternalId = db
     .select()
     .from(members)
@@ -28,15 +25,12 @@ export function memberQueries(db: Drizzle) {
     .prepare()
   const insert = db
     .insert(members)
-    .values({
-      ...placeholders,
-      createdAt: sql.placeholder('createdAt'),
-    } as unknown as typeof members.$inferInsert)
+    .values(columnPlaceholders(members, ['id']))
     .returning({ id: members.id })
     .prepare()
   const update = db
     .update(members)
-    .set(placeholders as Partial<typeof members.$inferInsert>)
+    .set(columnPlaceholders(members, ['id', 'createdAt']))
     .where(eq(members.id, sql.placeholder('id')))
     .prepare()
 

@@ -12,11 +12,12 @@ import type {
   JudgedSubmission,
   Store,
   SubmissionOutcome,
+  TakenSlot,
 } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
 import { auditQueries } from './audit'
 import { bookingRequestQueries } from './booking-requests'
-import { changeQueries } from './changes'
+import { changeQueries, type Noun } from './changes'
 import { directoryQueries } from './directory'
 import { drizzleOn } from './drizzle'
 import { healthOf, noteBackup } from './health'
@@ -34,6 +35,17 @@ export interface StoreOptions {
   /** Who the audit log says it was. */
   readonly actor: string
   readonly clock: Clock
+}
+
+/** How much of a large reading is done before other requests get their turn. */
+const chunkSize = 500
+
+function* chunksOf(ids: readonly number[]): Generator<readonly number[]> {
+  for (let start = 0; start < ids.length; start += chunkSize) yield ids.slice(start, start + chunkSize)
+}
+
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** The Store on an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
@@ -114,7 +126,7 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
   }
 
   function requireProvider(id: number): Provider {
-    const provider = directory.findProvider(id)
+    const [provider] = directory.findProviders([id])
     if (!provider) throw new Refusal('record_unknown', 'there is no such provider')
     return provider
   }
@@ -165,31 +177,32 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
     },
 
     async readDirectory(since) {
-      // One read transaction: what is read belongs together even while another process writes.
-      return database.transaction(() => {
-        const version = changes.newestVersion()
-        const rows = since === null ? null : changes.since(since)
-        if (!rows) {
-          const providers = directory.listProviders()
-          return {
-            version,
-            keys: partners.listKeys(),
-            regions: directory.listRegions(),
-            providers,
-            taken: new Map(providers.map(({ id }) => [id, requests.takenSlots(id)])),
-          }
-        }
-        const ids = (noun: string) => [
-          ...new Set(rows.filter((row) => row.noun === noun).map(({ recordId }) => recordId)),
-        ]
-        return {
-          version,
-          keys: ids('partner').length > 0 ? partners.listKeys() : null,
-          regions: ids('region').length > 0 ? directory.listRegions() : null,
-          providers: ids('provider').flatMap((id) => directory.findProvider(id) ?? []),
-          taken: new Map(ids('taken').map((id) => [id, requests.takenSlots(id)])),
-        }
-      })()
+      // Read before all the rest: what is committed meanwhile has a later version and will be read again.
+      const version = changes.newestVersion()
+      const rows = since === null ? null : changes.since(since)
+      const idsOf = (noun: Noun) => [
+        ...new Set(rows?.filter((row) => row.noun === noun).map(({ recordId }) => recordId)),
+      ]
+      const providerIds = rows ? idsOf('provider') : directory.listProviderIds()
+      const takenIds = rows ? idsOf('taken') : providerIds
+      const providers: Provider[] = []
+      const taken = new Map<number, readonly TakenSlot[]>()
+      for (const ids of chunksOf(providerIds)) {
+        // A transaction, so that a provider's parts are of one moment while another process writes.
+        providers.push(...database.transaction(() => directory.findProviders(ids))())
+        await othersTurn()
+      }
+      for (const ids of chunksOf(takenIds)) {
+        for (const id of ids) taken.set(id, requests.takenSlots(id))
+        await othersTurn()
+      }
+      return {
+        version,
+        keys: !rows || idsOf('partner').length > 0 ? partners.listKeys() : null,
+        regions: !rows || idsOf('region').length > 0 ? directory.listRegions() : null,
+        providers,
+        taken,
+      }
     },
 
     async findMember(partnerId, externalUserId) {

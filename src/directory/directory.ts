@@ -100,6 +100,11 @@ export class Directory {
       .sort((a, b) => a.provider.id - b.provider.id)
   }
 
+  /** All providers in order of id, deactivated ones too. */
+  listProviders(): Provider[] {
+    return [...this.#listings.values()].map(({ provider }) => provider).sort((a, b) => a.id - b.id)
+  }
+
   /** An active provider. */
   findListing(providerId: number): Listing | null {
     const listing = this.#listings.get(providerId)
