@@ -6,7 +6,7 @@ import { storageCommand, withContext } from './storage'
 
 /** `anteroom backup`: a sound copy of the database, while the service runs. */
 export function backupCommand(): Command {
-  return storageCommand('backup', 'Write a sound copy of the database to a new file, while the service runs.')
+  return storageCommand('backup', 'Write a sound copy of the database to a new file, while the service runs')
     .argument('<file>')
     .action((file: string, flags: object) =>
       withContext(flags, async ({ store, clock }) => {

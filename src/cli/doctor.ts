@@ -18,7 +18,7 @@ interface Finding {
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be. */
 export function doctorCommand(): Command {
-  return storageCommand('doctor', 'Check the database, its files, the zone data and the disk.')
+  return storageCommand('doctor', 'Check the database, its files, the zone data and the disk')
     .option('--json', 'print the findings as JSON')
     .action((flags: Flags & { json?: boolean }) =>
       withService(flags, async ({ context, zones }) => {

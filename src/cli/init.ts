@@ -9,7 +9,7 @@ import { storageCommand } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
-  return storageCommand('init', 'Make the database and its master key file.').action(init)
+  return storageCommand('init', 'Make the database and its master key file').action(init)
 }
 
 async function init(flags: object): Promise<void> {

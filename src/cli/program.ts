@@ -3,6 +3,7 @@ import { version } from '../../package.json'
 import { Refusal } from '../domain/errors'
 import { auditCommand } from './audit'
 import { backupCommand } from './backup'
+import { completionCommand } from './completion'
 import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { initCommand } from './init'
@@ -15,7 +16,7 @@ import { tokenCommand } from './token'
 /** Runs the command that the words after the program's name ask for, and tells its exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   const program = new Command('anteroom')
-    .description('Partner intake and scheduling in one executable.')
+    .description('Partner intake and scheduling in one executable')
     .version(version)
     .addCommand(sandboxCommand())
     .addCommand(initCommand())
@@ -26,6 +27,7 @@ export async function run(words: readonly string[]): Promise<number> {
     .addCommand(auditCommand())
     .addCommand(backupCommand())
     .addCommand(doctorCommand())
+    .addCommand(completionCommand())
   eachCommand(program, (command) => command.exitOverride().showSuggestionAfterError())
   try {
     await program.parseAsync(words, { from: 'user' })

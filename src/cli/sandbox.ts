@@ -35,7 +35,7 @@ interface Options {
 /** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .description('Run a service with a realistic directory and partners in every state, to build against.')
+    .description('Run a service with a realistic directory and partners in every state, to build against')
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--base-url <url>', 'public address that links in answers begin with', webAddress)

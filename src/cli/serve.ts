@@ -8,7 +8,7 @@ import { withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
 export function serveCommand(): Command {
-  const command = new Command('serve').description('Run the service on the production database.')
+  const command = new Command('serve').description('Run the service on the production database')
   return withSettings(command, Object.keys(settings) as SettingName[]).action(serve)
 }
 
