@@ -1,0 +1,207 @@
+/**
+ * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder, with the Bun that package.json pins and
+ * the dependencies that bun.lock pins, after installing whichever of the two is missing.
+ *
+ * Plain JavaScript without dependencies, because it runs before there are any: on Node 18 or later, or on any Bun.
+ * It writes nothing on stdout, which belongs to the program that it starts.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const ownFolder = join(root, '.bun')
+const platform = `${process.platform}-${process.arch}`
+
+// Either of the two would change what a Bun that is started from here does.
+const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
+
+const temporaryFolders = []
+process.on('exit', removeTemporaryFolders)
+
+// Signals go to what runs at the moment; this process ends when that has ended.
+let running
+let stoppedBy
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    stoppedBy = signal
+    if (running) running.kill(signal)
+    else process.exit(128 + constants.signals[signal])
+  })
+}
+
+try {
+  const version = pinnedVersion()
+  const bun = findBun(version) ?? (await installBun(version))
+  await installDependencies(bun, version)
+  removeTemporaryFolders()
+  process.exit((await run(bun, process.argv.slice(2), { cwd: root, stdio: 'inherit' })).code)
+} catch (error) {
+  if (stoppedBy) process.exit(128 + constants.signals[stoppedBy])
+  say(error.message)
+  process.exit(1)
+}
+
+function pinnedVersion() {
+  const { packageManager } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8'))
+  const version = /^bun@([^+]+)/.exec(packageManager)?.[1]
+  if (!version) throw new Error('package.json pins no Bun: it needs "packageManager": "bun@VERSION"')
+  return version
+}
+
+/** The path of a Bun of exactly this version, if there is one; the places that cost nothing come first. */
+function findBun(version) {
+  // Where there is no Node, `bun run` puts a link to itself on the PATH as `node`; execPath is Bun's own path then.
+  if (process.versions.bun === version) return process.execPath
+  if (fs.existsSync(ownBun(version))) return ownBun(version)
+  return onPath('bun').find((path) => versionOf(path) === version)
+}
+
+/** Where the project keeps its own Bun. The version is in the path, so that nobody has to ask it. */
+function ownBun(version) {
+  return join(ownFolder, `${version}-${platform}`, 'bun')
+}
+
+function onPath(name) {
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders.map((folder) => resolve(folder, name)).filter((path) => fs.existsSync(path))
+}
+
+function versionOf(bun) {
+  return spawnSync(bun, ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout?.trim()
+}
+
+/** Takes the executable out of the npm package `bun` and returns its path. */
+async function installBun(version) {
+  say(`installing Bun ${version}`)
+  const npm = onPath('npm').slice(0, 1)
+  const bun = process.versions.bun ? [process.execPath] : onPath('bun').filter(versionOf).slice(0, 1)
+  const failures = []
+  for (const installer of process.versions.bun ? [...bun, ...npm] : [...npm, ...bun]) {
+    const temp = temporaryFolder()
+    fs.writeFileSync(join(temp, 'package.json'), '{ "private": true }')
+    const args = installer === npm[0] ? npmArguments(temp) : ['add', '--ignore-scripts']
+    const fetched = await run(installer, [...args, `bun@${version}`], { cwd: temp })
+    // The package's own install script moves this platform's executable to its place. npm 12 refuses to run it.
+    const script = join(temp, 'node_modules', 'bun', 'install.js')
+    const installed = fetched.code === 0 ? await run(process.execPath, [script], { cwd: temp }) : fetched
+    const executable = join(temp, 'node_modules', 'bun', 'bin', 'bun.exe')
+    if (installed.code === 0 && versionOf(executable) === version) {
+      // A rename is whole or not at all; where two install at once, the later takes the earlier one's place.
+      fs.mkdirSync(dirname(ownBun(version)), { recursive: true })
+      fs.renameSync(executable, ownBun(version))
+      return ownBun(version)
+    }
+    failures.push(`${installer === npm[0] ? 'npm' : 'bun'}: ${gist(installed.output)}`)
+  }
+  throw new Error(
+    `cannot install Bun ${version}: ${failures.join('; ') || 'there is neither npm nor any Bun'}`,
+  )
+}
+
+/** What `npm start` hands down from npm's settings, such as this project's loglevel, must not decide here. */
+function npmArguments(folder) {
+  const what = ['install', '--prefix', folder, '--ignore-scripts', '--include=optional', '--global=false']
+  const how = [
+    '--no-save',
+    '--no-package-lock',
+    '--no-audit',
+    '--no-fund',
+    '--no-progress',
+    '--loglevel=error',
+  ]
+  // Without these, npm takes more than a minute to say that there is no network.
+  return [...what, ...how, '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
+}
+
+/** node_modules is made in a folder aside and then moved here: it is never half full, whatever interrupts this. */
+async function installDependencies(bun, version) {
+  const modules = join(root, 'node_modules')
+  const stamp = join(modules, '.with-bun')
+  const wanted = dependenciesHash(version)
+  const isCurrent = () => fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted
+  if (isCurrent()) return
+
+  say('installing the dependencies')
+  const temp = temporaryFolder()
+  for (const file of ['package.json', 'bun.lock', 'bunfig.toml', '.npmrc']) {
+    if (fs.existsSync(join(root, file))) fs.copyFileSync(join(root, file), join(temp, file))
+  }
+  const { code, output } = await run(bun, ['install', '--frozen-lockfile'], { cwd: temp })
+  if (code !== 0) {
+    process.stderr.write(output)
+    throw new Error(`cannot install the dependencies: ${gist(output)}`)
+  }
+  // That a package for this platform alone (the linter's, the compiler's) could not be fetched is a mere warning to Bun.
+  // Without a stamp, the next start tries again.
+  const isWhole = !/^warn: .* downloading /m.test(output)
+  if (isWhole) fs.writeFileSync(join(temp, 'node_modules', '.with-bun'), wanted)
+  try {
+    if (fs.existsSync(modules) && !isCurrent()) fs.renameSync(modules, join(temp, 'old'))
+    fs.renameSync(join(temp, 'node_modules'), modules)
+  } catch (error) {
+    // Another start may have been quicker.
+    if (!isCurrent()) throw error
+  }
+}
+
+function dependenciesHash(version) {
+  const hash = createHash('sha256').update(`${version} ${platform}\n`)
+  for (const file of ['package.json', 'bun.lock']) hash.update(fs.readFileSync(join(root, file)))
+  return hash.digest('hex')
+}
+
+/** A folder on the project's own file system, so that a rename can move things out of it. */
+function temporaryFolder() {
+  fs.mkdirSync(ownFolder, { recursive: true })
+  // What a start that was killed left behind.
+  for (const name of fs.readdirSync(ownFolder).filter((name) => name.startsWith('temp-'))) {
+    const age = Date.now() - fs.statSync(join(ownFolder, name), { throwIfNoEntry: false })?.mtimeMs
+    if (age > 3_600_000) fs.rmSync(join(ownFolder, name), { recursive: true, force: true })
+  }
+  const folder = fs.mkdtempSync(join(ownFolder, 'temp-'))
+  temporaryFolders.push(folder)
+  return folder
+}
+
+function removeTemporaryFolders() {
+  for (const folder of temporaryFolders.splice(0)) fs.rmSync(folder, { recursive: true, force: true })
+}
+
+/** Runs a program to its end. Unless it inherits this process's stdio, what it prints is returned. */
+function run(command, args, options) {
+  return new Promise((done, failed) => {
+    running = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+    let output = ''
+    for (const stream of [running.stdout, running.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text) => {
+        output += text
+      })
+    }
+    running.on('error', failed)
+    running.on('close', (code, signal) => {
+      running = undefined
+      // A signal ends the installing as a whole, not one step of it.
+      if (stoppedBy && options.stdio !== 'inherit') failed(new Error('stopped'))
+      else done({ code: code ?? 128 + constants.signals[signal], output })
+    })
+  })
+}
+
+/** The one line that tells most of what a failed npm or Bun printed. */
+function gist(output) {
+  const lines = output.split('\n').filter((line) => line.trim() !== '')
+  const telling = /^(?:npm )?(?:error|ERR!):? (?!code |syscall |errno |path |dest )(.+)/
+  return (
+    telling.exec(lines.find((line) => telling.test(line)) ?? '')?.[1] ??
+    lines[0] ??
+    'it failed without a word'
+  )
+}
+
+function say(line) {
+  process.stderr.write(`with-bun: ${line}\n`)
+}
