@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { bookingRequest } from './booking-request'
+import { documents } from './docs'
 import { answerTo, isUnauthenticated } from './errors'
 import { gate } from './gate'
 import { providerRegions } from './provider-regions'
@@ -30,6 +31,7 @@ export function createApp(context: Context, baseUrl: string, addressOf: (request
         }
         return answerTo(error, code)
       })
+      .use(documents(() => partnerApi(context, baseUrl), baseUrl))
       .use(partnerApi(context, baseUrl))
   )
 }

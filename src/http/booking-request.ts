@@ -61,9 +61,10 @@ export const MemberData = Type.Object(
     zipCode: Type.Optional(Line),
     reasonForSeekingSupport: Type.Optional(Text({ maxLength: 4000 })),
     preferredModality: Type.Optional(Text({ maxLength: 500, description: 'Free text' })),
-    preferredSpokenLanguage: Type.Optional(
-      Text({ ...LanguageTag, description: 'BCP 47 language tag; en for a new member where none is sent' }),
-    ),
+    preferredSpokenLanguage: Type.Optional({
+      ...LanguageTag,
+      description: 'BCP 47 language tag; en for a new member where none is sent',
+    }),
   },
   {
     ...open,

@@ -39,6 +39,9 @@ const statusOf: Record<Kind, number> = {
   not_confirmed: 500,
 }
 
+/** How many faults of one request are told. */
+const mostFaults = 20
+
 /** The field, by its wire name, that a rule's refusal is about. */
 const fieldOf: Partial<Record<Kind, string>> = {
   page_out_of_range: 'page',
@@ -87,7 +90,7 @@ function refusalFrom(error: unknown, code: string | number): Refusal | null {
     // What Elysia would answer holds the value that was sent.
     const check = error.validator as { Errors(value: unknown): Iterable<ValueError> }
     const faults = faultsFrom(check.Errors(error.value))
-    const named = faults.map(({ path, fault }) => `${path || error.type}: ${fault}`)
+    const named = faults.slice(0, mostFaults).map(({ path, fault }) => `${path || error.type}: ${fault}`)
     return new Refusal('field_invalid', named.join('; '))
   }
   return null

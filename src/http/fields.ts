@@ -81,10 +81,9 @@ function decode(text: string): string | null {
  */
 export async function readJson(request: Request): Promise<unknown> {
   const { headers } = request
-  const isJson = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(
-    headers.get('content-type') ?? '',
-  )
-  if (!isJson) throw new Refusal('media_type_unsupported', 'Content-Type: must be application/json in UTF-8')
+  if (!isJson(headers.get('content-type') ?? '')) {
+    throw new Refusal('media_type_unsupported', 'Content-Type: must be application/json in UTF-8')
+  }
   if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? '')) {
     throw new Refusal('media_type_unsupported', 'Content-Encoding: must be left out')
   }
@@ -94,6 +93,16 @@ export async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw new Refusal('body_malformed', 'body: not JSON in UTF-8')
   }
+}
+
+/** Whether a media type, in any case (RFC 9110 §8.3.1), is JSON's; of its parameters only charset matters. */
+function isJson(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
+  return type === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {

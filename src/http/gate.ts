@@ -22,7 +22,7 @@ const methods = {
  * Routes are added to the instance that this returns: hooks keep their order on one instance alone.
  */
 export function gate(context: Context) {
-  return refuseWrongMethods(authentication(context)).derive(({ partner }): { caller: Caller } => {
+  return catchWrongMethods(authentication(context)).derive(({ partner }): { caller: Caller } => {
     const { organization } = partner
     if (!organization) {
       throw new Refusal('organization_not_configured', 'the partner has no organization configured')
@@ -47,25 +47,31 @@ function authentication(context: Context) {
       headers.authorization = `Bearer ${token}`
     })
     .use(bearer())
-    .derive(async ({ bearer: token = '' }) => {
+    .derive(async ({ bearer: token = '', request, path }) => {
       await context.directory.catchUp()
       const now = context.clock.now()
       const { kid, partner } = await authenticate(token, (id) => context.directory.findKey(id), now)
       context.notebook.noteUse(kid, now)
+      refuseWrongMethod(path, request.method)
       return { now, partner }
     })
 }
 
-/** Answers every method that a path of the contract does not take, HEAD too. */
-function refuseWrongMethods<App extends ReturnType<typeof authentication>>(app: App): App {
-  for (const [path, method] of Object.entries(methods)) {
-    const refuse = () => {
-      throw new MethodNotAllowed(method)
-    }
-    const hidden = { parse: 'none', detail: { hide: true } } as const
-    app.all(path, refuse, hidden)
+function refuseWrongMethod(path: string, method: string): void {
+  const allowed = methods[(path.endsWith('/') ? path : `${path}/`) as keyof typeof methods]
+  if (method !== allowed) throw new MethodNotAllowed(allowed)
+}
+
+/** Routes for the methods that the contract's paths do not take, so that these reach the gate and its 405. */
+function catchWrongMethods<App extends ReturnType<typeof authentication>>(app: App): App {
+  const hidden = { parse: 'none', detail: { hide: true } } as const
+  const unreachable = () => {
+    throw new Error('the gate lets a wrong method through')
+  }
+  for (const path of Object.keys(methods)) {
+    app.all(path, unreachable, hidden)
     // Elysia would give HEAD to the route of GET.
-    if (method === 'GET') app.route('HEAD', path, refuse, hidden)
+    app.route('HEAD', path, unreachable, hidden)
   }
   return app
 }

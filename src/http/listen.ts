@@ -2,12 +2,15 @@
 export interface Listening {
   readonly host: string
   readonly port: number
-  /** Takes no more requests and resolves once those under way have been answered. */
+  /** Takes no more requests and resolves once those under way have been answered, or their time is up. */
   stop(): Promise<void>
 }
 
 /** What a handler slower than this gets is a closed connection, in seconds. */
 const idleSeconds = 60
+
+/** How long a stop waits for requests under way: a client may never send the rest of its own. */
+const stoppingMillis = 3_000
 
 /**
  * Listens on a host and port, 0 for a free one.
@@ -31,8 +34,33 @@ export function listen(
     // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: idleSeconds,
-    fetch: (request) => (handle as NonNullable<typeof handle>)(request),
+    fetch: (request) => (handle as NonNullable<typeof handle>)(withWholeUrl(request)),
   })
-  handle = createFetch(server.port as number, (request) => server.requestIP(request)?.address ?? 'unknown')
-  return { host, port: server.port as number, stop: () => server.stop() }
+  handle = createFetch(
+    server.port as number,
+    (request) => server.requestIP(received.get(request) ?? request)?.address ?? 'unknown',
+  )
+  return {
+    host,
+    port: server.port as number,
+    async stop() {
+      const ending = setTimeout(() => server.stop(true), stoppingMillis)
+      await server.stop()
+      clearTimeout(ending)
+    },
+  }
+}
+
+/** The requests as they came, where another stands for them. */
+const received = new WeakMap<Request, Request>()
+
+/**
+ * The request with a URL in which the path can be found: where the Host header is missing or no host at all, Bun
+ * gives the path alone, and no route would be reached. The path stays as it was sent.
+ */
+function withWholeUrl(request: Request): Request {
+  if (!request.url.startsWith('/')) return request
+  const whole = new Request(`http://localhost${request.url}`, request)
+  received.set(whole, request)
+  return whole
 }

@@ -97,6 +97,8 @@ export function providers(app: Gated, context: Context, baseUrl: string) {
         call.query = readQuery(call.request.url, ProviderQuery) as typeof call.query
       },
       query: ProviderQuery,
+      // It documents alone: Elysia does not look into an answer that is a Response.
+      response: { 200: ProviderPageBody },
       detail: {
         operationId: 'searchProviders',
         tags: ['Directory'],
@@ -104,13 +106,6 @@ export function providers(app: Gated, context: Context, baseUrl: string) {
         description:
           'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
           'country_code alone is enough for a country with one country-wide region, but not for in-person.',
-        // A handler that answers with bytes has no `response`: Elysia would take them apart to validate them.
-        responses: {
-          200: {
-            description: 'A page of providers',
-            content: { 'application/json': { schema: ProviderPageBody } },
-          },
-        },
       },
     },
   )

@@ -1,0 +1,70 @@
+/** A JSON Schema as a document holds it. */
+export interface Schema {
+  readonly [keyword: string]: unknown
+}
+
+// Those that say nothing of a value, or more than a test of the service's own answers wants to know.
+const ignored = ['description', 'examples', 'default', 'minLength', 'maxLength', 'additionalProperties']
+
+const typeChecks: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === 'string',
+  integer: Number.isInteger,
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  array: Array.isArray,
+  null: (value) => value === null,
+}
+
+/**
+ * Where a value does not fit a schema, each as a path and what is wrong; empty if it fits. Members that the schema
+ * does not name do not fit either: a document has to tell them. It throws for a keyword that it does not know.
+ *
+ * @param schemas the schemas under components, to which references lead
+ */
+export function misfits(
+  value: unknown,
+  schema: Schema,
+  schemas: Record<string, Schema>,
+  path = 'body',
+): string[] {
+  return Object.entries(schema).flatMap(([keyword, told]) => {
+    switch (keyword) {
+      case '$ref':
+        return misfits(value, referred(told as string, schemas), schemas, path)
+      case 'type': {
+        const types = [told].flat() as string[]
+        return types.some((type) => typeChecks[type]?.(value)) ? [] : [`${path}: not ${types.join(' or ')}`]
+      }
+      case 'enum':
+        return (told as unknown[]).includes(value) ? [] : [`${path}: not among ${told}`]
+      case 'format':
+        return value === null || isOfFormat(value, told) ? [] : [`${path}: not a ${told}`]
+      case 'required':
+        return (told as string[])
+          .filter((name) => !Object.hasOwn(value as object, name))
+          .map((name) => `${path}.${name}: missing`)
+      case 'properties':
+        return Object.entries(value as object).flatMap(([name, inner]) => {
+          const known = (told as Record<string, Schema>)[name]
+          return known ? misfits(inner, known, schemas, `${path}.${name}`) : [`${path}.${name}: not told`]
+        })
+      case 'items':
+        return (value as unknown[]).flatMap((inner, index) =>
+          misfits(inner, told as Schema, schemas, `${path}[${index}]`),
+        )
+      default:
+        if (!ignored.includes(keyword)) throw new Error(`no check of the keyword ${keyword}`)
+        return []
+    }
+  })
+}
+
+function referred(reference: string, schemas: Record<string, Schema>): Schema {
+  const schema = schemas[reference.replace('#/components/schemas/', '')]
+  if (!schema) throw new Error(`${reference} leads nowhere`)
+  return schema
+}
+
+function isOfFormat(value: unknown, format: unknown): boolean {
+  if (format !== 'date-time') throw new Error(`no check of the format ${format}`)
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/.test(String(value))
+}
