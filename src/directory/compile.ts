@@ -18,7 +18,10 @@ export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
     overrides: new Map(
       provider.overrides.map(({ date, windows }) => [dayOf(date), windows.map(compileWindow)]),
     ),
-    timeOff: provider.timeOff.map((absence) => compileTimeOff(absence, zone)),
+    // A skipped hour can leave nothing of an absence.
+    timeOff: provider.timeOff
+      .map((absence) => compileTimeOff(absence, zone))
+      .filter(({ start, end }) => start < end),
   }
 }
 

@@ -5,13 +5,15 @@ import type { DirectoryChanges, Store, TakenSlot } from '../domain/store'
 import { type Availability, availabilityAt, type Calendar } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
-import type { TimeZone } from '../scheduling/time-zone'
+import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import { compileLicense, compileSchedule } from './compile'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
 export interface Listing {
   readonly provider: Provider
   readonly calendar: Calendar
+  /** What the calendar has as taken, with the requests that hold it. */
+  readonly taken: readonly TakenSlot[]
   readonly licenses: readonly { readonly regionId: number; readonly interval: Interval }[]
   /** The last answer for each region asked about, and for `anyRegion`. */
   readonly answers: Map<number, Availability>
@@ -80,6 +82,11 @@ export class Directory {
       .sort((a, b) => (a.code < b.code ? -1 : 1))
   }
 
+  /** All regions, deactivated ones too, in order of id. */
+  listAllRegions(): Region[] {
+    return [...this.#regions.values()].sort((a, b) => a.id - b.id)
+  }
+
   /** The active providers who hold a license in the region at `now` (ms), in order of id. */
   listLicensed(regionId: number, now: number): Listing[] {
     const minute = now / minuteMillis
@@ -105,6 +112,11 @@ export class Directory {
     return [...this.#listings.values()].map(({ provider }) => provider).sort((a, b) => a.id - b.id)
   }
 
+  /** A provider, active or not. */
+  findAnyListing(providerId: number): Listing | null {
+    return this.#listings.get(providerId) ?? null
+  }
+
   /** An active provider. */
   findListing(providerId: number): Listing | null {
     const listing = this.#listings.get(providerId)
@@ -116,10 +128,15 @@ export class Directory {
     return this.#availability(listing, regionId, (held) => held === regionId, now)
   }
 
+  /** The slots that can be had of a provider in any active region, at `now` (ms). */
+  availabilityAnywhere(listing: Listing, now: number): Availability {
+    const isActive = (regionId: number) => this.#regions.get(regionId)?.active ?? false
+    return this.#availability(listing, anyRegion, isActive, now)
+  }
+
   /** Whether the slot that starts at `startsAt` can be had of a provider in any active region; ms both. */
   isOffered(listing: Listing, startsAt: number, now: number): boolean {
-    const isActive = (regionId: number) => this.#regions.get(regionId)?.active ?? false
-    return this.#availability(listing, anyRegion, isActive, now).slots.includes(startsAt / minuteMillis)
+    return this.availabilityAnywhere(listing, now).slots.includes(startsAt / minuteMillis)
   }
 
   #availability(
@@ -140,11 +157,11 @@ export class Directory {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const provider of changes.providers) {
       const taken = changes.taken.get(provider.id)
-      this.#replace(this.#list(provider, taken ? toIntervals(taken) : this.#takenOf(provider.id)))
+      this.#replace(this.#list(provider, taken ?? this.#takenOf(provider.id)))
     }
     for (const [id, taken] of changes.taken) {
       const listing = this.#listings.get(id)
-      if (listing) this.#replace(withTaken(listing, toIntervals(taken)))
+      if (listing) this.#replace(withTaken(listing, taken))
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
@@ -154,20 +171,21 @@ export class Directory {
     this.version = changes.version
   }
 
-  #takenOf(providerId: number): readonly Interval[] {
-    return this.#listings.get(providerId)?.calendar.taken ?? []
+  #takenOf(providerId: number): readonly TakenSlot[] {
+    return this.#listings.get(providerId)?.taken ?? []
   }
 
-  #list(provider: Provider, taken: readonly Interval[]): Listing {
+  #list(provider: Provider, taken: readonly TakenSlot[]): Listing {
     const zone = this.findZone(provider.timeZone)
     if (!zone) throw new Error(`the zone data does not know the zone of provider ${provider.ref}`)
     return {
       provider,
       calendar: {
         schedule: compileSchedule(provider, zone),
-        taken,
+        taken: toIntervals(taken),
         minimumNoticeMinutes: provider.minimumNoticeMinutes,
       },
+      taken,
       licenses: provider.licenses.map((license) => ({
         regionId: license.regionId,
         interval: compileLicense(license, zone),
@@ -196,8 +214,18 @@ export class Directory {
   }
 }
 
-function withTaken(listing: Listing, taken: readonly Interval[]): Listing {
-  return { ...listing, calendar: { ...listing.calendar, taken }, answers: new Map() }
+/** Minutes east of UTC that a provider's clock is at an instant (ms), by the zone data in use. */
+export function localOffsetAt({ calendar }: Listing, at: number): number {
+  return offsetAt(calendar.schedule.zone, Math.floor(at / minuteMillis))
+}
+
+function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
+  return {
+    ...listing,
+    calendar: { ...listing.calendar, taken: toIntervals(taken) },
+    taken,
+    answers: new Map(),
+  }
 }
 
 function toIntervals(taken: readonly TakenSlot[]): Interval[] {

@@ -1,7 +1,7 @@
 import { dayMinutes, minuteMillis } from './calendar'
 import { contains, type Interval } from './interval'
 import { dropTouching, slotAt, toSlots } from './slots'
-import { type Schedule, workingTime } from './working-hours'
+import { type Schedule, type Window, workingTime } from './working-hours'
 
 /** How far ahead slots are offered (contract, Limits: next 30 days), as elapsed time. */
 export const horizonMinutes = 30 * dayMinutes
@@ -23,29 +23,56 @@ export interface Availability {
   readonly holdsUntil: number
 }
 
+/** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
+export interface Rule {
+  /** The first minute that is not over. */
+  readonly earliest: number
+  /** The schedule's windows, from whose starts slots are counted. */
+  readonly windows: readonly Window[]
+  /** Time off and taken slots. */
+  readonly busy: readonly Interval[]
+  readonly isLicensed: (start: number) => boolean
+  /** Whether what is left until the slot is notice enough. */
+  readonly isNoticed: (start: number) => boolean
+  readonly isWithinHorizon: (start: number) => boolean
+}
+
 /**
- * The one rule for what can be had, for search and for booking: slots of the working time that lie whole
- * inside one of `licensed`, touch neither taken slots nor time off, and start in [now + notice, now + 30 days).
+ * The one rule for what can be had, for search, for booking, and for saying why not: slots of the working
+ * time that lie whole inside one of `licensed`, touch neither taken slots nor time off, and start in
+ * [now + notice, now + 30 days).
+ *
+ * @param now milliseconds since 1970-01-01T00:00Z
+ */
+export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number): Rule {
+  const { schedule, taken, minimumNoticeMinutes } = calendar
+  const earliest = Math.ceil(now / minuteMillis)
+  const horizon = earliest + horizonMinutes
+  // One day more than is offered, to know when the next slot will come into the horizon.
+  const range = { start: Math.floor(now / minuteMillis), end: horizon + dayMinutes }
+  return {
+    earliest,
+    windows: workingTime(schedule, range),
+    busy: [...taken, ...schedule.timeOff].filter(({ start, end }) => end > range.start && start < range.end),
+    isLicensed: (start) => licensed.some((license) => contains(license, slotAt(start))),
+    isNoticed: (start) => start >= earliest + minimumNoticeMinutes,
+    isWithinHorizon: (start) => start < horizon,
+  }
+}
+
+/**
+ * What can be had by the rule.
  *
  * @param now milliseconds since 1970-01-01T00:00Z
  */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
-  const { schedule, taken, minimumNoticeMinutes } = calendar
-  const earliest = Math.ceil(now / minuteMillis) + minimumNoticeMinutes
-  const horizon = Math.ceil(now / minuteMillis) + horizonMinutes
-  // One day more than is offered, to know when the next slot will come into the horizon.
-  const range = { start: Math.floor(now / minuteMillis), end: horizon + dayMinutes }
-  const busy = [...taken, ...schedule.timeOff].filter(
-    ({ start, end }) => end > range.start && start < range.end,
-  )
-  const free = dropTouching(toSlots(workingTime(schedule, range)), busy)
-    .filter((start) => licensed.some((license) => contains(license, slotAt(start))))
-    .filter((start) => start >= earliest)
-  const slots = free.filter((start) => start < horizon)
+  const rule = ruleAt(calendar, licensed, now)
+  const free = dropTouching(toSlots(rule.windows), rule.busy).filter(rule.isLicensed).filter(rule.isNoticed)
+  const slots = free.filter(rule.isWithinHorizon)
   return {
     slots,
     heldFrom: now,
-    holdsUntil: nextChange(slots[0], free[slots.length], minimumNoticeMinutes, now),
+    holdsUntil: nextChange(slots[0], free[slots.length], calendar.minimumNoticeMinutes, now),
   }
 }
 

@@ -13,8 +13,8 @@ const dayMillis = dayMinutes * minuteMillis
 export function parseDate(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
   try {
-    const date = Temporal.PlainDate.from(text, { overflow: 'reject' })
-    return Date.UTC(date.year, date.month - 1, date.day) / dayMillis
+    Temporal.PlainDate.from(text, { overflow: 'reject' })
+    return Date.parse(`${text}T00:00:00Z`) / dayMillis
   } catch {
     return null
   }

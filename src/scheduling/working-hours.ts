@@ -42,9 +42,9 @@ export function windowsOn(schedule: Schedule, day: number): readonly LocalWindow
   )
 }
 
-// Windows of neighbouring dates that overlap form a chain, whose slots are counted from its beginning; a
-// chain is followed back this far, so that the grid does not depend on when it is looked at.
-const chainDays = 7
+// Windows of neighbouring dates that overlap form a chain, and its slots are counted from where it begins. One
+// that never breaks is counted from this date, 2000-01-01, so that the grid does not depend on who looks when.
+const endlessChainDay = 10_957
 
 /**
  * The working time that may hold a slot starting in `range`, as instants in ascending order that never
@@ -52,30 +52,39 @@ const chainDays = 7
  * Both ends of a window are converted from local time, so on the day of a clock change it has its true length.
  */
 export function workingTime(schedule: Schedule, range: Interval): Window[] {
+  const { zone } = schedule
+  const firstDay = localDay(zone, range.start) - 1
+  // A window of the date after may carry on one that began before the end.
+  const lastDay = localDay(zone, range.end) + 1
+  for (let daysBack = 3; ; daysBack *= 4) {
+    const fromDay = Math.max(firstDay - daysBack, Math.min(firstDay, endlessChainDay))
+    const windows = merge(windowsBetween(schedule, fromDay, lastDay)).filter(({ end }) => end > range.start)
+    // No window of an earlier date, which was not looked at, reaches over the end of the date after fromDay.
+    const settled = toInstant(zone, (fromDay + 2) * dayMinutes)
+    if (fromDay <= endlessChainDay || windows.every(({ start }) => start >= settled)) return windows
+  }
+}
+
+function windowsBetween(schedule: Schedule, fromDay: number, untilDay: number): Window[] {
   const windows: Window[] = []
-  const lastDay = localDay(schedule.zone, range.end)
-  for (let day = localDay(schedule.zone, range.start) - 1 - chainDays; day <= lastDay; day++) {
+  for (let day = fromDay; day <= untilDay; day++) {
     for (const { startMinute, endMinute, stepMinutes } of windowsOn(schedule, day)) {
       const start = toInstant(schedule.zone, day * dayMinutes + startMinute)
       const end = toInstant(schedule.zone, day * dayMinutes + endMinute)
       if (start < end) windows.push({ start, end, stepMinutes })
     }
   }
-  return merge(windows).filter((window) => window.end > range.start)
+  return windows
 }
 
-/** Overlapping windows made one, with the longest of their steps: a break that one of them asks for is kept. */
+/** Overlapping windows made one, with the step of the first of them, or the longest of those that start there. */
 function merge(windows: Window[]): Window[] {
-  windows.sort((a, b) => a.start - b.start)
+  windows.sort((a, b) => a.start - b.start || b.stepMinutes - a.stepMinutes)
   const merged: Window[] = []
   for (const window of windows) {
     const last = merged.at(-1)
     if (last && window.start < last.end) {
-      merged[merged.length - 1] = {
-        start: last.start,
-        end: Math.max(last.end, window.end),
-        stepMinutes: Math.max(last.stepMinutes, window.stepMinutes),
-      }
+      merged[merged.length - 1] = { ...last, end: Math.max(last.end, window.end) }
     } else merged.push(window)
   }
   return merged

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TimeZone } from '../scheduling/time-zone'
 import { readTzif } from './tzif'
@@ -13,31 +13,36 @@ const notZones = new Set(['posix', 'right', 'localtime', 'posixrules', 'Factory'
  */
 export function zonesFromFolder(folder: string): ZoneData {
   const zones = new Map<string, TimeZone>()
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (!notZones.has(entry.name)) readInto(zones, folder, entry.name, entry.isDirectory())
+  for (const name of readdirSync(folder)) {
+    if (!notZones.has(name)) readInto(zones, folder, name, 1)
   }
   if (zones.size === 0) throw new Error('the zone folder holds no zones')
   return { version: versionOf(folder), names: [...zones.keys()], find: (name) => zones.get(name) ?? null }
 }
 
-function readInto(zones: Map<string, TimeZone>, folder: string, name: string, isFolder: boolean): void {
+/** Names have three parts at most (America/Argentina/Salta), and a link may lead back to where it stands. */
+const deepest = 3
+
+function readInto(zones: Map<string, TimeZone>, folder: string, name: string, depth: number): void {
   const path = join(folder, name)
-  if (isFolder) {
-    for (const entry of readdirSync(path, { withFileTypes: true })) {
-      readInto(zones, folder, `${name}/${entry.name}`, entry.isDirectory())
-    }
-    return
+  if (!statSync(path).isDirectory()) {
+    const zone = readTzif(name, readFileSync(path))
+    if (zone) zones.set(name, zone)
+  } else if (depth < deepest) {
+    for (const below of readdirSync(path)) readInto(zones, folder, `${name}/${below}`, depth + 1)
   }
-  const zone = readTzif(name, readFileSync(path))
-  if (zone) zones.set(name, zone)
 }
 
-/** Folders tell their edition in a first line of tzdata.zi (`# version 2026f`) or in a file of their own. */
+/** Folders tell their edition in a line of tzdata.zi (`# version 2026f`) or in a file of their own. */
 function versionOf(folder: string): string {
-  for (const name of ['+VERSION', 'version', 'tzdata.zi']) {
+  const told: [string, RegExp][] = [
+    ['+VERSION', /^(\S+)/],
+    ['version', /^(\S+)/],
+    ['tzdata.zi', /^# version (\S+)/m],
+  ]
+  for (const [name, pattern] of told) {
     try {
-      const text = readFileSync(join(folder, name), 'utf8')
-      const version = /^(?:# version )?(\S+)/.exec(text)?.[1]
+      const version = pattern.exec(readFileSync(join(folder, name), 'utf8'))?.[1]
       if (version) return version
     } catch {
       // Not every folder has every file.

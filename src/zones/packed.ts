@@ -5,7 +5,7 @@ import type { ZoneData } from './zone-data'
 /**
  * The IANA data that is built into the program: moment-timezone's packed form of it, pinned in package.json.
  * A zone is `name|abbreviations|offsets|rule of each stretch|lengths of the stretches|population`, numbers
- * in base 60 minutes, offsets west positive; transitions are told up to 2037.
+ * in base 60 minutes, offsets west positive; transitions are told up to 2499.
  */
 export function builtInZones(): ZoneData {
   const sources = new Map(packed.zones.map((zone) => [zone.slice(0, zone.indexOf('|')), zone]))

@@ -11,9 +11,12 @@ export interface PosixRule {
 }
 
 const zoneName = '(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)'
-const time = '[+-]?\\d{1,3}(?::\\d{2}(?::\\d{2})?)?'
-const date = `(?:J\\d{1,3}|\\d{1,3}|M\\d{1,2}\\.\\d\\.\\d)(?:/${time})?`
-const grammar = new RegExp(`^${zoneName}(${time})(?:${zoneName}(${time})?,(${date}),(${date}))?$`)
+const minutes = '(?::[0-5]\\d(?::[0-5]\\d)?)?'
+const offset = `[+-]?(?:24|2[0-3]|[01]?\\d)${minutes}`
+const time = `[+-]?(?:16[0-7]|1[0-5]\\d|\\d{1,2})${minutes}`
+const yearDay = '(?:36[0-5]|3[0-5]\\d|[12]\\d\\d|[1-9]?\\d)'
+const date = `(?:J(?!0)${yearDay}|${yearDay}|M(?:1[0-2]|[1-9])\\.[1-5]\\.[0-6])(?:/${time})?`
+const grammar = new RegExp(`^${zoneName}(${offset})(?:${zoneName}(${offset})?,(${date}),(${date}))?$`)
 
 /**
  * Parses a POSIX TZ string with the hours that RFC 9636 §3.3.1 adds (-167 to 167), as `EST5EDT,M3.2.0,M11.1.0`.

@@ -1,55 +1,90 @@
+import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { TimeZone } from '../scheduling/time-zone'
 import { parsePosixRule } from './posix-rule'
 
 /** The last year whose clock changes are worked out from a rule without an end, as the built-in data does. */
-const lastYear = 2037
+const lastYear = 2499
 
 /**
- * The zone in a TZif file (RFC 9636), or null where the bytes are none. Read from the 64-bit block of
- * version 2 and later; what comes after its last transition follows the rule in its footer.
+ * The zone in a TZif file (RFC 9636), or null where the bytes are no such file of version 2 or later. Read from
+ * the 64-bit block; what comes after its last transition follows the rule in its footer.
+ *
+ * @throws Error naming the zone, if the file is damaged: a zone that was half read would show wrong hours
  */
 export function readTzif(name: string, bytes: Buffer): TimeZone | null {
   if (bytes.length < 44 || bytes.toString('latin1', 0, 4) !== 'TZif' || bytes[4] === 0) return null
-  const start = blockLength(bytes, 0, 4)
-  const count = (field: number) => bytes.readUInt32BE(start + 20 + field * 4)
-  const [transitionCount, typeCount] = [count(3), count(4)]
-  const times = start + 44
-  const indexes = times + transitionCount * 8
-  const types = indexes + transitionCount
-  const offsetOf = (type: number) => Math.round(bytes.readInt32BE(types + type * 6) / 60)
-  if (typeCount === 0) return null
+  const zone = readSecondBlock(name, bytes)
+  if (!zone) throw new Error(`the zone file of ${name} is damaged`)
+  return zone
+}
 
-  const transitions: number[] = []
-  const offsets = [offsetOf(0)]
-  for (let i = 0; i < transitionCount; i++) {
-    transitions.push(Math.round(Number(bytes.readBigInt64BE(times + i * 8)) / 60))
-    offsets.push(offsetOf(bytes[indexes + i] as number))
+function readSecondBlock(name: string, bytes: Buffer): TimeZone | null {
+  try {
+    const start = blockLength(bytes, 0, 4)
+    const [transitionCount, typeCount] = [countAt(bytes, start, 3), countAt(bytes, start, 4)]
+    const times = start + headerBytes
+    const indexes = times + transitionCount * 8
+    const types = indexes + transitionCount
+    const offsetOf = (type: number) => {
+      if (type >= typeCount) throw new RangeError('there is no such type')
+      return Math.round(bytes.readInt32BE(types + type * 6) / 60)
+    }
+    const transitions: number[] = []
+    const offsets = [offsetOf(0)]
+    for (let i = 0; i < transitionCount; i++) {
+      transitions.push(Math.round(Number(bytes.readBigInt64BE(times + i * 8)) / 60))
+      offsets.push(offsetOf(bytes.readUInt8(indexes + i)))
+    }
+    const [, footer] =
+      /^\n([^\n]*)\n/.exec(bytes.toString('latin1', start + blockLength(bytes, start, 8))) ?? []
+    if (footer === undefined || !follow(footer, transitions, offsets)) return null
+    return isSound(transitions, offsets) ? { name, transitions, offsets } : null
+  } catch (error) {
+    // Reading past the end: the counts promise more than there is.
+    if (error instanceof RangeError) return null
+    throw error
   }
-  const footer = bytes.toString('latin1', start + blockLength(bytes, start, 8)).split('\n')[1]
-  if (footer) follow(footer, transitions, offsets)
-  return { name, transitions, offsets }
+}
+
+function isSound(transitions: readonly number[], offsets: readonly number[]): boolean {
+  const ascend = transitions.every((at, index) => index === 0 || (transitions[index - 1] as number) < at)
+  return ascend && offsets.every((offset) => Math.abs(offset) < dayMinutes)
+}
+
+const headerBytes = 44
+
+/** The nth of the six counts in the header that begins at `start`. */
+function countAt(bytes: Buffer, start: number, nth: number): number {
+  return bytes.readUInt32BE(start + 20 + nth * 4)
 }
 
 /** The length of a header and the block of data behind it, whose times take 4 or 8 bytes. */
 function blockLength(bytes: Buffer, start: number, timeBytes: number): number {
-  const [isUt, isStd, leap, time, type, chars] = [0, 1, 2, 3, 4, 5].map((field) =>
-    bytes.readUInt32BE(start + 20 + field * 4),
+  const [isUt, isStd, leap, time, type, chars] = [0, 1, 2, 3, 4, 5].map((nth) =>
+    countAt(bytes, start, nth),
   ) as [number, number, number, number, number, number]
-  return 44 + time * (timeBytes + 1) + type * 6 + chars + leap * (timeBytes + 4) + isStd + isUt
+  return headerBytes + time * (timeBytes + 1) + type * 6 + chars + leap * (timeBytes + 4) + isStd + isUt
 }
 
-/** Adds the clock changes that a footer's rule brings after the last transition told. */
-function follow(footer: string, transitions: number[], offsets: number[]): void {
+/** Adds the clock changes that a footer's rule brings after the last transition told; false if it is no rule. */
+function follow(footer: string, transitions: number[], offsets: number[]): boolean {
+  if (footer === '') return true
   const rule = parsePosixRule(footer)
-  if (!rule) return
+  if (!rule) return false
   const last = transitions.at(-1) ?? -Infinity
-  const firstYear = Number.isFinite(last) ? new Date(last * 60_000).getUTCFullYear() : 1970
+  const firstYear = Number.isFinite(last) ? new Date(last * minuteMillis).getUTCFullYear() : 1970
   for (let year = firstYear; year <= lastYear; year++) {
     for (const { at, offset } of rule.changesIn(year)) {
-      if (at > last && offset !== offsets.at(-1)) {
-        transitions.push(at)
-        offsets.push(offset)
+      if (at <= last) continue
+      // Summer time all year is told as an end and a beginning at one moment, which cancel each other.
+      if (at === transitions.at(-1)) {
+        transitions.pop()
+        offsets.pop()
       }
+      if (offset === offsets.at(-1)) continue
+      transitions.push(at)
+      offsets.push(offset)
     }
   }
+  return true
 }

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { horizonMinutes } from '../../src/scheduling/availability'
+import { minuteMillis } from '../../src/scheduling/calendar'
+import { slotMinutes } from '../../src/scheduling/slots'
+import { tellSlots } from './oracle'
+import { asked } from './practices'
+import { availabilityOf, obstacleOf } from './provider'
+
+// TEST_LONG=1 looks for longer. A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
+const isLong = process.env.TEST_LONG === '1'
+const seed = process.env.FAST_CHECK_SEED
+const timeout = isLong ? 3_600_000 : 60_000
+
+function holds<T>(property: fc.IProperty<T>, runs: number): void {
+  fc.assert(property, { numRuns: isLong ? runs * 100 : runs, ...(seed && { seed: Number(seed) }) })
+}
+
+describe('availability, whatever the practice and the moment', () => {
+  test(
+    'is what a scan of every minute finds',
+    () => {
+      holds(
+        fc.property(asked, ({ practice, now }) => {
+          const told = tellSlots(practice, now)
+          // Working time that has not paused for weeks is held to the rule below, that it never moves.
+          fc.pre(told.seesBeginnings)
+          expect([...availabilityOf(practice, now).slots]).toEqual(told.slots)
+        }),
+        200,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'ascends, lies on minutes and in the horizon, and never overlaps itself',
+    () => {
+      holds(
+        fc.property(asked, ({ practice, now }) => {
+          const { slots } = availabilityOf(practice, now)
+          for (const [index, start] of slots.entries()) {
+            expect(Number.isInteger(start)).toBe(true)
+            expect(start * minuteMillis).toBeGreaterThanOrEqual(
+              now + practice.minimumNoticeMinutes * minuteMillis,
+            )
+            expect(start * minuteMillis).toBeLessThan(now + horizonMinutes * minuteMillis)
+            const before = slots[index - 1]
+            if (before !== undefined) expect(start - before).toBeGreaterThanOrEqual(slotMinutes)
+          }
+        }),
+        300,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'loses with a taken slot those that it touches, and moves no other',
+    () => {
+      holds(
+        fc.property(asked, fc.nat(), fc.integer({ min: -60, max: 60 }), ({ practice, now }, index, shift) => {
+          const { slots } = availabilityOf(practice, now)
+          const chosen = slots[index % slots.length]
+          fc.pre(chosen !== undefined)
+          for (const taken of [chosen, chosen + shift]) {
+            expect(availabilityOf({ ...practice, taken: [...practice.taken, taken] }, now).slots).toEqual(
+              slots.filter((start) => Math.abs(start - taken) >= slotMinutes),
+            )
+          }
+        }),
+        250,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'in one license is part of that in several',
+    () => {
+      holds(
+        fc.property(asked, ({ practice, now }) => {
+          const all = new Set(availabilityOf(practice, now).slots)
+          const each = practice.licenses.flatMap(
+            (license) => availabilityOf({ ...practice, licenses: [license] }, now).slots,
+          )
+          expect(new Set(each)).toEqual(all)
+        }),
+        250,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'holds from when it was worked out until it says, and not a change is missed',
+    () => {
+      holds(
+        fc.property(asked, fc.double({ min: 0, max: 1, noNaN: true }), ({ practice, now }, share) => {
+          const { slots, heldFrom, holdsUntil } = availabilityOf(practice, now)
+          expect(heldFrom).toBe(now)
+          expect(holdsUntil).toBeGreaterThan(now)
+          const between = Math.floor(now + share * (holdsUntil - now))
+          for (const later of [Math.min(between, holdsUntil - 1), holdsUntil - 1]) {
+            expect(availabilityOf(practice, later).slots).toEqual(slots)
+          }
+        }),
+        300,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'offers at a later moment the same slots of the time that both moments see',
+    () => {
+      holds(
+        fc.property(asked, fc.integer({ min: 1, max: 29 * 1_440 }), ({ practice, now }, minutes) => {
+          const later = now + minutes * minuteMillis
+          const isSeenByBoth = (start: number) =>
+            start * minuteMillis >= later + practice.minimumNoticeMinutes * minuteMillis &&
+            start * minuteMillis < now + horizonMinutes * minuteMillis
+          expect(availabilityOf(practice, later).slots.filter(isSeenByBoth)).toEqual(
+            availabilityOf(practice, now).slots.filter(isSeenByBoth),
+          )
+        }),
+        300,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'has an obstacle for each slot that it does not offer, and for no other',
+    () => {
+      const minute = fc.integer({ min: -2_000, max: 31 * 1_440 })
+      holds(
+        fc.property(
+          asked,
+          fc.nat(),
+          fc.array(minute, { maxLength: 5 }),
+          ({ practice, now }, index, others) => {
+            const { slots } = availabilityOf(practice, now)
+            const { slots: slotsUntaken } = availabilityOf({ ...practice, taken: [], timeOff: [] }, now)
+            const chosen = slotsUntaken[index % slotsUntaken.length] ?? 0
+            const starts = others.map((minutes) => Math.floor(now / minuteMillis) + minutes)
+            for (const start of [chosen, chosen - 1, chosen + 15, ...starts]) {
+              const obstacle = obstacleOf(practice, start, now)
+              expect([start, obstacle === null]).toEqual([start, slots.includes(start)])
+              if (obstacle?.busy) {
+                expect(obstacle.busy.start).toBeLessThan(start + slotMinutes)
+                expect(obstacle.busy.end).toBeGreaterThan(start)
+              }
+            }
+          },
+        ),
+        600,
+      )
+    },
+    timeout,
+  )
+})

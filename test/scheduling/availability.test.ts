@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'bun:test'
+import { horizonMinutes } from '../../src/scheduling/availability'
+import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
+import { slotMinutes } from '../../src/scheduling/slots'
+import { availabilityOf, daily, type Practice, practice, slotsOf } from './provider'
+
+const dayMillis = 86_400_000
+const at = (timestamp: string) => Date.parse(timestamp)
+
+/** Working time of one date, in Toronto unless told otherwise. */
+function on(date: string, start: string, end: string, different: Partial<Practice> = {}): Practice {
+  return practice({ workingHours: [daily(start, end, { from: date, until: date })], ...different })
+}
+
+describe('working time around the clock', () => {
+  const always = practice({ workingHours: [daily('00:00', '24:00')] })
+  const startsOn = (date: string, of: Practice, now: string) =>
+    slotsOf(of, now).filter((utc) => localDateInToronto(utc) === date)
+
+  test('00:00-24:00 on all days meets itself: each date has slots from its own midnight', () => {
+    const sixty = practice({ workingHours: [daily('00:00', '24:00', { stepMinutes: 50 })] })
+    const dates = ['2026-12-02', '2026-12-03', '2026-12-04']
+    for (const date of dates) {
+      const starts = startsOn(date, sixty, '2026-12-01T12:00:00Z')
+      expect(starts).toHaveLength(28)
+      expect(starts[0]).toBe(`${date}T05:00:00Z`)
+      expect(starts[1]).toBe(`${date}T05:50:00Z`)
+    }
+  })
+
+  test('a day of 23 hours has 30 slots, one of 25 hours 33, and the next date begins at its midnight', () => {
+    const spring = startsOn('2027-03-14', always, '2027-03-12T12:00:00Z')
+    expect(spring).toHaveLength(30)
+    expect(spring[0]).toBe('2027-03-14T05:00:00Z')
+    expect(startsOn('2027-03-15', always, '2027-03-12T12:00:00Z')[0]).toBe('2027-03-15T04:00:00Z')
+    const autumn = startsOn('2027-11-07', always, '2027-11-05T12:00:00Z')
+    expect(autumn).toHaveLength(33)
+    expect(startsOn('2027-11-08', always, '2027-11-05T12:00:00Z')[0]).toBe('2027-11-08T05:00:00Z')
+  })
+
+  test('thirty days of it are 960 slots', () => {
+    expect(slotsOf(always, '2026-12-01T05:00:00Z')).toHaveLength(960)
+  })
+})
+
+describe('chains of windows that overlap from date to date', () => {
+  // Two shifts that hand over to one another for half an hour.
+  const shifts = (different: Parameters<typeof daily>[2] = {}) =>
+    practice({ workingHours: [daily('08:00', '20:00', different), daily('19:30', '08:30', different)] })
+  const fromThen = (first: string, step: number, slots: readonly string[]) =>
+    slots.filter((utc) => (at(utc) - at(first)) % (step * minuteMillis) !== 0)
+
+  test('a chain of some days has slots counted from its beginning, the days of a change among them', () => {
+    const chain = shifts({ from: '2027-03-12', until: '2027-03-16', stepMinutes: 50 })
+    const slots = slotsOf(chain, '2027-03-11T12:00:00Z')
+    expect(slots[0]).toBe('2027-03-12T13:00:00Z')
+    expect(slots.at(-1)).toBe('2027-03-17T11:20:00Z')
+    expect(fromThen('2027-03-12T13:00:00Z', 50, slots)).toEqual([])
+    // From 13:00Z to 12:30Z five days later.
+    expect(slots).toHaveLength(Math.floor((5 * 1_440 - 30 - slotMinutes) / 50) + 1)
+  })
+
+  /** The first slots that one of two answers has, of the time that both see, and the other has not. */
+  const moved = (of: Practice, earlier: string, later: string) => {
+    const horizon = at(earlier) + horizonMinutes * minuteMillis
+    const before = slotsOf(of, earlier).filter((utc) => at(utc) >= at(later))
+    const after = slotsOf(of, later).filter((utc) => at(utc) < horizon)
+    expect(before.length + after.length).toBeGreaterThan(0)
+    return [
+      ...before.filter((utc) => !after.includes(utc)).slice(0, 2),
+      ...after.filter((utc) => !before.includes(utc)).slice(0, 2),
+    ]
+  }
+
+  test('a chain is counted from its beginning when one looks at it from its last day', () => {
+    const chain = shifts({ from: '2027-03-12', until: '2027-03-16', stepMinutes: 50 })
+    expect(moved(chain, '2027-03-11T12:00:00Z', '2027-03-16T12:34:56Z')).toEqual([])
+  })
+
+  test('a chain of ten days is counted from its beginning to its end', () => {
+    const chain = shifts({ from: '2026-12-01', until: '2026-12-10', stepMinutes: 50 })
+    expect(moved(chain, '2026-11-30T12:00:00Z', '2026-12-10T12:00:00Z')).toEqual([])
+  })
+
+  test('a chain without an end offers tomorrow what it offers today', () => {
+    expect(moved(shifts({ stepMinutes: 50 }), '2026-12-01T12:00:00Z', '2026-12-02T12:00:00Z')).toEqual([])
+  })
+
+  test('a chain without an end offers the same slots while a clock change is left behind', () => {
+    for (let day = 3; day < 15; day++) {
+      const later = `2026-11-${String(day).padStart(2, '0')}T12:00:00Z`
+      expect([later, moved(shifts(), '2026-11-02T12:00:00Z', later)]).toEqual([later, []])
+    }
+  })
+
+  test('a remembered answer for a chain without an end is the fresh one, past midnight too', () => {
+    const chain = shifts({ stepMinutes: 50 })
+    const { slots, heldFrom, holdsUntil } = availabilityOf(chain, at('2026-12-02T04:40:30Z'))
+    for (let later = heldFrom; later < holdsUntil; later += minuteMillis) {
+      expect(availabilityOf(chain, later).slots.slice(0, 3)).toEqual(slots.slice(0, 3))
+    }
+  })
+
+  test('the step of a chain is that of its first window, whatever comes into sight behind it', () => {
+    const chain = practice({
+      overrides: [
+        { date: '2026-12-06', windows: [{ start: '20:00', end: '19:00' }] },
+        { date: '2026-12-07', windows: [{ start: '18:00', end: '17:00' }] },
+        { date: '2026-12-08', windows: [{ start: '16:00', end: '20:00', stepMinutes: 60 }] },
+      ],
+    })
+    expect(slotsOf(chain, '2026-12-01T12:00:00Z').slice(0, 2)).toEqual([
+      '2026-12-07T01:00:00Z',
+      '2026-12-07T01:45:00Z',
+    ])
+    // So early that the horizon ends on the chain's first evening.
+    expect(moved(chain, '2026-11-07T04:00:00Z', '2026-12-01T12:00:00Z')).toEqual([])
+  })
+
+  test('a remembered answer does not miss a slot that needs the window of the date after all in sight', () => {
+    // 20:00 is off; 23:50 fits because the next date's window carries on, and comes within 30 days at 23:50.
+    const chain = practice({
+      timeZone: 'UTC',
+      overrides: [
+        { date: '2026-12-31', windows: [{ start: '20:00', end: '00:20', stepMinutes: 230 }] },
+        { date: '2027-01-01', windows: [{ start: '00:10', end: '04:00' }] },
+      ],
+      timeOff: [{ from: '2026-12-31T20:00', until: '2026-12-31T20:45' }],
+    })
+    const later = at('2026-12-01T23:52:00Z')
+    expect(availabilityOf(chain, later).slots).toEqual([at('2026-12-31T23:50:00Z') / minuteMillis])
+    expect(availabilityOf(chain, at('2026-11-30T23:55:00Z')).holdsUntil).toBeLessThanOrEqual(later)
+  })
+
+  test('an override without windows cuts a chain, and the next one has slots from its own start', () => {
+    const chain = {
+      ...shifts({ from: '2026-12-01', until: '2026-12-05' }),
+      overrides: [{ date: '2026-12-03', windows: [] }],
+    }
+    const slots = slotsOf(chain, '2026-11-30T12:00:00Z')
+    expect(slots).toContain('2026-12-01T13:00:00Z')
+    expect(slots.filter((utc) => utc > '2026-12-03T13:30:00Z')[0]).toBe('2026-12-04T13:00:00Z')
+  })
+})
+
+describe('the two edges of what is offered', () => {
+  const slot = at('2026-12-01T14:00:00Z')
+  const one = on('2026-12-01', '09:00', '09:45')
+  const starts = (now: number, of: Practice = one) => availabilityOf(of, now).slots
+
+  test('a slot can be had until the millisecond at which it begins', () => {
+    expect(starts(slot - 1)).toHaveLength(1)
+    expect(starts(slot)).toHaveLength(1)
+    expect(starts(slot + 1)).toHaveLength(0)
+  })
+
+  test('a slot can be had from the millisecond after that which is 30 days before it', () => {
+    expect(starts(slot - 30 * dayMillis - 1)).toHaveLength(0)
+    expect(starts(slot - 30 * dayMillis)).toHaveLength(0)
+    expect(starts(slot - 30 * dayMillis + 1)).toHaveLength(1)
+  })
+
+  test('an answer holds until the very millisecond at which its first slot goes', () => {
+    expect(availabilityOf(one, slot - 12_345).holdsUntil).toBe(slot + 1)
+    expect(availabilityOf({ ...one, minimumNoticeMinutes: 10 }, slot - 900_000).holdsUntil).toBe(
+      slot - 600_000 + 1,
+    )
+  })
+
+  test('an answer holds until the very millisecond at which a slot comes within 30 days', () => {
+    expect(availabilityOf(one, slot - 30 * dayMillis - 12_345).holdsUntil).toBe(slot - 30 * dayMillis + 1)
+  })
+
+  test('an answer that nothing ends holds for a day', () => {
+    expect(availabilityOf(practice(), slot)).toEqual({
+      slots: [],
+      heldFrom: slot,
+      holdsUntil: slot + dayMillis,
+    })
+  })
+
+  test('notice is asked from the moment itself, its seconds and milliseconds too', () => {
+    const noticed = { ...one, minimumNoticeMinutes: 120 }
+    expect(starts(slot - 7_200_000, noticed)).toHaveLength(1)
+    expect(starts(slot - 7_200_000 + 1, noticed)).toHaveLength(0)
+  })
+
+  test('a notice of 30 days or more leaves nothing, and one a minute shorter a minute', () => {
+    const always = practice({ workingHours: [daily('00:00', '24:00')] })
+    const now = at('2026-12-01T12:00:00Z')
+    for (const minimumNoticeMinutes of [horizonMinutes, horizonMinutes + 1, 10 * horizonMinutes]) {
+      const { slots, holdsUntil } = availabilityOf({ ...always, minimumNoticeMinutes }, now)
+      expect(slots).toEqual([])
+      expect(holdsUntil).toBeGreaterThan(now)
+    }
+    const last = on('2026-12-31', '07:00', '07:45', { minimumNoticeMinutes: horizonMinutes - 1 })
+    expect(starts(now, last)).toHaveLength(0)
+    expect(starts(now + 1, last)).toHaveLength(1)
+    expect(starts(now + minuteMillis, last)).toHaveLength(1)
+    expect(starts(now + minuteMillis + 1, last)).toHaveLength(0)
+  })
+
+  test('30 days are 720 hours, a clock change among them or not', () => {
+    const always = practice({ workingHours: [daily('00:00', '24:00')] })
+    for (const now of ['2026-10-20T12:00:00Z', '2027-02-20T12:00:00Z', '2026-12-01T12:00:00Z']) {
+      const last = slotsOf(always, now).at(-1) as string
+      expect(at(last)).toBeLessThan(at(now) + 720 * 3_600_000)
+      expect(at(last) + slotMinutes * minuteMillis).toBeGreaterThan(at(now) + 719 * 3_600_000)
+    }
+  })
+})
+
+describe('what stands in the way', () => {
+  const morning = on('2026-12-01', '09:00', '12:00')
+  const now = '2026-12-01T12:00:00Z'
+
+  test('time off over all 30 days leaves nothing', () => {
+    expect(slotsOf({ ...morning, timeOff: [{ from: '2026-11-01', until: '2027-02-01' }] }, now)).toEqual([])
+  })
+
+  test('time off and taken slots that lie far away change nothing', () => {
+    const far = {
+      ...morning,
+      timeOff: [
+        { from: '1990-01-01', until: '1999-12-31' },
+        { from: '2090-01-01', until: '2099-12-31' },
+      ],
+      taken: [0, at('2026-01-01T00:00:00Z') / minuteMillis, at('2035-01-01T00:00:00Z') / minuteMillis],
+    }
+    expect(slotsOf(far, now)).toEqual(slotsOf(morning, now))
+  })
+
+  test('a slot taken twice, or under time off as well, is gone once', () => {
+    const taken = at('2026-12-01T14:45:00Z') / minuteMillis
+    const off = [{ from: '2026-12-01T09:45', until: '2026-12-01T10:30' }]
+    expect(slotsOf({ ...morning, taken: [taken, taken], timeOff: off }, now)).toEqual([
+      '2026-12-01T14:00:00Z',
+      '2026-12-01T15:30:00Z',
+      '2026-12-01T16:15:00Z',
+    ])
+  })
+
+  test('a session that has begun still blocks what it touches', () => {
+    const taken = at('2026-12-01T13:30:00Z') / minuteMillis
+    expect(slotsOf({ ...morning, taken: [taken] }, '2026-12-01T13:50:00Z')[0]).toBe('2026-12-01T14:45:00Z')
+  })
+
+  test('the order of windows, absences and licenses does not matter', () => {
+    const of = practice({
+      workingHours: [
+        daily('13:00', '15:00'),
+        daily('09:00', '11:00'),
+        daily('10:00', '12:00'),
+        daily('23:00', '01:00'),
+      ],
+      timeOff: [
+        { from: '2026-12-03', until: '2026-12-03' },
+        { from: '2026-12-01T09:00', until: '2026-12-01T10:00' },
+      ],
+      licenses: [
+        { from: '2026-12-10', until: null },
+        { from: '2020-01-01', until: '2026-12-05' },
+      ],
+    })
+    const backwards = {
+      ...of,
+      workingHours: of.workingHours.toReversed(),
+      timeOff: of.timeOff.toReversed(),
+      licenses: of.licenses.toReversed(),
+    }
+    expect(slotsOf(backwards, now)).toEqual(slotsOf(of, now))
+    expect(slotsOf(of, now).length).toBeGreaterThan(100)
+  })
+})
+
+describe('times far from ours', () => {
+  test('before 1970 weekdays and dates are right', () => {
+    const mondays = practice({
+      workingHours: [{ weekdays: ['monday'], start: '09:00', end: '09:45' }],
+      licenses: [{ from: '1950-01-01', until: null }],
+    })
+    // 1 December 1969 was a Monday.
+    expect(slotsOf(mondays, '1969-11-30T12:00:00Z').slice(0, 2)).toEqual([
+      '1969-12-01T14:00:00Z',
+      '1969-12-08T14:00:00Z',
+    ])
+  })
+
+  test('the clocks change in years after 2037 too', () => {
+    const mornings = practice({ workingHours: [daily('09:00', '09:45')] })
+    expect(slotsOf(mornings, '2060-07-01T00:00:00Z')[0]).toBe('2060-07-01T13:00:00Z')
+    expect(slotsOf(mornings, '2060-12-01T00:00:00Z')[0]).toBe('2060-12-01T14:00:00Z')
+  })
+
+  test('a step longer than the window leaves its first slot', () => {
+    const once = practice({ workingHours: [daily('09:00', '17:00', { stepMinutes: 1_440 })] })
+    expect(slotsOf(once, '2026-12-01T00:00:00Z')).toHaveLength(30)
+  })
+})
+
+function localDateInToronto(utc: string): string {
+  // The changes of 2027 at 07:00Z on 14 March and 06:00Z on 7 November, said without the engine.
+  const isSummer = utc >= '2027-03-14T07:00:00Z' && utc < '2027-11-07T06:00:00Z'
+  return formatInstant(at(utc) - (isSummer ? 4 : 5) * 3_600_000).slice(0, 10)
+}

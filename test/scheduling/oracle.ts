@@ -1,0 +1,158 @@
+import moment from 'moment-timezone'
+import type { WorkingWindow } from '../../src/domain/provider'
+import type { Practice } from './provider'
+
+/*
+ * The slots of a practice, worked out again with nothing of the engine: a scan over every minute of some
+ * eighty days that asks the moment-timezone library what the clock shows, and marks on tapes of minutes in
+ * place of intervals. It shares with the engine only the words in which a directory file is written.
+ */
+
+const millis = 60_000
+const day = 1_440
+const slot = 45
+const daysBehind = 45
+const daysAhead = 34
+
+/** What the oracle says at a moment. */
+export interface Told {
+  /** Starts in minutes since 1970-01-01T00:00Z. */
+  readonly slots: number[]
+  /** Whether each stretch of working time began within sight; only then can its slots be counted. */
+  readonly seesBeginnings: boolean
+}
+
+/** @param now milliseconds since 1970-01-01T00:00Z */
+export function tellSlots(practice: Practice, now: number): Told {
+  const clock = watchClock(practice.timeZone, Math.floor(now / millis))
+  const { from, to } = clock
+  const covered = new Uint8Array(to - from)
+  const joined = new Uint8Array(to - from)
+  const stepFrom = new Uint16Array(to - from)
+  const busy = new Uint8Array(to - from)
+
+  const midnight = new Date(now)
+  for (let ahead = 2 - daysBehind; ahead < daysAhead - 2; ahead++) {
+    const date = isoDate(
+      Date.UTC(midnight.getUTCFullYear(), midnight.getUTCMonth(), midnight.getUTCDate() + ahead),
+    )
+    for (const { start, end, stepMinutes = slot } of windowsOf(practice, date)) {
+      const begins = clock.firstShowing(date, minutesOf(start))
+      const ends = clock.firstShowing(date, minutesOf(end) + (minutesOf(end) <= minutesOf(start) ? day : 0))
+      if (begins < ends) stepFrom[begins - from] = Math.max(stepFrom[begins - from] ?? 0, stepMinutes)
+      for (let at = begins; at < ends; at++) {
+        covered[at - from] = 1
+        if (at > begins) joined[at - from] = 1
+      }
+    }
+  }
+  for (const start of practice.taken) mark(busy, start - from, start + slot - from)
+  for (const { from: begins, until } of practice.timeOff) {
+    mark(busy, boundary(clock, begins, 0) - from, boundary(clock, until, 1) - from)
+  }
+  const licensed = practice.licenses.map(({ from: first, until }) => {
+    const tape = new Uint8Array(to - from)
+    mark(tape, clock.midnight(first, 0) - from, (until === null ? to : clock.midnight(until, 1)) - from)
+    return tape
+  })
+
+  const slots: number[] = []
+  let seesBeginnings = true
+  for (let begins = 0; begins < covered.length; begins++) {
+    if (!covered[begins] || joined[begins]) continue
+    let ends = begins + 1
+    while (joined[ends]) ends++
+    // The first dates in sight may carry on what began before them.
+    if (begins < 5 * day && ends > (daysBehind - 1) * day) seesBeginnings = false
+    const step = stepFrom[begins] ?? slot
+    for (let at = begins; at + slot <= ends; at += step) {
+      if (isAll(busy, at, 0) && licensed.some((tape) => isAll(tape, at, 1))) slots.push(at + from)
+    }
+  }
+  return {
+    slots: slots.filter(
+      (start) =>
+        start * millis >= now + practice.minimumNoticeMinutes * millis &&
+        start * millis < now + 30 * 24 * 60 * 60 * 1000,
+    ),
+    seesBeginnings,
+  }
+}
+
+function mark(tape: Uint8Array, begins: number, ends: number): void {
+  if (begins < ends) tape.fill(1, Math.max(begins, 0), Math.max(ends, 0))
+}
+
+function isAll(tape: Uint8Array, at: number, value: number): boolean {
+  return tape.subarray(at, at + slot).every((minute) => minute === value)
+}
+
+function windowsOf({ overrides, workingHours }: Practice, date: string): readonly WorkingWindow[] {
+  const override = overrides.find((override) => override.date === date)
+  if (override) return override.windows
+  const name = new Date(`${date}T00:00:00Z`).toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' })
+  return workingHours.filter(
+    ({ weekdays, from = '', until = '9' }) =>
+      weekdays.some((weekday) => weekday === name.toLowerCase()) && from <= date && date <= until,
+  )
+}
+
+/** A boundary of time off; a date stands for its midnight, as an end for the next. */
+function boundary(clock: Clock, text: string, daysLater: number): number {
+  if (text.endsWith('Z')) return Date.parse(text) / millis
+  if (text.includes('T')) return clock.firstShowing(text.slice(0, 10), minutesOf(text.slice(11)))
+  return clock.midnight(text, daysLater)
+}
+
+interface Clock {
+  readonly from: number
+  readonly to: number
+  /** The first instant at which the clock shows a date and a minute of it, or would, had it not been put on. */
+  firstShowing(date: string, minute: number): number
+  /** The same of a midnight, which may lie far outside what was watched. */
+  midnight(date: string, daysLater: number): number
+}
+
+/** Watches a zone's clock, minute by minute, from `daysBehind` before a minute to `daysAhead` after it. */
+function watchClock(zoneName: string, now: number): Clock {
+  const zone = moment.tz.zone(zoneName)
+  if (!zone) throw new Error(`moment-timezone knows no ${zoneName}`)
+  const from = now - daysBehind * day
+  const to = now + daysAhead * day
+  // Local readings lie less than a day from UTC: the tape is longer by a day at both ends.
+  const shown = new Float64Array(to - from + 2 * day).fill(Number.NaN)
+  const jumps: { readonly last: number; readonly next: number }[] = []
+  let previous: number | undefined
+  for (let instant = from; instant < to; instant++) {
+    const reading = instant - Math.round(zone.utcOffset(instant * millis))
+    const place = reading - from + day
+    if (Number.isNaN(shown[place])) shown[place] = instant
+    if (previous !== undefined && reading > previous + 1) jumps.push({ last: previous, next: reading })
+    previous = reading
+  }
+  const showing = (reading: number): number => {
+    const jump = jumps.find(({ last, next }) => last < reading && reading < next)
+    const instant = shown[(jump ? reading + (jump.next - jump.last - 1) : reading) - from + day]
+    if (instant === undefined || Number.isNaN(instant)) throw new Error('a reading outside what was watched')
+    return instant
+  }
+  return {
+    from,
+    to,
+    firstShowing: (date, minute) => showing(Date.parse(`${date}T00:00Z`) / millis + minute),
+    midnight: (date, daysLater) => {
+      const reading = Date.parse(`${date}T00:00Z`) / millis + daysLater * day
+      if (reading < from + day) return from
+      return reading > to - day ? to : showing(reading)
+    },
+  }
+}
+
+function minutesOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number)
+  return hours * 60 + minutes
+}
+
+function isoDate(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 10)
+}

@@ -1,0 +1,101 @@
+import { compileLicense, compileSchedule } from '../../src/directory/compile'
+import type { License, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import { type Availability, availabilityAt, type Calendar } from '../../src/scheduling/availability'
+import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
+import type { Interval } from '../../src/scheduling/interval'
+import { type Obstacle, obstacleAt } from '../../src/scheduling/obstacle'
+import { slotAt } from '../../src/scheduling/slots'
+import { builtInZones } from '../../src/zones/packed'
+import type { ZoneData } from '../../src/zones/zone-data'
+
+/** What decides when a provider can be had, in the words of a directory file. */
+export interface Practice {
+  readonly timeZone: string
+  readonly workingHours: readonly WeeklyHours[]
+  readonly overrides: Provider['overrides']
+  readonly timeOff: readonly TimeOff[]
+  readonly licenses: readonly Omit<License, 'regionId'>[]
+  /** Starts of taken slots, in minutes since 1970-01-01T00:00Z. */
+  readonly taken: readonly number[]
+  readonly minimumNoticeMinutes: number
+}
+
+export const everyDay = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+] as const
+
+/** A practice in Toronto without any hours, licensed since 2000, or what differs. */
+export function practice(different: Partial<Practice> = {}): Practice {
+  return {
+    timeZone: 'America/Toronto',
+    workingHours: [],
+    overrides: [],
+    timeOff: [],
+    licenses: [{ from: '2000-01-01', until: null }],
+    taken: [],
+    minimumNoticeMinutes: 0,
+    ...different,
+  }
+}
+
+/** Hours on every day of the week. */
+export function daily(start: string, end: string, different: Partial<WeeklyHours> = {}): WeeklyHours {
+  return { weekdays: everyDay, start, end, ...different }
+}
+
+const builtIn = builtInZones()
+
+/** What a practice offers at `now` (ms), through the whole of the engine: texts compiled, then asked. */
+export function availabilityOf(of: Practice, now: number, zones: ZoneData = builtIn): Availability {
+  const { calendar, licensed } = compile(of, zones)
+  return availabilityAt(calendar, licensed, now)
+}
+
+/** The same as UTC timestamps, at a UTC timestamp. */
+export function slotsOf(of: Practice, now: string, zones: ZoneData = builtIn): string[] {
+  return availabilityOf(of, Date.parse(now), zones).slots.map((start) => formatInstant(start * minuteMillis))
+}
+
+/** Why a practice does not offer at `now` (ms) the slot that starts at a minute. */
+export function obstacleOf(of: Practice, start: number, now: number): Obstacle | null {
+  const { calendar, licensed } = compile(of, builtIn)
+  return obstacleAt(calendar, licensed, start, now)
+}
+
+function compile(of: Practice, zones: ZoneData): { calendar: Calendar; licensed: Interval[] } {
+  const zone = zones.find(of.timeZone)
+  if (!zone) throw new Error(`no zone ${of.timeZone}`)
+  return {
+    calendar: {
+      schedule: compileSchedule(asProvider(of), zone),
+      taken: of.taken.map(slotAt),
+      minimumNoticeMinutes: of.minimumNoticeMinutes,
+    },
+    licensed: of.licenses.map((license) => compileLicense({ ...license, regionId: 1 }, zone)),
+  }
+}
+
+function asProvider({ taken: _, licenses, ...of }: Practice): Provider {
+  return {
+    ...of,
+    id: 1,
+    ref: 'test',
+    firstName: 'Marlow',
+    lastName: 'Fernhill',
+    credentials: null,
+    pronouns: null,
+    gender: null,
+    bio: null,
+    languagesSpoken: ['en'],
+    modalities: ['in-video'],
+    active: true,
+    licenses: licenses.map((license) => ({ ...license, regionId: 1 })),
+    inPersonRegionIds: [],
+  }
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import moment from 'moment-timezone'
+import { minuteMillis } from '../../src/scheduling/calendar'
+import { localDay, offsetAt, type TimeZone, toInstant, toLocal } from '../../src/scheduling/time-zone'
+import { builtInZones } from '../../src/zones/packed'
+
+const zones = builtInZones()
+
+function zoneOf(name: string): TimeZone {
+  const zone = zones.find(name)
+  if (!zone) throw new Error(`no zone ${name}`)
+  return zone
+}
+
+/** Minutes since 1970-01-01T00:00 of a reading written as a timestamp, of UTC or of a local clock. */
+const minutes = (timestamp: string) => Date.parse(`${timestamp}Z`) / minuteMillis
+const instantOf = (zone: string, local: string) =>
+  new Date(toInstant(zoneOf(zone), minutes(local)) * minuteMillis).toISOString().slice(0, 16)
+
+describe('a local reading becomes an instant', () => {
+  const cases = [
+    ['America/Toronto', '2027-03-14T01:59', '2027-03-14T06:59', 'just before the skipped hour'],
+    ['America/Toronto', '2027-03-14T02:00', '2027-03-14T07:00', 'skipped: it moves on to 03:00'],
+    ['America/Toronto', '2027-03-14T02:59', '2027-03-14T07:59', 'skipped: it moves on to 03:59'],
+    ['America/Toronto', '2027-03-14T03:00', '2027-03-14T07:00', 'just after the skipped hour'],
+    ['America/Toronto', '2027-11-07T00:59', '2027-11-07T04:59', 'just before the repeated hour'],
+    ['America/Toronto', '2027-11-07T01:00', '2027-11-07T05:00', 'repeated: the first time'],
+    ['America/Toronto', '2027-11-07T01:59', '2027-11-07T05:59', 'repeated: the first time'],
+    ['America/Toronto', '2027-11-07T02:00', '2027-11-07T07:00', 'just after the repeated hour'],
+    ['Australia/Lord_Howe', '2027-10-03T02:15', '2027-10-02T15:45', 'skipped half hour'],
+    ['Australia/Lord_Howe', '2027-04-04T01:45', '2027-04-03T14:45', 'repeated half hour'],
+    ['Antarctica/Troll', '2027-03-28T02:59', '2027-03-28T02:59', 'skipped: two hours'],
+    ['America/Santiago', '2027-09-05T00:00', '2027-09-05T04:00', 'a skipped midnight'],
+    ['America/Havana', '2027-11-07T00:00', '2027-11-07T04:00', 'a repeated midnight'],
+    ['Pacific/Apia', '2011-12-30T09:00', '2011-12-30T19:00', 'a skipped date: it moves on by a day'],
+    ['Pacific/Kwajalein', '1993-08-21T09:00', '1993-08-21T21:00', 'a skipped date of a zone west of it'],
+    ['Europe/Dublin', '2027-10-31T01:30', '2027-10-31T00:30', 'repeated, where winter is the exception'],
+  ] as const
+  for (const [zone, local, utc, why] of cases) {
+    test(`${zone} ${local} is ${utc}Z: ${why}`, () => {
+      expect(instantOf(zone, local)).toBe(utc)
+    })
+  }
+
+  test('around each change of twelve years in every zone as a scan of the clock finds it', () => {
+    const faults: string[] = []
+    let changes = 0
+    for (const name of moment.tz.names()) {
+      const library = moment.tz.zone(name)
+      if (!library) throw new Error(`moment-timezone knows no ${name}`)
+      const zone = zoneOf(name)
+      for (const until of library.untils) {
+        if (!(until > Date.UTC(2026, 0, 1) && until < Date.UTC(2038, 0, 1))) continue
+        changes++
+        // What the clock shows from six hours before the change to six hours after it, and when first.
+        const change = Math.round(until / minuteMillis)
+        const firstShown = new Map<number, number>()
+        const readings: number[] = []
+        for (let instant = change - 360; instant < change + 360; instant++) {
+          const reading = instant - library.utcOffset(instant * minuteMillis)
+          readings.push(reading)
+          if (!firstShown.has(reading)) firstShown.set(reading, instant)
+        }
+        const [before = 0, after = 0] = [readings[359], readings[360]]
+        const skipped = after - before - 1
+        for (const reading of [-61, -60, -31, -30, -1, 0, 1, 15, 29, 30, 59, 60, 61, 119, 120].map(
+          (away) => before + away,
+        )) {
+          const expected = firstShown.get(reading) ?? firstShown.get(reading + skipped)
+          const actual = toInstant(zone, reading)
+          if (expected !== actual) faults.push(`${name} ${reading}: ${actual}, not ${expected}`)
+        }
+      }
+    }
+    expect(faults).toEqual([])
+    expect(changes).toBeGreaterThan(2_000)
+  })
+
+  test('and back again, in every zone, where the clock does not repeat the reading', () => {
+    for (const name of zones.names) {
+      const zone = zoneOf(name)
+      for (
+        let instant = minutes('2026-01-01T00:07');
+        instant < minutes('2029-01-01T00:00');
+        instant += 10_007
+      ) {
+        const local = toLocal(zone, instant)
+        const again = toInstant(zone, local)
+        expect(toLocal(zone, again)).toBe(local)
+        expect(again).toBeLessThanOrEqual(instant)
+      }
+    }
+  })
+})
+
+describe('a zone of no more than values', () => {
+  const fixed: TimeZone = { name: 'Fixed', transitions: [], offsets: [345] }
+
+  test('without changes has one offset', () => {
+    expect(offsetAt(fixed, -1e9)).toBe(345)
+    expect(offsetAt(fixed, 1e9)).toBe(345)
+    expect(toInstant(fixed, 345)).toBe(0)
+    expect(localDay(fixed, -346)).toBe(-1)
+  })
+
+  test('an offset holds from the very minute of its change', () => {
+    const zone: TimeZone = { name: 'Two', transitions: [1_000], offsets: [0, 60] }
+    expect(offsetAt(zone, 999)).toBe(0)
+    expect(offsetAt(zone, 1_000)).toBe(60)
+  })
+
+  test('a stretch without length shows nothing, as where summer time never ends', () => {
+    const zone: TimeZone = { name: 'Summer', transitions: [5_000, 5_000], offsets: [60, 0, 60] }
+    for (let local = 4_900; local < 5_200; local++) expect(toInstant(zone, local)).toBe(local - 60)
+  })
+
+  test('two changes within hours: the first showing still, and the first gap', () => {
+    // An hour on at 10,000, an hour back two hours later.
+    const zone: TimeZone = { name: 'Restless', transitions: [10_000, 10_120], offsets: [0, 60, 0] }
+    expect(toInstant(zone, 9_999)).toBe(9_999)
+    expect(toInstant(zone, 10_030)).toBe(10_030)
+    expect(toInstant(zone, 10_060)).toBe(10_000)
+    expect(toInstant(zone, 10_150)).toBe(10_090)
+    expect(toInstant(zone, 10_179)).toBe(10_119)
+    expect(toInstant(zone, 10_180)).toBe(10_180)
+  })
+})

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import moment from 'moment-timezone'
+import packed from 'moment-timezone/data/packed/latest.json'
+import { minuteMillis } from '../../src/scheduling/calendar'
+import { offsetAt } from '../../src/scheduling/time-zone'
+import { builtInZones } from '../../src/zones/packed'
+import { notNames } from './names'
+
+const zones = builtInZones()
+const libraryOffset = (name: string, instant: number) =>
+  0 - Math.round(moment.tz.zone(name)?.utcOffset(instant * minuteMillis) ?? Number.NaN)
+
+describe('the built-in zones', () => {
+  test('are of the edition that the design asks for, or later', () => {
+    expect(zones.version >= '2026f').toBe(true)
+    expect(zones.version).toBe(moment.tz.dataVersion)
+  })
+
+  test('are all that the data has, links among them, each under its own name', () => {
+    expect(zones.names.length).toBeGreaterThanOrEqual(562)
+    expect([...zones.names].sort()).toEqual(moment.tz.names().sort())
+    for (const name of zones.names) expect(zones.find(name)?.name).toBe(name)
+  })
+
+  test('have every name that the runtime knows', () => {
+    const names = Intl.supportedValuesOf('timeZone')
+    expect(names.filter((name) => zones.find(name) === null)).toEqual([])
+    expect(names.length).toBeGreaterThan(400)
+  })
+
+  for (const name of [
+    'America/Toronto',
+    'America/Argentina/Buenos_Aires',
+    'America/Port-au-Prince',
+    'Canada/Pacific',
+    'US/Eastern',
+    'Etc/GMT+12',
+    'Etc/GMT-14',
+    'EST5EDT',
+    'EST',
+    'GMT+0',
+    'UTC',
+    'Zulu',
+    'NZ-CHAT',
+    'Asia/Calcutta',
+    'Europe/Kiev',
+    'Europe/Kyiv',
+    'America/Nuuk',
+    'America/Godthab',
+  ]) {
+    test(`${name} is one`, () => {
+      expect(zones.find(name)?.name).toBe(name)
+    })
+  }
+
+  for (const name of notNames) {
+    test(`${JSON.stringify(name)} is none`, () => {
+      expect(zones.find(name)).toBeNull()
+    })
+  }
+
+  test('find gives the same object again', () => {
+    expect(zones.find('America/Toronto')).toBe(zones.find('America/Toronto') as object as never)
+  })
+
+  test('a link has the rules of its zone', () => {
+    for (const link of packed.links) {
+      const [target = '', alias = ''] = link.split('|')
+      expect(zones.find(alias)).toEqual({ ...zones.find(target), name: alias } as never)
+    }
+  })
+})
+
+describe('the built-in rules', () => {
+  test('have one offset more than changes, which ascend, and every offset is less than a day', () => {
+    for (const name of zones.names) {
+      const zone = zones.find(name)
+      if (!zone) throw new Error(name)
+      expect(zone.offsets).toHaveLength(zone.transitions.length + 1)
+      expect(zone.transitions.every((at, i) => i === 0 || at > (zone.transitions[i - 1] ?? Infinity))).toBe(
+        true,
+      )
+      expect(zone.offsets.every((offset) => Math.abs(offset) < 1_440)).toBe(true)
+    }
+  })
+
+  test('have whole minutes from 2000 on', () => {
+    const from = Date.UTC(2000, 0, 1) / minuteMillis
+    for (const name of zones.names) {
+      const zone = zones.find(name)
+      if (!zone) throw new Error(name)
+      expect(zone.transitions.every(Number.isInteger)).toBe(true)
+      expect(
+        zone.offsets.every(
+          (offset, i) => Number.isInteger(offset) || (zone.transitions[i] ?? Infinity) <= from,
+        ),
+      ).toBe(true)
+    }
+  })
+
+  test('agree with the moment-timezone library before, at and after each change of 2000 to 2037', () => {
+    const faults: string[] = []
+    let compared = 0
+    for (const name of zones.names) {
+      const zone = zones.find(name)
+      const library = moment.tz.zone(name)
+      if (!zone || !library) throw new Error(name)
+      for (const until of library.untils) {
+        if (!(until > Date.UTC(2000, 0, 1) && until < Date.UTC(2038, 0, 1))) continue
+        const change = Math.round(until / minuteMillis)
+        for (const instant of [change - 1, change, change + 1]) {
+          compared++
+          if (offsetAt(zone, instant) + 0 !== libraryOffset(name, instant)) faults.push(`${name} ${instant}`)
+        }
+      }
+    }
+    expect(faults).toEqual([])
+    expect(compared).toBeGreaterThan(10_000)
+  })
+
+  test('agree with it at any other time of those years', () => {
+    const minutes = fc.integer({
+      min: Date.UTC(2000, 0, 1) / minuteMillis,
+      max: Date.UTC(2038, 0, 1) / minuteMillis - 1,
+    })
+    fc.assert(
+      fc.property(fc.constantFrom(...zones.names), minutes, (name, instant) => {
+        const zone = zones.find(name)
+        expect(zone && offsetAt(zone, instant) + 0).toBe(libraryOffset(name, instant))
+      }),
+      { numRuns: process.env.TEST_LONG === '1' ? 500_000 : 5_000 },
+    )
+  })
+
+  test("are today's law where the runtime's are not", () => {
+    const winter = Date.UTC(2026, 11, 1, 12) / minuteMillis
+    const hoursIn = (name: string) => offsetAt(zones.find(name) as never, winter) / 60
+    expect({
+      vancouver: hoursIn('America/Vancouver'),
+      edmonton: hoursIn('America/Edmonton'),
+      winnipeg: hoursIn('America/Winnipeg'),
+      inuvik: hoursIn('America/Inuvik'),
+      yellowknife: hoursIn('America/Yellowknife'),
+      rainyRiver: hoursIn('America/Rainy_River'),
+      pacific: hoursIn('Canada/Pacific'),
+      mountain: hoursIn('Canada/Mountain'),
+      central: hoursIn('Canada/Central'),
+      casablanca: hoursIn('Africa/Casablanca') + 0,
+      elAaiun: hoursIn('Africa/El_Aaiun') + 0,
+      havana: hoursIn('America/Havana'),
+      cuba: hoursIn('Cuba'),
+    }).toEqual({
+      vancouver: -7,
+      edmonton: -6,
+      winnipeg: -5,
+      inuvik: -6,
+      yellowknife: -6,
+      rainyRiver: -5,
+      pacific: -7,
+      mountain: -6,
+      central: -5,
+      casablanca: 0,
+      elAaiun: 0,
+      havana: -4,
+      cuba: -4,
+    })
+  })
+})

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'bun:test'
+import { minuteMillis } from '../../src/scheduling/calendar'
+import { offsetAt, type TimeZone } from '../../src/scheduling/time-zone'
+import { builtInZones } from '../../src/zones/packed'
+import { readTzif } from '../../src/zones/tzif'
+import { type TzifSource, writeTzif } from './write-tzif'
+
+const seconds = (timestamp: string) => Date.parse(timestamp) / 1_000
+const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
+
+function read(source: TzifSource): TimeZone {
+  const zone = readTzif('Test/Zone', writeTzif(source))
+  if (!zone) throw new Error('no zone was read')
+  return zone
+}
+
+const hour = 3_600
+const newYork = 'EST5EDT,M3.2.0,M11.1.0'
+
+/** Toronto from 2007 on, its latest rule in the footer, as slim files have it. */
+const slimToronto: TzifSource = {
+  types: [-5 * hour, -4 * hour],
+  changes: [
+    [seconds('2006-04-02T07:00:00Z'), 1],
+    [seconds('2006-10-29T06:00:00Z'), 0],
+    [seconds('2007-03-11T07:00:00Z'), 1],
+    [seconds('2007-11-04T06:00:00Z'), 0],
+  ],
+  footer: newYork,
+}
+
+/** A file in which every part that may be there is there, and the two blocks disagree. */
+const fullFile: TzifSource = {
+  ...slimToronto,
+  version: 3,
+  leapSeconds: 3,
+  indicators: true,
+  legacy: { types: [9 * hour, 8 * hour, 7 * hour], changes: [[seconds('2020-01-01T00:00:00Z'), 2]] },
+}
+
+/** The instants of 2008 to 2037 at which two zones differ, of one in every thirteen hours and each change. */
+function differences(a: TimeZone, b: TimeZone): string[] {
+  const [from, to] = [minutes('2008-01-01T00:00:00Z'), minutes('2038-01-01T00:00:00Z')]
+  const near = [...a.transitions, ...b.transitions].flatMap((at) => [at - 1, at, at + 1])
+  const all = near.filter((at) => from <= at && at < to)
+  for (let at = from; at < to; at += 13 * 60 + 7) all.push(at)
+  return all
+    .filter((at) => offsetAt(a, at) + 0 !== offsetAt(b, at) + 0)
+    .map((at) => new Date(at * minuteMillis).toISOString())
+}
+
+function builtIn(name: string): TimeZone {
+  const zone = builtInZones().find(name)
+  if (!zone) throw new Error(`no zone ${name}`)
+  return zone
+}
+
+describe('a TZif file', () => {
+  test('of a few changes and a footer is the zone up to 2037', () => {
+    expect(differences(read(slimToronto), builtIn('America/Toronto'))).toEqual([])
+  })
+
+  test('tells its changes themselves before the footer follows', () => {
+    const zone = read(slimToronto)
+    expect(offsetAt(zone, minutes('1990-07-01T00:00:00Z'))).toBe(-300)
+    expect(offsetAt(zone, minutes('2006-04-02T06:59:00Z'))).toBe(-300)
+    expect(offsetAt(zone, minutes('2006-04-02T07:00:00Z'))).toBe(-240)
+  })
+
+  test('of a footer alone is the zone from 1970 on', () => {
+    const zone = read({ types: [-5 * hour], footer: newYork })
+    expect(differences(zone, builtIn('America/Toronto'))).toEqual([])
+    expect(offsetAt(zone, minutes('1970-07-01T00:00:00Z'))).toBe(-240)
+  })
+
+  test('of one offset has it for ever, with a footer or an empty one', () => {
+    for (const footer of ['<+0545>-5:45', '']) {
+      const zone = read({ types: [20_700], footer })
+      expect(zone.transitions).toEqual([])
+      expect(offsetAt(zone, minutes('2027-03-14T00:00:00Z'))).toBe(345)
+    }
+  })
+
+  test('may end its changes in summer time for good', () => {
+    const zone = read({
+      types: [-8 * hour, -7 * hour],
+      changes: [[seconds('2026-03-08T10:00:00Z'), 1]],
+      footer: 'MST7',
+    })
+    expect(
+      differences({ ...zone, transitions: [], offsets: [-420] }, zone)
+        .at(-1)
+        ?.slice(0, 10),
+    ).toBe('2026-03-08')
+    expect(offsetAt(zone, minutes('2026-12-01T17:00:00Z'))).toBe(-420)
+  })
+
+  const footers = [
+    ['Pacific/Chatham', 45_900, '<+1245>-12:45<+1345>,M9.5.0/2:45,M4.1.0/3:45'],
+    ['Australia/Lord_Howe', 37_800, '<+1030>-10:30<+11>-11,M10.1.0,M4.1.0'],
+    ['Antarctica/Troll', 0, '<+00>0<+02>-2,M3.5.0/1,M10.5.0/3'],
+    ['Europe/Dublin', 3_600, 'IST-1GMT0,M10.5.0,M3.5.0/1'],
+    ['Asia/Jerusalem', 7_200, 'IST-2IDT,M3.4.4/26,M10.5.0'],
+    ['Asia/Beirut', 7_200, 'EET-2EEST,M3.5.0/0,M10.5.0/0'],
+  ] as const
+  for (const [name, offset, footer] of footers) {
+    test(`of ${name}'s footer is ${name} where its rule has not changed`, () => {
+      const since = '2023-06-01'
+      const zone = read({ types: [offset], footer })
+      expect(differences(zone, builtIn(name)).filter((at) => at > since)).toEqual([])
+    })
+  }
+
+  test('whose footer has summer time all year never leaves it', () => {
+    const zone = read({
+      types: [-5 * hour, -4 * hour],
+      changes: [[seconds('2026-03-08T07:00:00Z'), 1]],
+      footer: 'EST5EDT,0/0,J365/25',
+    })
+    for (let year = 2027; year <= 2037; year++) {
+      for (const day of ['01-01T04:59', '01-01T05:00', '01-01T05:01', '07-01T00:00', '12-31T23:59']) {
+        expect(offsetAt(zone, minutes(`${year}-${day}:00Z`))).toBe(-240)
+      }
+    }
+  })
+
+  test('is read from its 64-bit block, past leap seconds and indicators', () => {
+    expect(differences(read(fullFile), builtIn('America/Toronto'))).toEqual([])
+    expect(offsetAt(read(fullFile), minutes('2020-07-01T00:00:00Z'))).toBe(-240)
+  })
+
+  test('may begin with the change at the beginning of time that old files have', () => {
+    const changes = [[-(2 ** 59), 0], ...(slimToronto.changes ?? [])] as const
+    expect(differences(read({ ...slimToronto, changes }), builtIn('America/Toronto'))).toEqual([])
+  })
+
+  test('of offsets to the second has them to the minute', () => {
+    expect(read({ types: [-19_052] }).offsets).toEqual([-318])
+  })
+
+  for (const version of [2, 3, 4]) {
+    test(`of version ${version} is read`, () => {
+      expect(differences(read({ ...slimToronto, version }), builtIn('America/Toronto'))).toEqual([])
+    })
+  }
+})
+
+describe('what is no zone is told from one', () => {
+  const whole = writeTzif(fullFile)
+  /** `refused`, or what happened instead. A refusal may throw, if it says of which zone it speaks. */
+  const outcomeOf = (bytes: Buffer): string => {
+    try {
+      return readTzif('Test/Zone', bytes) === null ? 'refused' : 'read as a zone'
+    } catch (error) {
+      return String(error).includes('Test/Zone') ? 'refused' : String(error).replace(/\d+/g, 'n')
+    }
+  }
+
+  test('another file', () => {
+    for (const text of ['', 'TZ', '# version 2026f\nR d 1916\n', 'x'.repeat(5_000), '\0'.repeat(5_000)]) {
+      expect(readTzif('Test/Zone', Buffer.from(text))).toBeNull()
+    }
+  })
+
+  test('a file of version 1, which tells no future', () => {
+    expect(readTzif('Test/Zone', writeTzif({ ...slimToronto, version: 1 }))).toBeNull()
+  })
+
+  test('a file without types', () => {
+    expect(outcomeOf(writeTzif({ types: [], footer: newYork }))).toBe('refused')
+  })
+
+  test('a file that is cut short before its footer', () => {
+    const footer = newYork.length + 2
+    const outcomes = new Set<string>()
+    for (let length = 0; length <= whole.length - footer; length++) {
+      outcomes.add(outcomeOf(whole.subarray(0, length)))
+    }
+    expect([...outcomes]).toEqual(['refused'])
+  })
+
+  test('a file that is cut short within its footer, which would never change its clock again', () => {
+    const outcomes = new Set<string>()
+    for (let missing = 2; missing <= newYork.length + 1; missing++) {
+      outcomes.add(outcomeOf(whole.subarray(0, whole.length - missing)))
+    }
+    expect([...outcomes]).toEqual(['refused'])
+  })
+
+  test('a file whose footer is no rule', () => {
+    for (const footer of ['EST5EDT', 'EST5EDT,M3.2', 'rubbish', 'EST5EDT,M13.2.0,M11.1.0']) {
+      expect([footer, outcomeOf(writeTzif({ ...slimToronto, footer }))]).toEqual([footer, 'refused'])
+    }
+  })
+
+  test('a file whose change begins a type that it does not have', () => {
+    const changes = [[seconds('2007-03-11T07:00:00Z'), 7]] as const
+    expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
+  })
+
+  test('a file whose changes do not ascend', () => {
+    const changes = slimToronto.changes?.toReversed() ?? []
+    expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
+  })
+
+  test('a file with an offset of more than a day', () => {
+    expect(outcomeOf(writeTzif({ ...slimToronto, types: [-5 * hour, 400 * hour] }))).toBe('refused')
+  })
+
+  test('a file that tells of more changes than it has room for', () => {
+    const bytes = Buffer.from(whole)
+    for (const field of [20, 24, 28, 32, 36, 40]) {
+      bytes.writeUInt32BE(0xffff_ffff, whole.lastIndexOf('TZif') + field)
+      const begun = performance.now()
+      expect(outcomeOf(bytes)).toBe('refused')
+      expect(performance.now() - begun).toBeLessThan(1_000)
+      whole.copy(bytes)
+    }
+  })
+})

@@ -1,0 +1,67 @@
+/** A zone as it is to be written into a TZif file. */
+export interface TzifSource {
+  /** 1 to 4; 0 or left out means 2. */
+  readonly version?: number
+  /** Offsets in seconds east of UTC, by type; the first is that before the first change. */
+  readonly types: readonly number[]
+  /** Changes: seconds since 1970-01-01T00:00Z, and the type that begins. */
+  readonly changes?: readonly (readonly [at: number, type: number])[]
+  /** A POSIX rule, or empty. */
+  readonly footer?: string
+  /** What the 32-bit block tells, where it is not empty; readers of version 2 pass over it. */
+  readonly legacy?: {
+    readonly types: readonly number[]
+    readonly changes: readonly (readonly [number, number])[]
+  }
+  /** How many leap seconds to tell of, whose records lie between the designations and the indicators. */
+  readonly leapSeconds?: number
+  /** Whether to write standard/wall and UT/local indicators. */
+  readonly indicators?: boolean
+}
+
+/** The bytes of a TZif file (RFC 9636), slim unless the source says otherwise. */
+export function writeTzif(source: TzifSource): Buffer {
+  const { version = 2, footer = '' } = source
+  if (version === 1) return block('\0', source, 4)
+  const first = source.legacy ?? { types: [0], changes: [] }
+  return Buffer.concat([
+    block(String(version), { ...source, ...first }, 4),
+    block(String(version), source, 8),
+    Buffer.from(`\n${footer}\n`, 'latin1'),
+  ])
+}
+
+function block(version: string, source: TzifSource, timeBytes: 4 | 8): Buffer {
+  const { types, changes = [], leapSeconds = 0, indicators = false } = source
+  const designations = 'LMT\0'
+  const flags = indicators ? types.length : 0
+  const head = Buffer.alloc(44)
+  head.write(`TZif${version}`, 'latin1')
+  const counts = [flags, flags, leapSeconds, changes.length, types.length, designations.length]
+  for (const [index, count] of counts.entries()) head.writeUInt32BE(count, 20 + index * 4)
+  const time = (seconds: number) => {
+    const bytes = Buffer.alloc(timeBytes)
+    if (timeBytes === 8) bytes.writeBigInt64BE(BigInt(seconds))
+    else bytes.writeInt32BE(seconds)
+    return bytes
+  }
+  const type = (seconds: number) => {
+    const bytes = Buffer.alloc(6)
+    bytes.writeInt32BE(seconds)
+    return bytes
+  }
+  const leap = (index: number) => {
+    const correction = Buffer.alloc(4)
+    correction.writeInt32BE(index + 1)
+    return Buffer.concat([time(78_796_800 + index * 31_536_000), correction])
+  }
+  return Buffer.concat([
+    head,
+    ...changes.map(([at]) => time(at)),
+    Buffer.from(changes.map(([, type]) => type)),
+    ...types.map(type),
+    Buffer.from(designations, 'latin1'),
+    ...Array.from({ length: leapSeconds }, (_, index) => leap(index)),
+    Buffer.alloc(flags * 2, 1),
+  ])
+}
