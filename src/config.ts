@@ -146,6 +146,6 @@ function notEmpty(value: string): string | null {
 /** What is wrong with a public address; null if nothing. */
 export function webAddressFault(value: string): string | null {
   const url = URL.canParse(value) ? new URL(value) : null
-  const isAddress = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username
+  const isAddress = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(value) && !url.username
   return isAddress ? null : 'must be an http or https address without a query'
 }

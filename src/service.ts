@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Purpose } from '../db/sqlite/open'
+import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
 import { openStore } from '../db/sqlite/store'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
@@ -29,7 +29,7 @@ export interface ServiceOptions {
 }
 
 /** How often what was noted while requests were answered is written down. */
-const flushMillis = 5_000
+const flushMillis = 1_000
 
 /** The service, put together and not yet listening. */
 export interface Service {
@@ -47,7 +47,9 @@ export interface Service {
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, database, masterKey, create, zoneFolder, clock, actor } = options
-  const vault = createVault(keyFrom(masterKey, create))
+  // First: that a stranger's file has no key of ours is not what is wrong with it.
+  recognizeDatabase(database)
+  const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const store = openStore({ path: database, purpose, vault, create, actor, clock })
   const directory = await Directory.load(store, zones.find)
@@ -79,6 +81,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   }
 }
 
+/** A key is made with a database and never for one that is there: it would not fit. */
 function keyFrom(source: MasterKeySource, create: boolean): Uint8Array {
   if ('base64' in source) return parseMasterKey(source.base64)
   return create && !existsSync(source.file) ? createMasterKey(source.file) : readMasterKey(source.file)

@@ -61,7 +61,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     takenSlots: (providerId: number): TakenSlot[] => taken.all({ providerId }) as TakenSlot[],
 
     add(member: Member, submission: JudgedSubmission): BookingRequest {
-      const { slot, authorizationNumber, submittedAt } = submission
+      const { slot, authorizationNumber, localOffsetMinutes, submittedAt } = submission
       const recordKey = newRecordKey()
       const state = slot ? 'pending' : 'unassigned'
       const startsAt = slot?.startsAt ?? null
@@ -73,6 +73,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         providerId: slot?.providerId ?? null,
         authorizationNumber,
         startsAt,
+        localOffsetMinutes,
         endsAt: startsAt === null ? null : startsAt + slotMillis,
         sealedScreeningAnswers: seal(submission, recordKey),
         submittedAt,
@@ -124,7 +125,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       return row?.sealed ? JSON.parse(Buffer.from(vault.open(row.sealed, row.recordKey)).toString()) : []
     },
 
-    assign(id: number, { providerId, startsAt, authorizationNumber }: Assignment): void {
+    assign(id: number, { providerId, startsAt, localOffsetMinutes, authorizationNumber }: Assignment): void {
       const endsAt = startsAt === null ? null : startsAt + slotMillis
       db.update(bookingRequests)
         .set({
@@ -132,6 +133,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
           providerId,
           startsAt,
           endsAt,
+          localOffsetMinutes,
           authorizationNumber: sql`coalesce(authorization_number, ${authorizationNumber})`,
           acceptedAt: null,
           declinedAt: null,
@@ -193,6 +195,7 @@ function toRecord({
     acceptedAt,
     declinedAt,
     submittedAt: request.submittedAt,
+    localOffsetMinutes: request.localOffsetMinutes,
     member: member && toMember(member),
   }
 }

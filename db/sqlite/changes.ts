@@ -13,6 +13,11 @@ export function changeQueries(db: Drizzle) {
   const add = db
     .insert(changes)
     .values({ noun: sql.placeholder('noun'), recordId: sql.placeholder('recordId') })
+    .returning({ version: changes.version })
+    .prepare()
+  const forget = db
+    .delete(changes)
+    .where(lte(changes.version, sql.placeholder('version')))
     .prepare()
   const newest = db
     .select({ version: max(changes.version) })
@@ -29,18 +34,15 @@ export function changeQueries(db: Drizzle) {
     .orderBy(asc(changes.version))
     .prepare()
   return {
-    add: (noun: Noun, recordId: number) => void add.run({ noun, recordId }),
+    add(noun: Noun, recordId: number): void {
+      const { version } = add.get({ noun, recordId }) as { version: number }
+      if (version % keptChanges === 0) forget.run({ version: version - keptChanges })
+    },
     newestVersion: () => newest.get()?.version ?? 0,
     /** The changes after a version, or null if some of them are no longer kept. */
     since(version: number) {
       const first = oldest.get()?.version ?? 1
       return version < first - 1 ? null : since.all({ version })
-    },
-    forgetOld() {
-      const newestVersion = newest.get()?.version ?? 0
-      db.delete(changes)
-        .where(lte(changes.version, newestVersion - keptChanges))
-        .run()
     },
   }
 }

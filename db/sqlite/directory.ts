@@ -63,40 +63,50 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
 
   function loadRegions(entries: readonly RegionEntry[], count: Counter): Map<string, number> {
     const known = new Map(allRegions.all().map((region) => [regionRef(region), region]))
+    refuseOtherIds(entries, known)
     const ids = new Map<string, number>()
-    const apply = (ref: string, before: Region | undefined, after: RegionEntry) => {
-      const row = { ...after, id: after.id ?? before?.id }
-      const { id } = before ?? db.insert(regions).values(row).returning({ id: regions.id }).get()
-      if (before)
-        db.update(regions)
-          .set({ ...after, id })
-          .where(eq(regions.id, id))
-          .run()
-      ids.set(ref, id)
-      noteChange('region', id)
-    }
-    const refById = new Map(allRegions.all().map((region) => [region.id, regionRef(region)]))
-    for (const [index, entry] of entries.entries()) {
+    // Those that bring their ids come first: none of these may be given to another.
+    for (const entry of [...entries].sort((a, b) => Number(a.id === null) - Number(b.id === null))) {
       const ref = regionRef(entry)
       const before = known.get(ref)
       known.delete(ref)
-      if (entry.id !== null && (before ? before.id !== entry.id : refById.has(entry.id))) {
-        const fault = before ? 'the region has another id already' : 'another region has this id'
-        throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
-      }
       if (before && Bun.deepEquals(before, { ...entry, id: before.id })) {
         ids.set(ref, before.id)
         count.unchanged++
       } else {
-        apply(ref, before, entry)
+        ids.set(ref, saveRegion(before, entry))
         count.tally(ref, before, entry)
       }
     }
     for (const [ref, region] of known) {
-      if (region.active) apply(ref, region, { ...region, active: false })
-      count.tally(ref, region, { ...region, active: false })
+      if (!region.active) count.unchanged++
+      else {
+        const after = { ...region, active: false }
+        saveRegion(region, after)
+        count.tally(ref, region, after)
+      }
     }
     return ids
+  }
+
+  /** @throws Refusal directory_invalid for a region that brings an id which is not its own */
+  function refuseOtherIds(entries: readonly RegionEntry[], known: ReadonlyMap<string, Region>): void {
+    const takenIds = new Set(Array.from(known.values(), ({ id }) => id))
+    for (const [index, entry] of entries.entries()) {
+      const before = known.get(regionRef(entry))
+      if (entry.id === null || entry.id === before?.id) continue
+      if (!before && !takenIds.has(entry.id)) continue
+      const fault = before ? 'the region has another id already' : 'another region has this id'
+      throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
+    }
+  }
+
+  function saveRegion(before: Region | undefined, { id: given, ...region }: RegionEntry): number {
+    const row = given === null ? region : { ...region, id: given }
+    const id = before?.id ?? db.insert(regions).values(row).returning({ id: regions.id }).get().id
+    if (before) db.update(regions).set(region).where(eq(regions.id, id)).run()
+    noteChange('region', id)
+    return id
   }
 
   function loadProviders(
@@ -123,11 +133,12 @@ export function directoryQueries(db: Drizzle, noteChange: (noun: Noun, recordId:
       count.tally(entry.ref, before, entry)
     }
     for (const provider of known.values()) {
-      if (provider.active) {
+      if (!provider.active) count.unchanged++
+      else {
         db.update(providers).set({ active: false }).where(eq(providers.id, provider.id)).run()
         noteChange('provider', provider.id)
+        count.tally(provider.ref, provider, { active: false })
       }
-      count.tally(provider.ref, provider, { active: false })
     }
   }
 
@@ -187,7 +198,6 @@ class Counter {
   tally(ref: string, before: { active: boolean } | undefined, after: { active: boolean }): void {
     if (!before) this.added.push(ref)
     else if (before.active && !after.active) this.deactivated.push(ref)
-    else if (!before.active && !after.active) this.unchanged++
     else this.changed.push(ref)
   }
 }

@@ -45,6 +45,13 @@ export function memberQueries(db: Drizzle) {
       return row ? toMember(row) : null
     },
 
+    timesOf: (id: number) =>
+      db
+        .select({ createdAt: members.createdAt, updatedAt: members.updatedAt })
+        .from(members)
+        .where(eq(members.id, id))
+        .get() as { createdAt: number; updatedAt: number },
+
     remove: (id: number): void => void db.delete(members).where(eq(members.id, id)).run(),
 
     /** The id of the member, of whichever partner, to whom an e-mail address belongs. */

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import type { Vault } from '../../src/domain/vault'
 import start from './migrations/0001-start.sql' with { type: 'text' }
@@ -24,10 +24,12 @@ const openingPatienceMillis = 5_000
  *   another purpose, or one that was sealed under another master key
  */
 export function openDatabase(path: string, purpose: Purpose, vault: Vault, create: boolean): Database {
-  if (!existsSync(path)) {
+  // An empty file is what a start that was cut short leaves, or all that is left of a database.
+  if (!existsSync(path) || statSync(path).size === 0) {
     if (!create) throw unusable('there is no database at that path')
     // SQLite would make it readable for all, and gives the files beside it the mode of this one.
     closeSync(openSync(path, 'a', 0o600))
+    chmodSync(path, 0o600)
   }
   const database = new Database(path, { readwrite: true, create: false })
   try {
@@ -49,6 +51,21 @@ export function openDatabase(path: string, purpose: Purpose, vault: Vault, creat
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/**
+ * Holds the file at a path to be a database of ours, or none yet, without changing anything.
+ *
+ * @throws Refusal database_unusable for another application's file or a newer schema
+ */
+export function recognizeDatabase(path: string): void {
+  if (!existsSync(path) || statSync(path).size === 0) return
+  const database = new Database(path, { readonly: true })
+  try {
+    recognize(database)
+  } finally {
+    database.close()
   }
 }
 

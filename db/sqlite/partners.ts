@@ -58,6 +58,7 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     },
 
     addPartner(name: string, organizationId: number | null, createdAt: number): Partner {
+      requireOrganization(organizationId)
       const { id } = refuseDuplicate(
         () =>
           db
@@ -78,6 +79,7 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     },
 
     setPartnerOrganization(id: number, organizationId: number | null): void {
+      requireOrganization(organizationId)
       const found = db.update(partners).set({ organizationId }).where(eq(partners.id, id)).returning().get()
       if (!found) throw new Refusal('record_unknown', 'there is no such partner')
     },
@@ -95,6 +97,9 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
       partnerId: number,
       { kid, secret, issuedAt, startsAt }: Omit<PartnerKey, 'partner' | 'endsAt'>,
     ): void {
+      if (!list().some(({ id }) => id === partnerId)) {
+        throw new Refusal('record_unknown', 'there is no such partner')
+      }
       endKeys(partnerId, issuedAt, startsAt, 'rotated')
       const recordKey = newRecordKey()
       const sealedSecret = Buffer.from(vault.seal(secret, recordKey))
@@ -112,6 +117,12 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     },
   }
 
+  function requireOrganization(id: number | null): void {
+    if (id === null) return
+    const found = db.select().from(organizations).where(eq(organizations.id, id)).get()
+    if (!found) throw new Refusal('record_unknown', 'there is no such organization')
+  }
+
   /**
    * Ends at `endsAt` what is in force at `now`; a successor that is still to start never will. Tells how many
    * keys that were.
@@ -127,7 +138,10 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
       .where(
         and(
           eq(partnerKeys.partnerId, partnerId),
-          or(isNull(partnerKeys.endsAt), gt(partnerKeys.endsAt, now)),
+          or(
+            isNull(partnerKeys.endsAt),
+            and(gt(partnerKeys.endsAt, now), gt(partnerKeys.endsAt, partnerKeys.startsAt)),
+          ),
         ),
       )
       .returning({ id: partnerKeys.id })

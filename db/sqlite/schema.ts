@@ -124,6 +124,7 @@ export const bookingRequests = sqliteTable('booking_requests', {
   authorizationNumber: text('authorization_number'),
   startsAt: integer('starts_at'),
   endsAt: integer('ends_at'),
+  localOffsetMinutes: integer('local_offset_minutes'),
   acceptedAt: integer('accepted_at'),
   declinedAt: integer('declined_at'),
   sealedScreeningAnswers: blob('sealed_screening_answers', { mode: 'buffer' }),

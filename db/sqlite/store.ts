@@ -21,6 +21,7 @@ import { changeQueries, type Noun } from './changes'
 import { directoryQueries } from './directory'
 import { drizzleOn } from './drizzle'
 import { healthOf, noteBackup } from './health'
+import { cutLog, tryCutLog } from './log'
 import { memberQueries } from './members'
 import { openDatabase, type Purpose } from './open'
 import { partnerQueries } from './partners'
@@ -53,13 +54,13 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
   const database = openDatabase(path, purpose, vault, create)
   const db = drizzleOn(database)
   const writer = new Writer(database)
+  let isClosed = false
   const changes = changeQueries(db)
   const audit = auditQueries(db)
   const partners = partnerQueries(db, vault)
   const directory = directoryQueries(db, changes.add)
   const members = memberQueries(db)
   const requests = bookingRequestQueries(db, vault)
-  changes.forgetOld()
 
   function submit(submission: JudgedSubmission): SubmissionOutcome {
     const { partnerId, externalUserId, slot } = submission
@@ -146,9 +147,10 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
     const request = requireRequest(id)
     if (!request.isIntake) return 'not_an_intake'
     requireProvider(providerId)
-    if (startsAt !== null) {
-      if (wasMisjudged(version, providerId)) return 'stale'
-      if (requests.touching(providerId, startsAt).some((held) => held.id !== id)) return 'slot_taken'
+    // Without a slot too: the provider may have been deactivated since.
+    if (wasMisjudged(version, providerId)) return 'stale'
+    if (startsAt !== null && requests.touching(providerId, startsAt).some((held) => held.id !== id)) {
+      return 'slot_taken'
     }
     requests.assign(id, assignment)
     noteTaken(request.providerId)
@@ -347,7 +349,7 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
           ...request,
           screeningAnswers: requests.screeningOf(request.id),
         }))
-        return { member, requests: held }
+        return { member, ...members.timesOf(id), requests: held }
       }),
 
     async eraseMember(id) {
@@ -357,7 +359,7 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
         members.remove(id)
       })
       // What was erased still stands in the write-ahead log until that is written back and cut.
-      database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      return { isLogCut: await cutLog(database) }
     },
 
     appendAudit: (entries) =>
@@ -389,6 +391,14 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
     },
 
     async close() {
+      if (isClosed) return
+      isClosed = true
+      try {
+        // So that the file alone is the whole database, once nobody has it open.
+        tryCutLog(database)
+      } catch {
+        // No room, say: then the log stays beside the file, and whoever opens it next reads both.
+      }
       database.close()
     },
   }

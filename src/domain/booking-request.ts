@@ -41,6 +41,8 @@ export interface BookingRequest {
 export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly isIntake: boolean
   readonly submittedAt: number
+  /** Minutes east of UTC that the provider's clock was expected to be at startsAt; null without a slot. */
+  readonly localOffsetMinutes: number | null
   /** Null once the person has been erased. */
   readonly member: Member | null
 }

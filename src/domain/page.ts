@@ -20,7 +20,7 @@ export interface Page<Item> extends PageRequest {
 /** The page asked for. @throws Refusal page_out_of_range past the last page */
 export function pageOf<Item>(all: readonly Item[], { page, pageSize }: PageRequest): Page<Item> {
   const pages = Math.max(1, Math.ceil(all.length / pageSize))
-  if (page > pages) throw new Refusal('page_out_of_range', 'page: past the last page')
+  if (page > pages) throw new Refusal('page_out_of_range', 'past the last page')
   const items = all.slice((page - 1) * pageSize, page * pageSize)
   return { page, pageSize, count: all.length, pages, items }
 }

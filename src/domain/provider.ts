@@ -57,6 +57,14 @@ export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
   return rest === undefined && parseDate(date) !== null && parseTimeOfDay(time) !== null ? 'local' : null
 }
 
+/** What is wrong with the end of an absence whose boundaries are each of some form; null if nothing. */
+export function absenceFault({ from, until }: TimeOff): string | null {
+  const form = absenceForm(from)
+  if (form !== absenceForm(until)) return 'must have the same form as from'
+  const isEmpty = form === 'date' ? until < from : until <= from
+  return isEmpty ? 'must be after from' : null
+}
+
 export function isAbsenceBoundary(text: string): boolean {
   return absenceForm(text) !== null
 }

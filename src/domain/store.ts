@@ -29,6 +29,8 @@ export interface JudgedSubmission extends Submission {
   readonly version: number
   /** Whether the slot can be had; null for an intake. */
   readonly slotOffered: boolean | null
+  /** Minutes east of UTC of the provider's clock at the slot, by the zone data of now; null for an intake. */
+  readonly localOffsetMinutes: number | null
   /** Goes with the provider, so null for an intake. */
   readonly authorizationNumber: string | null
   readonly submittedAt: number
@@ -69,6 +71,8 @@ export interface Assignment {
   readonly providerId: number
   /** Null to attach the provider without a slot. */
   readonly startsAt: number | null
+  /** Minutes east of UTC of the provider's clock at the slot; null without a slot. */
+  readonly localOffsetMinutes: number | null
   /** The directory's version that the slot was judged on. */
   readonly version: number
   /** For an intake that has none yet. */
@@ -81,6 +85,8 @@ export type AssignmentOutcome = 'done' | 'stale' | 'slot_taken' | 'not_an_intake
 /** All that is held on a person. */
 export interface MemberExport {
   readonly member: Member
+  readonly createdAt: number
+  readonly updatedAt: number
   readonly requests: readonly (Omit<RequestRecord, 'member'> & {
     readonly screeningAnswers: readonly ScreeningAnswer[]
   })[]
@@ -162,8 +168,11 @@ export interface Store {
   setMemberActive(id: number, active: boolean): Promise<void>
   /** All that is held on a member; audited. */
   exportMember(id: number): Promise<MemberExport>
-  /** Removes a member for good, their answers included; their requests' bare facts stay, tied to nobody. */
-  eraseMember(id: number): Promise<void>
+  /**
+   * Removes a member for good, their answers included; their requests' bare facts stay, tied to nobody. Tells
+   * whether the write-ahead log was cut too: until it is, what was erased can be read from its file.
+   */
+  eraseMember(id: number): Promise<{ readonly isLogCut: boolean }>
 
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** The newest lines, at most so many, oldest first. */

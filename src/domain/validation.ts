@@ -89,7 +89,7 @@ function toPath(pointer: string): string {
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path ? `${path}.${part}` : part), '')
 }
 
-function faultOf({ type, schema, value }: ValueError): string {
+function faultOf({ type, schema, value, errors }: ValueError): string {
   if (value === undefined) return 'is required'
   switch (type) {
     case ValueErrorType.Kind:
@@ -115,6 +115,9 @@ function faultOf({ type, schema, value }: ValueError): string {
       return 'must not hold an element twice'
     case ValueErrorType.ObjectAdditionalProperties:
       return 'is not known here'
+    case ValueErrorType.Union:
+      // Something or null: what is said of the something says it best.
+      return faultsFrom(errors.at(-1) ?? [])[0]?.fault ?? 'is not valid'
     default:
       return 'is not valid'
   }

@@ -129,6 +129,8 @@ CREATE TABLE booking_requests (
   authorization_number TEXT UNIQUE,
   starts_at INTEGER,
   ends_at INTEGER CHECK (ends_at > starts_at),
+  -- What the provider's clock was expected to show: minutes east of UTC.
+  local_offset_minutes INTEGER,
   accepted_at INTEGER,
   declined_at INTEGER,
   sealed_screening_answers BLOB,
@@ -138,6 +140,7 @@ CREATE TABLE booking_requests (
   CHECK ((state = 'unassigned') = (provider_id IS NULL)),
   CHECK ((provider_id IS NULL) = (authorization_number IS NULL)),
   CHECK ((starts_at IS NULL) = (ends_at IS NULL)),
+  CHECK ((starts_at IS NULL) = (local_offset_minutes IS NULL)),
   CHECK (starts_at IS NULL OR provider_id IS NOT NULL),
   CHECK (state <> 'accepted' OR accepted_at IS NOT NULL),
   CHECK ((state = 'declined') = (declined_at IS NOT NULL))
