@@ -2,7 +2,9 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig, type StorageConfig } from '../config'
+import type { RequestRecord } from '../domain/booking-request'
 import type { StoreHealth } from '../domain/store'
+import { requestsMoved } from '../operations/check-bookings'
 import { zonesUnlikeRuntime } from '../operations/check-zones'
 import { minuteMillis } from '../scheduling/calendar'
 import { exitCodes } from './exit-code'
@@ -27,6 +29,7 @@ export function doctorCommand(): Command {
         const known = zones.names.flatMap((name) => zones.find(name) ?? [])
         const findings = [
           ...storageFindings(health, now),
+          bookedFinding(await requestsMoved(context, now)),
           ...fileFindings(readStorageConfig(flags)),
           zoneFinding(zones.version, zonesUnlikeRuntime(known, now)),
         ]
@@ -97,8 +100,14 @@ function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
   ]
 }
 
+function bookedFinding(moved: readonly RequestRecord[]): Finding {
+  const names = moved.map(({ id }) => id).join(', ')
+  const detail = `the provider's clock will show another time than was booked: request ${names}`
+  return finding('booked times', moved.length === 0, moved.length === 0 ? 'as they were booked' : detail)
+}
+
 function zoneFinding(version: string, different: readonly string[]): Finding {
-  const detail = `${version}; the runtime's own differs in ${different.length} zones, which are not used`
+  const detail = `${version}; the runtime's own, which is not used, differs in ${different.length} zones`
   return {
     check: 'zone data',
     state: 'ok',

@@ -19,7 +19,7 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
     printLine(empty)
     return
   }
-  const texts = rows.map((row) => columns.map(({ value }) => String(value(row) ?? '-')))
+  const texts = rows.map((row) => columns.map(({ value }) => oneLine(String(value(row) ?? '-'))))
   const widths = columns.map(({ title }, index) =>
     Math.max(Bun.stringWidth(title), ...texts.map((text) => Bun.stringWidth(text[index] ?? ''))),
   )
@@ -35,7 +35,13 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
 /** Prints names and values below one another: one record for people. */
 export function printRecord(record: Readonly<Record<string, string | number | null>>): void {
   const widest = Math.max(...Object.keys(record).map((name) => name.length))
-  for (const [name, value] of Object.entries(record)) printLine(`${name.padEnd(widest)}  ${value ?? '-'}`)
+  for (const [name, value] of Object.entries(record))
+    printLine(`${name.padEnd(widest)}  ${oneLine(String(value ?? '-'))}`)
+}
+
+/** A text that a partner sent, on one line and without what a terminal would act on or reorder. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim()
 }
 
 export function printLine(line: string): void {

@@ -4,17 +4,21 @@ import { Refusal } from '../domain/errors'
 import { auditCommand } from './audit'
 import { backupCommand } from './backup'
 import { completionCommand } from './completion'
+import { directoryCommand } from './directory'
 import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { initCommand } from './init'
+import { memberCommand } from './member'
 import { organizationCommand } from './organization'
 import { partnerCommand } from './partner'
+import { providerCommand } from './provider'
+import { requestCommand } from './request'
 import { sandboxCommand } from './sandbox'
 import { serveCommand } from './serve'
 import { tokenCommand } from './token'
 
-/** Runs the command that the words after the program's name ask for, and tells its exit code. */
-export async function run(words: readonly string[]): Promise<number> {
+/** The whole of the command line. */
+export function createProgram(): Command {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(version)
@@ -24,13 +28,22 @@ export async function run(words: readonly string[]): Promise<number> {
     .addCommand(organizationCommand())
     .addCommand(partnerCommand())
     .addCommand(tokenCommand())
+    .addCommand(directoryCommand())
+    .addCommand(providerCommand())
+    .addCommand(requestCommand())
+    .addCommand(memberCommand())
     .addCommand(auditCommand())
     .addCommand(backupCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())
   eachCommand(program, (command) => command.exitOverride().showSuggestionAfterError())
+  return program
+}
+
+/** Runs the command that the words after the program's name ask for, and tells its exit code. */
+export async function run(words: readonly string[]): Promise<number> {
   try {
-    await program.parseAsync(words, { from: 'user' })
+    await createProgram().parseAsync(words, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.

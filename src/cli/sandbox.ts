@@ -1,12 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { webAddressFault } from '../config'
 import { clockStartingAt, systemClock } from '../domain/clock'
-import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
-import type { DirectoryFile } from '../operations/directory-file'
 import {
   deactivatedMember,
   fillSandbox,
@@ -18,6 +25,7 @@ import { builtInDirectory, withGenerated } from '../operations/sandbox-directory
 import { dayMinutes, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
 import { slotAt } from '../scheduling/slots'
 import { openService, type Service } from '../service'
+import { readJsonFile } from './directory-files'
 import { stopSignal } from './stop-signal'
 
 interface Options {
@@ -39,7 +47,11 @@ export function sandboxCommand(): Command {
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--base-url <url>', 'public address that links in answers begin with', webAddress)
-    .option('--database <file>', 'keep the data in this file, its key beside it; otherwise it is temporary')
+    .option(
+      '--database <file>',
+      'keep the data in this file, its key beside it; otherwise it is temporary',
+      fileName,
+    )
     .option('--now <instant>', "start the service's clock at this UTC instant", startingInstant)
     .option('--directory <file>', 'load this directory file instead of the built-in one')
     .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
@@ -49,21 +61,19 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<void> {
+  // From the first on: what is made below must go again, however early the end comes.
+  const stopped = stopSignal()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
   const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
+  const key = `${database}.key`
   let service: Service | undefined
   try {
-    service = await openService({
-      purpose: 'sandbox',
-      actor: 'sandbox',
-      database,
-      masterKey: { file: `${database}.key` },
-      create: true,
-      zoneFolder: options.zones,
-      clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
-    })
-    await prepare(service.context, options)
-    const stopped = stopSignal()
+    const isNew = !existsSync(database)
+    if (isNew) await furnish(database, key, options)
+    service = await open(database, key, options, false)
+    if (!isNew && (options.directory !== undefined || options.providers > 0)) {
+      await loadDirectory(service.context, documentFor(service.context, options))
+    }
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : card(report))
@@ -75,28 +85,65 @@ async function runSandbox(options: Options): Promise<void> {
   }
 }
 
-/** Loads the directory and, into a database that is new, the partners and bookings. */
-async function prepare(context: Context, { directory, providers }: Options): Promise<void> {
-  const now = context.clock.now()
-  const isNew = (await context.store.listPartners()).length === 0
-  if (isNew || directory !== undefined || providers > 0) {
-    const today = Math.floor(now / (dayMinutes * minuteMillis))
-    const document = directory === undefined ? builtInDirectory(today) : readJsonFile(directory)
-    await loadDirectory(
-      context,
-      providers > 0 ? withGenerated(document as DirectoryFile, providers) : document,
-    )
-  }
-  if (isNew) await fillSandbox(context, now)
+function open(database: string, key: string, options: Options, create: boolean): Promise<Service> {
+  return openService({
+    purpose: 'sandbox',
+    actor: 'sandbox',
+    database,
+    masterKey: { file: key },
+    create,
+    zoneFolder: options.zones,
+    clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
+  })
 }
 
-function readJsonFile(path: string): unknown {
+/**
+ * Makes the database, with its directory, partners and bookings, aside and moves it to its place whole: an end
+ * in between leaves none, and of two sandboxes that start at once both serve the one that was first.
+ */
+async function furnish(database: string, key: string, options: Options): Promise<void> {
+  const hadKey = existsSync(key)
+  const aside = mkdtempSync(`${database}.`)
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const fault = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
-    throw new Refusal('directory_invalid', `the directory file ${fault}`)
+    const made = join(aside, 'sandbox.sqlite')
+    const { context, close } = await open(made, key, options, true)
+    try {
+      await loadDirectory(context, documentFor(context, options))
+      await fillSandbox(context, context.clock.now())
+    } finally {
+      await close()
+    }
+    // A copy, since SQLite may not have let go of the file that it made.
+    const whole = `${made}.whole`
+    copyFileSync(made, whole)
+    syncFile(whole)
+    moveUnlessThere(whole, database)
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+    if (!hadKey && !existsSync(database)) rmSync(key, { force: true })
   }
+}
+
+/** Sees to it that a file survives a power cut, as all that will be stored in it does. */
+function syncFile(path: string): void {
+  const file = openSync(path, 'r+')
+  fsyncSync(file)
+  closeSync(file)
+}
+
+function moveUnlessThere(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error
+  }
+}
+
+/** The directory file that the options ask for, its faults still to be found. */
+function documentFor({ clock }: Context, { directory, providers }: Options): unknown {
+  const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
+  const document = directory === undefined ? builtInDirectory(today) : readJsonFile(directory)
+  return providers > 0 ? withGenerated(document, providers) : document
 }
 
 /** What the sandbox tells of itself, the example slot free at this moment. */
@@ -130,22 +177,11 @@ async function describe(context: Context, baseUrl: string, database: string) {
 
 type Report = Awaited<ReturnType<typeof describe>>
 
-/** The same for a person, with a first search and a first booking that work when they are pasted. */
+/** The same for a person. */
 function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string {
-  const token = partners[0]?.token ?? ''
   const widest = Math.max(...partners.map(({ state }) => state.length))
-  const line = ({ name, state, organization, token: text }: SandboxPartner) =>
-    `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}\n    ${text}`
-  const booking = {
-    user: { external_user_id: 'member-1001' },
-    bookingData: {
-      selfSchedulingProviderId: examples.providerId,
-      utcStartTime: examples.utcStartTime,
-      utcEndTime: examples.utcEndTime,
-    },
-    memberData: { email: 'robin@example.com', firstName: 'Robin', lastName: 'Sample', country: 'CA' },
-    phq9Data: [{ question: 'Little interest or pleasure in doing things?', answer: 'Several days' }],
-  }
+  const line = ({ name, state, organization, token }: SandboxPartner) =>
+    `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}\n    ${token}`
   return [
     `Anteroom sandbox at ${baseUrl}`,
     `  documents  ${docsUrl}`,
@@ -156,17 +192,32 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
     ...partners.map(line),
     `  deactivated member of the first partner: ${examples.deactivatedMember}`,
     '',
+    ...firstSteps(baseUrl, partners[0]?.token ?? '', examples),
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n')
+}
+
+/** A first search and a first booking that work when they are pasted, where there is something to book. */
+function firstSteps(baseUrl: string, token: string, examples: Report['examples']): string[] {
+  const { regionId, providerId, utcStartTime, utcEndTime } = examples
+  if (regionId === null) return []
+  const booking = {
+    user: { external_user_id: 'member-1001' },
+    bookingData: { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime },
+    memberData: { email: 'robin@example.com', firstName: 'Robin', lastName: 'Sample', country: 'CA' },
+    phq9Data: [{ question: 'Little interest or pleasure in doing things?', answer: 'Several days' }],
+  }
+  return [
     'A first search:',
-    `curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/partners/v1/providers/?region_id=${examples.regionId}&page_size=1'`,
+    `curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/partners/v1/providers/?region_id=${regionId}&page_size=1'`,
     '',
     'A first booking:',
     `curl -s -X POST -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(booking)}' \\`,
     `  '${baseUrl}/partners/v1/booking-request/'`,
     '',
-    'Ctrl-C stops it.',
-    '',
-  ].join('\n')
+  ]
 }
 
 function wholeNumber(least: number, most: number) {
@@ -179,17 +230,22 @@ function wholeNumber(least: number, most: number) {
   }
 }
 
+function fileName(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It must not be empty.')
+  return text
+}
+
 function webAddress(text: string): string {
   const fault = webAddressFault(text)
   if (fault) throw new InvalidArgumentError(`It ${fault}.`)
   return text
 }
 
-/** The clock must stay where zone data tells every clock change: built-in data ends with 2037. */
+/** The clock must stay where zone data tells every clock change, and where the engine's dates begin. */
 function startingInstant(text: string): number {
   const instant = parseInstant(text)
-  if (instant === null || instant < Date.UTC(2000, 0, 2) || instant >= Date.UTC(2037, 0)) {
-    throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2036.')
+  if (instant === null || instant < Date.UTC(2000, 0, 2) || instant >= Date.UTC(2499, 0)) {
+    throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498.')
   }
   return instant
 }

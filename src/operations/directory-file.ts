@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Refusal } from '../domain/errors'
 import { modalities } from '../domain/modality'
-import { absenceForm, weekdays } from '../domain/provider'
+import { absenceFault, weekdays } from '../domain/provider'
 import { regionRef } from '../domain/region'
 import type { ProviderEntry, RegionEntry } from '../domain/store'
 import { Choice, type Fault, Text, validator } from '../domain/validation'
@@ -33,6 +33,34 @@ const WindowInFile = Type.Object(
   closed,
 )
 
+const LicenseInFile = Type.Object(
+  {
+    region: RegionRef,
+    from: CalendarDate,
+    until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
+  },
+  closed,
+)
+
+const HoursInFile = Type.Object(
+  {
+    weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
+    start: TimeOfDay,
+    end: TimeOfDay,
+    from: Type.Optional(CalendarDate),
+    until: Type.Optional(CalendarDate),
+    stepMinutes: Type.Optional(StepMinutes),
+  },
+  closed,
+)
+
+const OverrideInFile = Type.Object({ date: CalendarDate, windows: Type.Array(WindowInFile) }, closed)
+
+const AbsenceInFile = Type.Object(
+  { from: Text({ format: 'absence-boundary' }), until: Text({ format: 'absence-boundary' }) },
+  closed,
+)
+
 const ProviderInFile = Type.Object(
   {
     ref: Name,
@@ -46,40 +74,10 @@ const ProviderInFile = Type.Object(
     languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
     modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
     inPersonRegions: Type.Optional(Type.Array(RegionRef, { uniqueItems: true })),
-    licenses: Type.Array(
-      Type.Object(
-        {
-          region: RegionRef,
-          from: CalendarDate,
-          until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
-        },
-        closed,
-      ),
-    ),
-    workingHours: Type.Array(
-      Type.Object(
-        {
-          weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
-          start: TimeOfDay,
-          end: TimeOfDay,
-          from: Type.Optional(CalendarDate),
-          until: Type.Optional(CalendarDate),
-          stepMinutes: Type.Optional(StepMinutes),
-        },
-        closed,
-      ),
-    ),
-    overrides: Type.Optional(
-      Type.Array(Type.Object({ date: CalendarDate, windows: Type.Array(WindowInFile) }, closed)),
-    ),
-    timeOff: Type.Optional(
-      Type.Array(
-        Type.Object(
-          { from: Text({ format: 'absence-boundary' }), until: Text({ format: 'absence-boundary' }) },
-          closed,
-        ),
-      ),
-    ),
+    licenses: Type.Array(LicenseInFile),
+    workingHours: Type.Array(HoursInFile),
+    overrides: Type.Optional(Type.Array(OverrideInFile)),
+    timeOff: Type.Optional(Type.Array(AbsenceInFile)),
     minimumNoticeMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * dayMinutes })),
     active: Type.Optional(Type.Boolean()),
   },
@@ -94,36 +92,100 @@ export const DirectoryFile = Type.Object(
 
 export type DirectoryFile = Static<typeof DirectoryFile>
 type RegionInFile = Static<typeof RegionInFile>
-type ProviderInFile = Static<typeof ProviderInFile>
+export type ProviderInFile = Static<typeof ProviderInFile>
 
 const shape = validator(DirectoryFile)
+
+/** Whether a document has a directory file's shape; what it says may still break a rule. */
+export const isDirectoryFile = shape.accepts
+
+const partShapes = {
+  text: validator(Name),
+  license: validator(LicenseInFile),
+  hours: validator(HoursInFile),
+  override: validator(OverrideInFile),
+  absence: validator(AbsenceInFile),
+}
+
+/** What a directory file describes, as the store takes it. */
+export interface DirectoryEntries {
+  readonly regions: readonly RegionEntry[]
+  readonly providers: readonly ProviderEntry[]
+}
+
+/** A description of a directory that is refused, with every fault, a line of the message each. */
+export class DirectoryInvalid extends Refusal {
+  constructor(readonly faults: readonly Fault[]) {
+    super('directory_invalid', faults.map(({ path, fault }) => `${path || 'the file'}: ${fault}`).join('\n'))
+  }
+}
 
 /**
  * What a directory file describes.
  *
  * @param isZone whether the zone data knows a zone of that name
- * @throws Refusal directory_invalid with every fault, a line each, and where it is
+ * @throws DirectoryInvalid with every fault and where it is
  */
-export function readDirectoryFile(
-  document: unknown,
-  isZone: (name: string) => boolean,
-): { regions: RegionEntry[]; providers: ProviderEntry[] } {
-  if (!shape.accepts(document)) throw invalid(shape.faultsOf(document))
-  const faults = [...faultsInRegions(document.regions), ...faultsInProviders(document, isZone)]
-  if (faults.length > 0) throw invalid(faults)
+export function readDirectoryFile(document: unknown, isZone: (name: string) => boolean): DirectoryEntries {
+  const parts = partsOf(document)
+  const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
+  if (!shape.accepts(document)) {
+    const faults = shape.faultsOf(document)
+    const told = new Set(faults.map(({ path }) => path))
+    throw new DirectoryInvalid([...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
+  }
+  if (beyondShape.length > 0) throw new DirectoryInvalid(beyondShape)
   return { regions: document.regions.map(toRegionEntry), providers: document.providers.map(toProviderEntry) }
 }
 
-function invalid(faults: readonly Fault[]): Refusal {
-  return new Refusal(
-    'directory_invalid',
-    faults.map(({ path, fault }) => `${path || 'the file'}: ${fault}`).join('\n'),
-  )
+/** What a document that may be wrongly shaped holds: the rules are held to what has its shape. */
+interface Parts {
+  readonly regions: readonly Partial<Record<keyof RegionInFile, unknown>>[]
+  /** Whether every region is told apart: where one is not, a name that seems unknown may be its own. */
+  readonly areRegionsTold: boolean
+  readonly providers: readonly ProviderParts[]
 }
 
-function faultsInRegions(regions: readonly RegionInFile[]): Fault[] {
+/** A provider's parts in their places, undefined for those that have not their shape. */
+type ProviderParts = ReturnType<typeof providerPartsOf>
+
+function partsOf(document: unknown): Parts {
+  const { regions: listed, providers } = Object(document)
+  const regions = elementsOf(listed).map(Object)
+  return {
+    regions,
+    areRegionsTold: Array.isArray(listed) && !regions.map(refOf).includes(undefined),
+    providers: elementsOf(providers).map(providerPartsOf),
+  }
+}
+
+function providerPartsOf(provider: unknown) {
+  const { ref, timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff } = Object(provider)
+  return {
+    ref: partShapes.text.accepts(ref) ? ref : undefined,
+    timeZone: partShapes.text.accepts(timeZone) ? timeZone : undefined,
+    licenses: soundElements(partShapes.license, licenses),
+    inPersonRegions: soundElements(partShapes.text, inPersonRegions),
+    workingHours: soundElements(partShapes.hours, workingHours),
+    overrides: soundElements(partShapes.override, overrides),
+    timeOff: soundElements(partShapes.absence, timeOff),
+  }
+}
+
+function elementsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function soundElements<T>(
+  { accepts }: { accepts: (value: unknown) => value is T },
+  value: unknown,
+): (T | undefined)[] {
+  return elementsOf(value).map((element) => (accepts(element) ? element : undefined))
+}
+
+function faultsInRegions(regions: Parts['regions']): Fault[] {
   return [
-    ...repeated(regions.map((region) => refOf(region))).map((index) => ({
+    ...repeated(regions.map(refOf)).map((index) => ({
       path: `regions[${index}].stateProvinceCode`,
       fault: 'the region is listed twice',
     })),
@@ -135,17 +197,18 @@ function faultsInRegions(regions: readonly RegionInFile[]): Fault[] {
 }
 
 function faultsInProviders(
-  { regions, providers }: DirectoryFile,
+  { regions, areRegionsTold, providers }: Parts,
   isZone: (name: string) => boolean,
 ): Fault[] {
   const known = new Set(regions.map(refOf))
+  const isRegion = (ref: string) => !areRegionsTold || known.has(ref)
   return [
     ...repeated(providers.map(({ ref }) => ref)).map((index) => ({
       path: `providers[${index}].ref`,
       fault: 'another provider has this ref',
     })),
     ...providers.flatMap((provider, index) =>
-      faultsInProvider(provider, known, isZone).map(({ path, fault }) => ({
+      faultsInProvider(provider, isRegion, isZone).map(({ path, fault }) => ({
         path: `providers[${index}].${path}`,
         fault,
       })),
@@ -154,44 +217,47 @@ function faultsInProviders(
 }
 
 function faultsInProvider(
-  provider: ProviderInFile,
-  knownRegions: ReadonlySet<string>,
+  { timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff }: ProviderParts,
+  isRegion: (ref: string) => boolean,
   isZone: (name: string) => boolean,
 ): Fault[] {
   const faults: Fault[] = []
   const expect = (isRight: boolean, path: string, fault: string) => {
     if (!isRight) faults.push({ path, fault })
   }
-  const { timeZone, licenses, inPersonRegions = [], workingHours, overrides = [], timeOff = [] } = provider
-  expect(isZone(timeZone), 'timeZone', 'must be an IANA time zone')
-  for (const [i, { region, from, until }] of licenses.entries()) {
-    expect(knownRegions.has(region), `licenses[${i}].region`, 'names no region of this file')
+  const expectWindow = ({ start, end }: { start: string; end: string }, path: string) => {
+    expect(start !== end, `${path}.end`, 'must not equal start')
+    expect(start !== '24:00', `${path}.start`, 'must be before 24:00')
+  }
+  expect(timeZone === undefined || isZone(timeZone), 'timeZone', 'must be an IANA time zone')
+  for (const [i, { region, from, until }] of sound(licenses)) {
+    expect(isRegion(region), `licenses[${i}].region`, 'names no region of this file')
     expect(!until || from <= until, `licenses[${i}].until`, 'must not be before from')
   }
-  for (const [i, region] of inPersonRegions.entries()) {
-    expect(knownRegions.has(region), `inPersonRegions[${i}]`, 'names no region of this file')
+  for (const [i, region] of sound(inPersonRegions)) {
+    expect(isRegion(region), `inPersonRegions[${i}]`, 'names no region of this file')
   }
-  for (const [i, { start, end, from, until }] of workingHours.entries()) {
-    expect(start !== end, `workingHours[${i}].end`, 'must not equal start')
-    expect(start !== '24:00', `workingHours[${i}].start`, 'must be before 24:00')
+  for (const [i, hours] of sound(workingHours)) {
+    const { from, until } = hours
+    expectWindow(hours, `workingHours[${i}]`)
     expect(!from || !until || from <= until, `workingHours[${i}].until`, 'must not be before from')
   }
-  for (const [i, { windows }] of overrides.entries()) {
-    for (const [j, { start, end }] of windows.entries()) {
-      expect(start !== end, `overrides[${i}].windows[${j}].end`, 'must not equal start')
-      expect(start !== '24:00', `overrides[${i}].windows[${j}].start`, 'must be before 24:00')
-    }
+  for (const [i, { windows }] of sound(overrides)) {
+    for (const [j, window] of windows.entries()) expectWindow(window, `overrides[${i}].windows[${j}]`)
   }
-  for (const i of repeated(overrides.map(({ date }) => date))) {
+  for (const i of repeated(overrides.map((override) => override?.date))) {
     expect(false, `overrides[${i}].date`, 'another override has this date')
   }
-  for (const [i, { from, until }] of timeOff.entries()) {
-    const form = absenceForm(from)
-    expect(form === absenceForm(until), `timeOff[${i}].until`, 'must have the same form as from')
-    const isEmpty = form === 'date' ? until < from : until <= from
-    expect(!isEmpty, `timeOff[${i}].until`, 'must be after from')
+  for (const [i, absence] of sound(timeOff)) {
+    const fault = absenceFault(absence)
+    expect(fault === null, `timeOff[${i}].until`, fault ?? '')
   }
   return faults
+}
+
+/** The elements that have their shape, with their places. */
+function sound<T>(elements: readonly (T | undefined)[]): [number, T][] {
+  return elements.flatMap((element, index) => (element === undefined ? [] : [[index, element]]))
 }
 
 /** The indexes at which a value stands again that stood earlier; undefined is no value. */
@@ -205,8 +271,10 @@ function repeated(values: readonly unknown[]): number[] {
   })
 }
 
-function refOf({ countryCode, stateProvinceCode }: RegionInFile): string {
-  return regionRef({ countryCode: countryCode.toUpperCase(), code: stateProvinceCode })
+/** What a region is referred to by; undefined where it lacks what that is made of. */
+function refOf({ countryCode, stateProvinceCode: code }: Parts['regions'][number]): string | undefined {
+  if (typeof countryCode !== 'string' || typeof code !== 'string') return undefined
+  return regionRef({ countryCode: countryCode.toUpperCase(), code })
 }
 
 function toRegionEntry(region: RegionInFile): RegionEntry {
@@ -223,10 +291,11 @@ function toRegionEntry(region: RegionInFile): RegionEntry {
 function toProviderEntry(provider: ProviderInFile): ProviderEntry {
   return {
     ...provider,
-    credentials: provider.credentials ?? null,
-    pronouns: provider.pronouns ?? null,
-    gender: provider.gender ?? null,
-    bio: provider.bio ?? null,
+    // An empty text says nothing either, and CSV cannot tell the two apart.
+    credentials: provider.credentials || null,
+    pronouns: provider.pronouns || null,
+    gender: provider.gender || null,
+    bio: provider.bio || null,
     inPersonRegions: provider.inPersonRegions ?? [],
     licenses: provider.licenses.map(({ region, from, until = null }) => ({ region, from, until })),
     overrides: provider.overrides ?? [],

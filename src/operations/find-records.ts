@@ -1,5 +1,9 @@
+import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
+import type { Member } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
+import type { Provider } from '../domain/provider'
+import { type Region, regionRef } from '../domain/region'
 import type { Context } from './context'
 
 /** The organization of a name or an id. @throws Refusal record_unknown */
@@ -10,6 +14,44 @@ export async function requireOrganization({ store }: Context, nameOrId: string):
 /** The partner of a name or an id. @throws Refusal record_unknown */
 export async function requirePartner({ store }: Context, nameOrId: string): Promise<Partner> {
   return requireOne(await store.listPartners(), nameOrId, 'partner')
+}
+
+/** The provider of a ref or an id, deactivated or not. @throws Refusal record_unknown */
+export function requireProvider({ directory }: Context, refOrId: string): Provider {
+  const all = directory.listProviders()
+  const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
+  if (!found) throw new Refusal('record_unknown', 'there is no provider of that ref or id')
+  return found
+}
+
+/** The region that commands and directory files call CA-ON, in any case. @throws Refusal region_unknown */
+export function requireRegion({ directory }: Context, ref: string): Region {
+  const found = directory.listAllRegions().find((region) => regionRef(region) === ref.toUpperCase())
+  if (!found)
+    throw new Refusal('region_unknown', 'there is no region of that code; they are written as CA-ON')
+  return found
+}
+
+/** @throws Refusal record_unknown */
+export async function requireRequest({ store }: Context, id: number): Promise<RequestRecord> {
+  const found = await store.findRequest(id)
+  if (!found) throw new Refusal('record_unknown', 'there is no request of that id')
+  return found
+}
+
+/** How an operator names a member: by the service's id, or as a partner does. */
+export type MemberName =
+  | { readonly id: number }
+  | { readonly partner: string; readonly externalUserId: string }
+
+/** The member of a name, deactivated or not. @throws Refusal record_unknown */
+export async function requireMember(context: Context, name: MemberName): Promise<Member> {
+  const found =
+    'id' in name
+      ? await context.store.findMemberById(name.id)
+      : await context.store.findMember((await requirePartner(context, name.partner)).id, name.externalUserId)
+  if (!found) throw new Refusal('record_unknown', 'there is no member of that id')
+  return found
 }
 
 function requireOne<T extends { id: number; name: string }>(

@@ -1,6 +1,6 @@
 import builtIn from '../../fixtures/directory.json'
 import { formatDate, parseDate } from '../scheduling/calendar'
-import type { DirectoryFile } from './directory-file'
+import { type DirectoryFile, isDirectoryFile } from './directory-file'
 
 /** The day as of which the built-in directory is written. */
 const writtenOn = parseDate('2026-01-05') as number
@@ -36,8 +36,12 @@ const lastNames = [
   'Highmeadow',
 ]
 
-/** A directory with `count` providers more, who take the hours of those that it has; the same ones each time. */
-export function withGenerated(directory: DirectoryFile, count: number): DirectoryFile {
+/**
+ * A directory with `count` providers more, who take the hours of those that it has; the same ones each time. A
+ * document that is no directory stays what it is.
+ */
+export function withGenerated(directory: unknown, count: number): unknown {
+  if (!isDirectoryFile(directory)) return directory
   const models = directory.providers.filter(
     ({ licenses, workingHours }) => licenses.length * workingHours.length > 0,
   )

@@ -1,3 +1,4 @@
+import { localOffsetAt } from '../directory/directory'
 import { type BookingRequest, newAuthorizationNumber, type Submission } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { SubmissionOutcome } from '../domain/store'
@@ -27,6 +28,7 @@ export async function submitBookingRequest(
       ...submission,
       version: directory.version,
       slotOffered: slot && listing !== null && directory.isOffered(listing, slot.startsAt, now),
+      localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),
       authorizationNumber: slot && newAuthorizationNumber(),
       submittedAt: now,
     })

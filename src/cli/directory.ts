@@ -1,0 +1,226 @@
+import { Command, Option } from 'commander'
+import { Refusal } from '../domain/errors'
+import type { DirectoryLoad } from '../domain/store'
+import type { Context } from '../operations/context'
+import { formatTable, type TableName, tableNames } from '../operations/directory-csv'
+import { type DirectoryEntries, DirectoryInvalid } from '../operations/directory-file'
+import { exportDirectory } from '../operations/export-directory'
+import { loadEntries } from '../operations/load-directory'
+import {
+  existing,
+  readEntries,
+  readSource,
+  tableFilesIn,
+  writeJsonFile,
+  writeTables,
+} from './directory-files'
+import { exitCodes } from './exit-code'
+import { confirm, printJson, printLine, printTable } from './output'
+import { type Progress, startProgress } from './progress'
+import { storageCommand, withContext } from './storage'
+
+interface Flags {
+  readonly dryRun?: boolean
+  readonly json?: boolean
+  readonly yes?: boolean
+}
+
+interface ExportFlags {
+  readonly format: 'json' | 'csv'
+  readonly table?: TableName
+  readonly to?: string
+  readonly yes?: boolean
+}
+
+const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
+
+/** `anteroom directory`: regions and providers, from files and into files. */
+export function directoryCommand(): Command {
+  return new Command('directory')
+    .description('Regions and providers, from files and into files')
+    .addCommand(
+      storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
+        .argument('<files...>', filesMeaning)
+        .option('--json', 'print it as JSON')
+        .action((paths: string[], flags: Flags) =>
+          withContext(flags, (context) => check(context, paths, flags)),
+        ),
+    )
+    .addCommand(
+      storageCommand(
+        'load',
+        'Make the directory what files say; providers whom they leave out are deactivated',
+      )
+        .argument('<files...>', filesMeaning)
+        .option('--dry-run', 'say what would change, and change nothing')
+        .option('--json', 'print it as JSON, all refs named')
+        .option('--yes', 'do not ask before somebody is deactivated')
+        .action((paths: string[], flags: Flags) =>
+          withContext(flags, (context) => load(context, paths, flags)),
+        ),
+    )
+    .addCommand(
+      storageCommand('export', 'Print the directory, or write it to files, as load takes it')
+        .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
+        .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
+        .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
+        .option('--yes', 'do not ask before files are overwritten')
+        .action((flags: ExportFlags) => withContext(flags, (context) => exportTo(context, flags))),
+    )
+}
+
+async function check(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
+  try {
+    const { regions, providers } = await withProgress((progress) =>
+      prepare(context, paths, progress, 'preview'),
+    )
+    const counts = { regions: regions.length, providers: providers.length }
+    if (flags.json) printJson({ ok: true, ...counts, faults: [] })
+    else printLine(`OK: ${counted(counts.regions, 'region')}, ${counted(counts.providers, 'provider')}.`)
+  } catch (error) {
+    if (!flags.json || !(error instanceof Refusal) || error.kind !== 'directory_invalid') throw error
+    printJson({ ok: false, faults: faultsOf(error) })
+    process.exitCode = exitCodes.fileInvalid
+  }
+}
+
+async function load(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
+  const { dryRun = false, json } = flags
+  const done = await withProgress(async (progress) => {
+    const entries = await prepare(context, paths, progress)
+    if (dryRun || !flags.yes) {
+      await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
+      const preview = await context.store.previewDirectory(entries.regions, entries.providers)
+      if (dryRun) return preview
+      progress.end()
+      const { deactivated } = preview
+      if (deactivated.length > 0) await confirmDeactivation(context, deactivated, flags)
+    }
+    await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
+    return loadEntries(context, entries)
+  })
+  if (json) printJson({ dryRun, ...done })
+  else printLoad(context, done, dryRun)
+}
+
+async function confirmDeactivation(context: Context, refs: readonly string[], flags: Flags): Promise<void> {
+  const told = rowsOf(context, '', refs).map(
+    (row) => `${counted(row.refs.length, row.noun)} (${named(row.refs)})`,
+  )
+  if (told.length > 0) await confirm(`Deactivate ${told.join(' and ')}?`, flags)
+}
+
+/** Reads files and finds their faults; those that only the store can tell too, where a preview is asked for. */
+async function prepare(
+  context: Context,
+  paths: readonly string[],
+  progress: Progress,
+  preview?: 'preview',
+): Promise<DirectoryEntries> {
+  await progress.step('Reading')
+  const source = readSource(paths)
+  await progress.step('Checking')
+  try {
+    const entries = readEntries(context, source)
+    if (preview) await context.store.previewDirectory(entries.regions, entries.providers)
+    return entries
+  } catch (error) {
+    throw error instanceof DirectoryInvalid ? new FaultyFiles(error) : error
+  }
+}
+
+/** The faults of files, counted in the first line, which is all that a person wants if there are many. */
+class FaultyFiles extends Refusal {
+  constructor(override readonly cause: DirectoryInvalid) {
+    const { faults } = cause
+    super(
+      'directory_invalid',
+      `${counted(faults.length, 'fault')}, so nothing can be loaded\n${cause.message.replace(/^/gm, '  ')}`,
+    )
+  }
+}
+
+function faultsOf(error: Refusal): { place: string | null; fault: string }[] {
+  if (!(error instanceof FaultyFiles)) return [{ place: null, fault: error.message }]
+  return error.cause.faults.map(({ path, fault }) => ({ place: path || null, fault }))
+}
+
+async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = startProgress()
+  try {
+    return await work(progress)
+  } finally {
+    progress.end()
+  }
+}
+
+function printLoad(context: Context, done: DirectoryLoad, dryRun: boolean): void {
+  const { added, changed, deactivated, unchanged } = done
+  if (added.length + changed.length + deactivated.length === 0) {
+    printLine(`Nothing to change: ${unchanged} regions and providers are as the files say.`)
+    return
+  }
+  const rows = [
+    ...rowsOf(context, dryRun ? 'to add' : 'added', added),
+    ...rowsOf(context, dryRun ? 'to change' : 'changed', changed),
+    ...rowsOf(context, dryRun ? 'to deactivate' : 'deactivated', deactivated),
+  ]
+  printTable(rows, loadColumns, '')
+  printLine(`Unchanged: ${unchanged}.`)
+  if (dryRun) printLine('Nothing was changed: this was a dry run.')
+}
+
+interface LoadRow {
+  readonly change: string
+  readonly noun: string
+  readonly refs: readonly string[]
+}
+
+const mostShown = 20
+
+const loadColumns = [
+  { title: 'CHANGE', value: ({ change }: LoadRow) => change },
+  { title: 'COUNT', value: ({ refs, noun }: LoadRow) => counted(refs.length, noun) },
+  { title: 'WHICH', value: ({ refs }: LoadRow) => named(refs) },
+]
+
+/** Refs that one thing is done to: regions and providers apart. */
+function rowsOf({ directory }: Context, change: string, refs: readonly string[]): LoadRow[] {
+  const providers = new Set(directory.listProviders().map(({ ref }) => ref))
+  // What a dry run would add is in no directory yet, so regions are told by their form.
+  const isRegion = (ref: string) => !providers.has(ref) && /^[A-Z]{2}(-.{1,3})?$/.test(ref)
+  const rows = [
+    { change, noun: 'region', refs: refs.filter(isRegion) },
+    { change, noun: 'provider', refs: refs.filter((ref) => !isRegion(ref)) },
+  ]
+  return rows.filter(({ refs }) => refs.length > 0)
+}
+
+function named(refs: readonly string[]): string {
+  const more = refs.length > mostShown ? ` and ${refs.length - mostShown} more` : ''
+  return `${refs.slice(0, mostShown).join(', ')}${more}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+async function exportTo(context: Context, flags: ExportFlags): Promise<void> {
+  const { format, table, to } = flags
+  const directory = exportDirectory(context)
+  if (table) {
+    if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
+    process.stdout.write(formatTable(table, directory))
+  } else if (to === undefined) {
+    if (format === 'csv')
+      throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')
+    printJson(directory)
+  } else {
+    const files = format === 'csv' ? tableFilesIn(to).map(({ path }) => path) : [to]
+    const there = existing(files)
+    if (there.length > 0) await confirm(`Overwrite ${there.join(', ')}?`, flags)
+    if (format === 'csv') writeTables(to, directory)
+    else writeJsonFile(to, directory)
+    printLine(`Wrote ${files.join(', ')}.`)
+  }
+}

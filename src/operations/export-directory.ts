@@ -1,0 +1,41 @@
+import type { Provider } from '../domain/provider'
+import { type Region, regionRef } from '../domain/region'
+import type { Context } from './context'
+import type { DirectoryFile, ProviderInFile } from './directory-file'
+
+/** The directory as a directory file tells it: loaded again, it changes nothing. */
+export function exportDirectory({ directory }: Context): DirectoryFile {
+  const regions = directory.listAllRegions()
+  const refs = new Map(regions.map((region) => [region.id, regionRef(region)]))
+  return {
+    regions: regions.map(toRegionInFile),
+    providers: directory.listProviders().map((provider) => toProviderInFile(provider, refs)),
+  }
+}
+
+/** @param refs what the file calls a region, by id */
+export function toProviderInFile(provider: Provider, refs: ReadonlyMap<number, string>): ProviderInFile {
+  const { id: _, licenses, inPersonRegionIds, workingHours, overrides, timeOff, ...profile } = provider
+  const refOf = (regionId: number) => refs.get(regionId) as string
+  return {
+    ...profile,
+    languagesSpoken: [...profile.languagesSpoken],
+    modalities: [...profile.modalities],
+    inPersonRegions: inPersonRegionIds.map(refOf),
+    licenses: licenses.map(({ regionId, from, until }) => ({ region: refOf(regionId), from, until })),
+    workingHours: workingHours.map((hours) => ({ ...hours, weekdays: [...hours.weekdays] })),
+    overrides: overrides.map(({ date, windows }) => ({ date, windows: [...windows] })),
+    timeOff: [...timeOff],
+  }
+}
+
+function toRegionInFile(region: Region): DirectoryFile['regions'][number] {
+  return {
+    id: region.id,
+    countryCode: region.countryCode,
+    stateProvinceCode: region.code,
+    stateProvinceNameLocal: region.localName,
+    stateProvinceLabel: region.label,
+    active: region.active,
+  }
+}

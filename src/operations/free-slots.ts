@@ -1,0 +1,64 @@
+import type { Listing } from '../directory/directory'
+import type { Provider } from '../domain/provider'
+import type { Region } from '../domain/region'
+import type { TakenSlot } from '../domain/store'
+import { dayMinutes, formatDate, formatInstant, formatTimeOfDay, minuteMillis } from '../scheduling/calendar'
+import { type TimeZone, toLocal } from '../scheduling/time-zone'
+import type { Context } from './context'
+
+/** A start as commands tell it: in UTC, and as the provider's clock shows it. */
+export interface LocalStart {
+  readonly utcStartTime: string
+  /** `Tue 2026-12-01 09:00`. */
+  readonly local: string
+  readonly timeZone: string
+}
+
+/**
+ * The starts, in ms, of the slots of a provider that can be booked at `now` (ms); with a region, of those that
+ * a search there shows.
+ */
+export function listFreeSlots(
+  { directory }: Context,
+  { id }: Provider,
+  region: Region | null,
+  now: number,
+): number[] {
+  const listing = directory.findListing(id)
+  if (!listing) return []
+  if (region && !(region.active && directory.listLicensed(region.id, now).includes(listing))) return []
+  const { slots } = region
+    ? directory.availabilityIn(listing, region.id, now)
+    : directory.availabilityAnywhere(listing, now)
+  return slots.map((start) => start * minuteMillis)
+}
+
+/** The slots of a provider that requests hold and that are not over at `now` (ms). */
+export function listTaken({ directory }: Context, { id }: Provider, now: number): TakenSlot[] {
+  return (directory.findAnyListing(id)?.taken ?? []).filter(({ endsAt }) => endsAt > now)
+}
+
+/** A start (ms) on the clock of a provider. */
+export function presentStart(
+  { directory }: Context,
+  { id, timeZone }: Provider,
+  startsAt: number,
+): LocalStart {
+  const { zone } = (directory.findAnyListing(id) as Listing).calendar.schedule
+  return { utcStartTime: formatInstant(startsAt), local: formatLocal(zone, startsAt), timeZone }
+}
+
+/** The local reading of an instant (ms) as people read it. */
+export function formatLocal(zone: TimeZone, at: number): string {
+  const local = toLocal(zone, Math.floor(at / minuteMillis))
+  const day = Math.floor(local / dayMinutes)
+  return `${formatDay(day)} ${formatTimeOfDay(local - day * dayMinutes)}`
+}
+
+// 1970-01-01, from which days are counted, was a Thursday.
+const weekdayNames = ['Thu', 'Fri', 'Sat', 'Sun', 'Mon', 'Tue', 'Wed']
+
+/** A local date as people read it: `Tue 2026-12-01`. */
+export function formatDay(day: number): string {
+  return `${weekdayNames[((day % 7) + 7) % 7]} ${formatDate(day)}`
+}

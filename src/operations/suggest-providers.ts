@@ -1,0 +1,188 @@
+import type { Listing } from '../directory/directory'
+import { languageMatches } from '../domain/language'
+import type { Member } from '../domain/member'
+import type { Modality } from '../domain/modality'
+import type { Provider } from '../domain/provider'
+import { type Region, regionRef } from '../domain/region'
+import { formatDate, formatTimeOfDay, minuteMillis, weekdayOf } from '../scheduling/calendar'
+import { localDay, type TimeZone, toLocal } from '../scheduling/time-zone'
+import { requireAssignable } from './assign-provider'
+import type { Context } from './context'
+import { requireRequest } from './find-records'
+import { type Whereabouts, whereaboutsOf } from './member-region'
+
+/** What an intake's member needs of a provider, as far as they told it. */
+export interface Wish {
+  /** BCP 47. */
+  readonly language: string
+  /** What their free text is taken to mean, any of them; none if it says nothing that is known. */
+  readonly modalities: readonly Modality[]
+}
+
+/** A free slot of a provider: its start in ms, and what their own clock and calendar show then. */
+export interface SuggestedSlot {
+  readonly startsAt: number
+  readonly localTime: string
+}
+
+/** One thing that speaks for a provider, against them, or (`fits` null) cannot be told. */
+export type Reason =
+  | { readonly about: 'license'; readonly fits: true | null; readonly regions: readonly string[] }
+  | { readonly about: 'language'; readonly fits: boolean; readonly spoken: readonly string[] }
+  | { readonly about: 'modality'; readonly fits: boolean | null; readonly offered: readonly Modality[] }
+  | { readonly about: 'slots'; readonly fits: boolean; readonly free: number }
+
+/** A provider who could take an intake, with the reasons. */
+export interface Suggestion {
+  readonly provider: Provider
+  readonly reasons: readonly Reason[]
+  /** The soonest ones. */
+  readonly slots: readonly SuggestedSlot[]
+}
+
+/** A provider licensed where the member is, before the wish is looked at. */
+export interface Candidate {
+  readonly provider: Provider
+  readonly zone: TimeZone
+  /** The regions, as CA-ON, whose license makes them one. */
+  readonly regions: readonly string[]
+  /** Whether those are the member's own region, and not only in the same country. */
+  readonly isRegionKnown: boolean
+  /** The modalities in which they see people there. */
+  readonly modalities: readonly Modality[]
+  /** Minutes, ascending. */
+  readonly freeSlots: readonly number[]
+}
+
+/** What is known of an intake, and who fits it, best first. */
+export interface Suggestions {
+  readonly member: Member
+  readonly whereabouts: Whereabouts
+  readonly wish: Wish
+  readonly suggestions: readonly Suggestion[]
+}
+
+const shownSlots = 3
+
+/**
+ * The providers who may practise where an intake's member is, those first who fit the most.
+ *
+ * @param now ms
+ * @throws Refusal record_unknown, or move_unknown for what is no intake that can be assigned
+ */
+export async function suggestProviders(
+  context: Context,
+  requestId: number,
+  now: number,
+): Promise<Suggestions> {
+  const request = await requireRequest(context, requestId)
+  requireAssignable(request)
+  const { member } = request
+  const { profile } = member
+  const whereabouts = whereaboutsOf(context.directory, profile)
+  const wish = {
+    language: profile.preferredSpokenLanguage,
+    modalities: modalitiesIn(profile.preferredModality ?? ''),
+  }
+  return {
+    member,
+    whereabouts,
+    wish,
+    suggestions: rankCandidates(candidatesIn(context, whereabouts, now), wish),
+  }
+}
+
+/** The candidates, best first: language, then modality, then who is free soonest. */
+export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Suggestion[] {
+  return candidates
+    .map((candidate) => ({ candidate, reasons: reasonsFor(candidate, wish) }))
+    .sort((a, b) => compare(rankOf(a.reasons, a.candidate), rankOf(b.reasons, b.candidate)))
+    .map(({ candidate: { provider, freeSlots, zone }, reasons }) => ({
+      provider,
+      reasons,
+      slots: freeSlots.slice(0, shownSlots).map((minute) => ({
+        startsAt: minute * minuteMillis,
+        localTime: formatLocalTime(zone, minute),
+      })),
+    }))
+}
+
+/** The modalities that a member's own words ask for; none where they say something else. */
+export function modalitiesIn(text: string): Modality[] {
+  return modalityWords.filter(({ words }) => words.test(text)).map(({ modality }) => modality)
+}
+
+const modalityWords: readonly { readonly modality: Modality; readonly words: RegExp }[] = [
+  { modality: 'in-person', words: /\bin[\s-]?person\b|\bface[\s-]to[\s-]face\b|\bin[\s-]office\b/i },
+  { modality: 'telephonic', words: /\b(tele)?phone\b|\btelephonic\b/i },
+  { modality: 'in-video', words: /\bvideo|\bvirtual\b|\bonline\b/i },
+]
+
+function candidatesIn({ directory }: Context, { region, candidates }: Whereabouts, now: number): Candidate[] {
+  const licensed = new Map<Listing, Region[]>()
+  for (const place of region ? [region] : candidates) {
+    for (const listing of directory.listLicensed(place.id, now)) {
+      licensed.set(listing, [...(licensed.get(listing) ?? []), place])
+    }
+  }
+  return Array.from(licensed, ([listing, places]) => {
+    const free = places.flatMap(({ id }) => directory.availabilityIn(listing, id, now).slots)
+    return {
+      provider: listing.provider,
+      zone: listing.calendar.schedule.zone,
+      regions: places.map(regionRef),
+      isRegionKnown: region !== null,
+      modalities: modalitiesAmong(listing.provider, places),
+      freeSlots: [...new Set(free)].sort((a, b) => a - b),
+    }
+  })
+}
+
+/** In person means in one of these regions, not wherever else the provider has a room. */
+function modalitiesAmong({ modalities, inPersonRegionIds }: Provider, places: readonly Region[]): Modality[] {
+  const seesPeople = places.some(({ id }) => inPersonRegionIds.includes(id))
+  return modalities.filter((modality) => modality !== 'in-person' || seesPeople)
+}
+
+function reasonsFor(candidate: Candidate, { language, modalities }: Wish): Reason[] {
+  const { regions, isRegionKnown, provider, modalities: offered, freeSlots } = candidate
+  const spoken = provider.languagesSpoken.filter((tag) => languageMatches(tag, language))
+  const matching = offered.filter((modality) => modalities.includes(modality))
+  const wantsOne = modalities.length > 0
+  return [
+    { about: 'license', fits: isRegionKnown ? true : null, regions },
+    {
+      about: 'language',
+      fits: spoken.length > 0,
+      spoken: spoken.length > 0 ? spoken : provider.languagesSpoken,
+    },
+    {
+      about: 'modality',
+      fits: wantsOne ? matching.length > 0 : null,
+      offered: matching.length > 0 ? matching : offered,
+    },
+    { about: 'slots', fits: freeSlots.length > 0, free: freeSlots.length },
+  ]
+}
+
+/** What is compared, the weightiest first; less is better. */
+function rankOf(reasons: readonly Reason[], { freeSlots, provider }: Candidate): number[] {
+  const against = (about: Reason['about']) =>
+    reasons.some((reason) => reason.about === about && reason.fits === false) ? 1 : 0
+  // Not infinity: two without a slot must compare as equal.
+  return [against('language'), against('modality'), freeSlots[0] ?? Number.MAX_SAFE_INTEGER, provider.id]
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const differing = a.findIndex((value, place) => value !== b[place])
+  return differing === -1 ? 0 : (a[differing] as number) - (b[differing] as number)
+}
+
+const weekdayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+
+/** What the clock and calendar of a zone show, as `Tue 2026-12-01 09:00`. */
+function formatLocalTime(zone: TimeZone, minute: number): string {
+  const local = toLocal(zone, minute)
+  const day = localDay(zone, minute)
+  return `${weekdayNames[weekdayOf(day)]} ${formatDate(day)} ${formatTimeOfDay(local - day * 1_440)}`
+}

@@ -1,0 +1,58 @@
+import type { Listing } from '../directory/directory'
+import { Refusal } from '../domain/errors'
+import { formats } from '../domain/formats'
+import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
+import type { TakenSlot } from '../domain/store'
+import { minuteMillis } from '../scheduling/calendar'
+import { touches } from '../scheduling/interval'
+import type { Context } from './context'
+
+/**
+ * An absence from its two boundaries, by the rules of directory files.
+ *
+ * @throws Refusal field_invalid
+ */
+export function parseTimeOff(from: string, until: string): TimeOff {
+  const { isValid, fault } = formats['absence-boundary']
+  if (!isValid(from)) throw new Refusal('field_invalid', `from: ${fault}`)
+  if (!isValid(until)) throw new Refusal('field_invalid', `until: ${fault}`)
+  const untilFault = absenceFault({ from, until })
+  if (untilFault !== null) throw new Refusal('field_invalid', `until: ${untilFault}`)
+  return { from, until }
+}
+
+/** What became of an absence that was to be added. */
+export interface TimeOffAdded {
+  /** Whether it was there already. */
+  readonly isKnown: boolean
+  /** The slots in it that requests hold, and go on holding: from `now` (ms) on. */
+  readonly held: readonly TakenSlot[]
+}
+
+/** Adds an absence to a provider's schedule; one that is there already is not added twice. */
+export async function addTimeOff(
+  { store, directory }: Context,
+  { id }: Provider,
+  absence: TimeOff,
+  now: number,
+): Promise<TimeOffAdded> {
+  const listing = directory.findAnyListing(id) as Listing
+  const isKnown = positionOf(absence, listing.provider) >= 0
+  if (!isKnown) {
+    await store.addTimeOff(id, absence)
+    await directory.catchUp()
+  }
+  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, now) }
+}
+
+function heldIn(absence: TimeOff, { provider, calendar, taken }: Listing, now: number): TakenSlot[] {
+  const away = calendar.schedule.timeOff[positionOf(absence, provider)]
+  return taken.filter(
+    ({ startsAt, endsAt }) =>
+      endsAt > now && away && touches(away, { start: startsAt / minuteMillis, end: endsAt / minuteMillis }),
+  )
+}
+
+function positionOf({ from, until }: TimeOff, { timeOff }: Provider): number {
+  return timeOff.findIndex((absence) => absence.from === from && absence.until === until)
+}
