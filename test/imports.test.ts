@@ -41,6 +41,8 @@ const homes: Record<string, readonly string[]> = {
   'bcp-47': ['src/domain'],
   'iso-3166': ['src/domain'],
   commander: ['src/cli'],
+  'csv-parse': ['src/operations'],
+  'csv-stringify': ['src/operations'],
   'node:fs': ['src/cli', 'src/service.ts', 'src/vault', 'src/zones', 'db/sqlite'],
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],

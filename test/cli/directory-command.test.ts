@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { provider, region } from '../support/builders'
+import { Operator } from '../support/operator'
+
+const directory = { regions: [region()], providers: [provider('on-1'), provider('on-2')] }
+
+describe('an operator keeps the directory in files', () => {
+  const operator = new Operator()
+  const place = (name: string) => join(operator.folder.path, name)
+  const write = (name: string, content: string | Uint8Array) => {
+    writeFileSync(place(name), content)
+    return place(name)
+  }
+  const writeJson = (name: string, content: unknown) => write(name, JSON.stringify(content))
+
+  beforeAll(async () => {
+    await operator.do('init')
+    await operator.do('directory', 'load', writeJson('directory.json', directory))
+  })
+
+  afterAll(() => operator[Symbol.dispose]())
+
+  test('check counts what the files hold, and changes nothing', async () => {
+    const more = writeJson('more.json', {
+      ...directory,
+      providers: [...directory.providers, provider('on-3')],
+    })
+    expect(await operator.do('directory', 'check', more)).toBe('OK: 1 region, 3 providers.\n')
+    expect(await operator.ask('directory', 'check', more)).toEqual({
+      ok: true,
+      regions: 1,
+      providers: 3,
+      faults: [],
+    })
+    expect(await operator.ask('provider', 'list')).toHaveLength(2)
+  })
+
+  test('check tells every fault and where it is, and load of the same file changes nothing', async () => {
+    const faulty = writeJson('faulty.json', {
+      regions: [region()],
+      providers: [provider('on-1', { timeZone: 'Mars/One' }), provider('on-1')],
+    })
+    const refused = {
+      code: 5,
+      signal: null,
+      stdout: '',
+      stderr:
+        'anteroom: 2 faults, so nothing can be loaded\n' +
+        '  providers[1].ref: another provider has this ref\n' +
+        '  providers[0].timeZone: must be an IANA time zone\n',
+    }
+    expect(await operator.run(['directory', 'check', faulty])).toEqual(refused)
+    expect(await operator.run(['directory', 'load', faulty, '--yes'])).toEqual(refused)
+    const asJson = await operator.run(['directory', 'check', faulty, '--json'])
+    expect({ ...asJson, stdout: JSON.parse(asJson.stdout) }).toEqual({
+      code: 5,
+      signal: null,
+      stdout: {
+        ok: false,
+        faults: [
+          { place: 'providers[1].ref', fault: 'another provider has this ref' },
+          { place: 'providers[0].timeZone', fault: 'must be an IANA time zone' },
+        ],
+      },
+      stderr: '',
+    })
+  })
+
+  test.each([
+    ['none.json', null, 'there is no such file'],
+    ['empty.json', '', 'the file is empty'],
+    ['half.json', '{"regions"', 'the file is not JSON'],
+    ['latin.json', new Uint8Array([0x22, 0xe9, 0x22]), 'the file is not UTF-8'],
+    ['none.csv', null, 'there is no such file'],
+    ['empty.csv', '', 'is empty: a header row is required'],
+  ])('%s is refused in words', async (name, content, fault) => {
+    if (content !== null) write(name, content)
+    const { code, stderr } = await operator.run(['directory', 'check', place(name)])
+    expect(code).toBe(5)
+    expect(stderr).toContain(`${name}: ${fault}`)
+  })
+
+  test('a folder without CSV files, and JSON beside CSV, are refused', async () => {
+    mkdirSync(place('nothing'))
+    expect(await operator.run(['directory', 'check', place('nothing')])).toMatchObject({ code: 5 })
+    const both = ['directory', 'check', place('directory.json'), place('empty.csv')]
+    expect(await operator.run(both)).toMatchObject({
+      code: 5,
+      stderr: 'anteroom: give one JSON file, or CSV files alone, which end in .csv\n',
+    })
+  })
+
+  test('a dry run says what would change and changes nothing; a load asks before it deactivates', async () => {
+    const other = writeJson('other.json', {
+      ...directory,
+      providers: [provider('on-1', { firstName: 'Tobin' }), provider('on-3')],
+    })
+    expect(await operator.do('directory', 'load', other, '--dry-run')).toBe(
+      'CHANGE         COUNT       WHICH\n' +
+        'to add         1 provider  on-3\n' +
+        'to change      1 provider  on-1\n' +
+        'to deactivate  1 provider  on-2\n' +
+        'Unchanged: 1.\n' +
+        'Nothing was changed: this was a dry run.\n',
+    )
+    expect(await operator.run(['directory', 'load', other])).toMatchObject({
+      code: 2,
+      stderr: 'anteroom: this needs --yes where there is no terminal to ask on\n',
+    })
+    expect(await operator.ask('directory', 'load', other, '--dry-run')).toEqual({
+      dryRun: true,
+      added: ['on-3'],
+      changed: ['on-1'],
+      deactivated: ['on-2'],
+      unchanged: 1,
+    })
+    expect(await operator.ask('directory', 'load', other, '--yes')).toMatchObject({ added: ['on-3'] })
+    expect(await operator.do('directory', 'load', other)).toBe(
+      'Nothing to change: 4 regions and providers are as the files say.\n',
+    )
+  })
+
+  test('what is exported can be loaded again, as JSON and as CSV, and changes nothing', async () => {
+    const nothing = 'Nothing to change: 4 regions and providers are as the files say.\n'
+    const exported = write('exported.json', await operator.do('directory', 'export'))
+    expect(await operator.do('directory', 'load', exported)).toBe(nothing)
+    await operator.do('directory', 'export', '--format', 'csv', '--to', place('tables'))
+    expect(await operator.do('directory', 'load', place('tables'))).toBe(nothing)
+    const licenses = await operator.do('directory', 'export', '--table', 'licenses')
+    expect(licenses).toBe(readFileSync(place('tables/licenses.csv'), 'utf8'))
+    expect(licenses).toStartWith('ref,region,from,until\r\non-1,CA-ON,2020-01-01,\r\n')
+  })
+
+  test('one table alone replaces what it tells and nothing else', async () => {
+    const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\n')
+    await operator.do('directory', 'load', licenses)
+    const providers = await operator.ask<{ ref: string; licenses: unknown[]; workingHours: unknown[] }[]>(
+      'provider',
+      'list',
+    )
+    expect(providers.map(({ ref, licenses, workingHours }) => [ref, licenses, workingHours.length])).toEqual([
+      ['on-1', [{ region: 'CA-ON', from: '2021-01-01', until: null }], 1],
+      ['on-2', [], 1],
+      ['on-3', [], 1],
+    ])
+  })
+
+  test('an export never overwrites without being told to', async () => {
+    const args = ['directory', 'export', '--to', place('exported.json')]
+    expect(await operator.run(args)).toMatchObject({ code: 2, stdout: '' })
+    expect(await operator.do(...args, '--yes')).toBe(`Wrote ${place('exported.json')}.\n`)
+    expect(await operator.run(['directory', 'export', '--format', 'csv'])).toMatchObject({
+      code: 2,
+      stderr: 'anteroom: csv takes --to FOLDER, or --table for one of them\n',
+    })
+  })
+})

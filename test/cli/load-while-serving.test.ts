@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { builtInDirectory, withGenerated } from '../../src/operations/sandbox-directory'
+import { booking } from '../support/builders'
+import { Operator } from '../support/operator'
+
+test('ten thousand providers are loaded while the service answers: nobody is refused, and the next search has them', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const small = builtInDirectory(Math.floor(Date.now() / 86_400_000))
+  const [before, after] = [operator.folder.file('before.json'), operator.folder.file('after.json')]
+  writeFileSync(before, JSON.stringify(small))
+  writeFileSync(after, JSON.stringify(withGenerated(small, 10_000)))
+  await operator.do('directory', 'load', before)
+
+  await using service = await operator.serve()
+  const regions = await service.get('/partners/v1/provider-regions/?country_code=CA', token)
+  const ontario = regions.body.find(
+    (each: { stateProvinceCode: string }) => each.stateProvinceCode === 'ON',
+  ).id
+  const search = () => service.get(`/partners/v1/providers/?region_id=${ontario}`, token)
+  const countBefore = (await search()).body.count
+
+  let isLoading = true
+  const statuses = new Set<number>()
+  const searching = async () => {
+    while (isLoading) statuses.add((await search()).status)
+  }
+  const submitting = async () => {
+    for (let n = 0; isLoading; n++) statuses.add((await service.post(booking(`m-${n}`), token)).status)
+  }
+  const traffic = [searching(), submitting()]
+  await operator.do('directory', 'load', after)
+  const countAfter = (await search()).body.count
+  isLoading = false
+  await Promise.all(traffic)
+
+  expect(countAfter).toBeGreaterThan(countBefore + 1_000)
+  expect([...statuses].sort()).toEqual([200, 201])
+})

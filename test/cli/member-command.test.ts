@@ -1,0 +1,212 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { booking } from '../support/builders'
+import { type Practice, startPractice } from './practice'
+
+// Each command is a process.
+setDefaultTimeout(30_000)
+
+let practice: Practice
+
+beforeAll(async () => {
+  practice = await startPractice()
+})
+afterAll(() => practice.stop())
+
+/** What a member told, each text findable in the bytes of a file. */
+const profileOf = (mark: string) => ({
+  email: `${mark}-email@example.com`,
+  firstName: `${mark}-first`,
+  lastName: `${mark}-last`,
+  state: `${mark}-state`,
+  reasonForSeekingSupport: `${mark}-reason `.repeat(250),
+})
+
+interface Submitted {
+  readonly id: number
+  readonly member: { readonly id: number }
+}
+
+/** Submits an intake, or a booking of a slot, for the member of a mark. */
+async function submit(mark: string, slot?: { providerId: number; utcStartTime: string }): Promise<Submitted> {
+  const body = {
+    ...booking(`${mark}-external`, slot, profileOf(mark)),
+    phq9Data: [{ question: `${mark}-question`, answer: `${mark}-answer` }],
+  }
+  const { status, body: answer } = await practice.service.post(body, practice.token)
+  expect(status).toBe(201)
+  return answer
+}
+
+const lookUp = async (mark: string) =>
+  (await practice.service.get(`/partners/v1/user/?external_user_id=${mark}-external`, practice.token)).status
+
+const act = (...words: (string | number)[]) => practice.operator.run(['member', ...words.map(String)])
+
+const auditOf = async (record: string) =>
+  (await practice.operator.do('audit', 'export'))
+    .trim()
+    .split('\n')
+    .filter((line) => line.includes(`"${record}"`))
+
+/** What of a mark stands in the database's files, byte for byte. */
+function tracesOf(mark: string | Buffer): string[] {
+  const { database } = practice.operator
+  return ['', '-wal', '-shm']
+    .map((suffix) => `${database}${suffix}`)
+    .filter((file) => existsSync(file) && readFileSync(file).includes(mark))
+}
+
+/** A request's answers as they are stored. */
+function sealedAnswersOf(requestId: number): Buffer {
+  using database = new Database(practice.operator.database, { readonly: true })
+  const row = database
+    .query<{ sealed: Uint8Array }, [number]>(
+      'SELECT sealed_screening_answers AS sealed FROM booking_requests WHERE id = ?',
+    )
+    .get(requestId)
+  return Buffer.from(row?.sealed ?? [])
+}
+
+describe('a member', () => {
+  test('is shown by id, and by the id of their partner', async () => {
+    const { member } = await submit('shown')
+    const shown = await practice.operator.ask<object>('member', 'show', `${member.id}`)
+    expect(shown).toEqual({
+      id: member.id,
+      firstName: 'shown-first',
+      lastName: 'shown-last',
+      email: 'shown-email@example.com',
+      userType: 'member',
+      country: 'CA',
+      preferredSpokenLanguage: 'English',
+      preferredSpokenLanguageCode: 'en',
+      externalUserId: 'shown-external',
+      partner: 'Lantern',
+      state: 'active',
+    })
+    const named = ['--partner', 'Lantern', '--external-id', 'shown-external']
+    expect(await practice.operator.ask<object>('member', 'show', ...named)).toEqual(shown)
+    expect((await act('show', member.id)).stdout).toContain('shown-email@example.com')
+  })
+
+  test.each([
+    [['show', 999], 3, 'there is no member of that id'],
+    [['show', '--partner', 'Lantern', '--external-id', 'nobody'], 3, 'there is no member of that id'],
+    [['show', '--partner', 'Nobody', '--external-id', 'x'], 3, 'there is no partner of that name or id'],
+    [['erase', 999, '--yes'], 3, 'there is no member of that id'],
+    [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
+    [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
+  ])('%p is refused with %p', async (words, code, said) => {
+    expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `anteroom: ${said}\n` })
+  })
+
+  test('who is deactivated gets 403 at the next request, and is back once reactivated', async () => {
+    const { member } = await submit('paused')
+    expect((await act('deactivate', member.id)).code).toBe(2)
+    expect(await lookUp('paused')).toBe(200)
+    expect((await act('deactivate', member.id, '--yes')).code).toBe(0)
+    expect(await lookUp('paused')).toBe(403)
+    const refused = await practice.service.post(booking('paused-external'), practice.token)
+    expect(refused.status).toBe(403)
+    expect((await act('reactivate', member.id)).code).toBe(0)
+    expect(await lookUp('paused')).toBe(200)
+  })
+})
+
+describe('an export', () => {
+  test('holds all that the member told, and is audited', async () => {
+    const { id, member } = await submit('told')
+    const text = await practice.operator.do('member', 'export', `${member.id}`)
+    const { member: person, requests } = JSON.parse(text)
+    expect(person).toMatchObject({ ...profileOf('told'), externalUserId: 'told-external', active: true })
+    expect(Date.parse(person.createdAt)).toBeGreaterThan(Date.now() - 60_000)
+    expect(requests).toHaveLength(1)
+    expect(requests[0]).toMatchObject({
+      id,
+      state: 'unassigned',
+      screeningAnswers: [{ question: 'told-question', answer: 'told-answer' }],
+    })
+    expect(await auditOf(`member ${member.id}`)).toEqual([expect.stringContaining('member.export')])
+  })
+
+  test('to a file is for its owner alone, and never overwrites one', async () => {
+    const { member } = await submit('filed')
+    const file = practice.operator.folder.file('filed.json')
+    expect((await act('export', member.id, '--output', file)).stdout).not.toContain('filed-email')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const written = readFileSync(file, 'utf8')
+    expect(JSON.parse(written).member.email).toBe('filed-email@example.com')
+    expect((await act('export', member.id, '--output', file)).code).toBe(2)
+    expect(readFileSync(file, 'utf8')).toBe(written)
+    expect(await auditOf(`member ${member.id}`)).toHaveLength(1)
+  })
+})
+
+describe('an erasure', () => {
+  test('while the service runs leaves no trace of the person, and the bare facts of their requests', async () => {
+    const [slot = ''] = await practice.slotsOf('on-1')
+    const { id, member } = await submit('gone', { providerId: 1, utcStartTime: slot })
+    await submit('stays')
+    const sealed = sealedAnswersOf(id)
+    expect([tracesOf('gone-email'), tracesOf(sealed)]).not.toContainEqual([])
+    expect((await act('erase', member.id)).code).toBe(2)
+    expect(await lookUp('gone')).toBe(200)
+
+    const { code, stdout, stderr } = await act('erase', member.id, '--yes')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('Backups')
+    expect(stdout).toContain(`Still holding a slot: request ${id}`)
+    expect([tracesOf('gone-'), tracesOf(sealed)]).toEqual([[], []])
+    expect(tracesOf('stays-email')).not.toEqual([])
+
+    expect([await lookUp('gone'), await lookUp('stays')]).toEqual([404, 200])
+    expect(await practice.slotsOf('on-1')).not.toContain(slot)
+    const facts = await practice.operator.ask<object>('request', 'show', `${id}`, '--screening')
+    expect(facts).toMatchObject({
+      request: { id, providerId: 1, utcStartTime: slot, member: null, phoneNumber: '' },
+      screening: { answers: [] },
+    })
+    expect(await auditOf(`member ${member.id}`)).toEqual([expect.stringContaining('member.erase')])
+    expect((await act('show', member.id)).code).toBe(3)
+  })
+
+  test('by the id of their partner frees that id, and the e-mail address, for somebody new', async () => {
+    const { member } = await submit('again')
+    const named = ['--partner', 'Lantern', '--external-id', 'again-external']
+    expect((await act('erase', ...named, '--yes')).code).toBe(0)
+    const later = await submit('again')
+    expect(later.member.id).toBeGreaterThan(member.id)
+  })
+
+  test('says so when another program keeps reading the log, and is complete once that has ended', async () => {
+    const { member } = await submit('read')
+    const reader = new Database(practice.operator.database, { readonly: true })
+    reader.run('BEGIN')
+    reader.query('SELECT count(*) FROM members').get()
+    const { code, stdout, stderr } = await act('erase', member.id, '--yes')
+    expect(code).toBe(7)
+    expect(stdout).toContain(`Member ${member.id} is erased`)
+    expect(stderr).toContain('-wal file may still hold what was erased')
+    expect(await lookUp('read')).toBe(404)
+    reader.run('COMMIT')
+    reader.close()
+    const other = await submit('other')
+    expect((await act('erase', other.member.id, '--yes')).code).toBe(0)
+    expect(tracesOf('read-email')).toEqual([])
+  })
+
+  test('waits for a reader who is done soon', async () => {
+    const { member } = await submit('soon')
+    const reader = new Database(practice.operator.database, { readonly: true })
+    reader.run('BEGIN')
+    reader.query('SELECT count(*) FROM members').get()
+    const erasing = act('erase', member.id, '--yes')
+    await Bun.sleep(1_000)
+    reader.run('COMMIT')
+    expect((await erasing).code).toBe(0)
+    expect(tracesOf('soon-')).toEqual([])
+    reader.close()
+  })
+})

@@ -1,0 +1,301 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { Operator, type Served } from '../support/operator'
+import { eventually } from '../support/process'
+
+const regions = '/partners/v1/provider-regions/?country_code=CA'
+
+describe('an operator onboards partners while the service runs', () => {
+  const operator = new Operator()
+  let service: Served
+  let token = ''
+
+  beforeAll(async () => {
+    await operator.do('init')
+    service = await operator.serve()
+  })
+
+  afterAll(async () => {
+    const { code, stderr } = await service.stop()
+    operator[Symbol.dispose]()
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('init makes both files for their owner alone and never overwrites them', async () => {
+    for (const file of [operator.database, `${operator.database}.key`]) {
+      expect(statSync(file).mode & 0o777, file).toBe(0o600)
+    }
+    expect(await operator.run(['init'])).toEqual({
+      code: 6,
+      signal: null,
+      stdout: '',
+      stderr: 'anteroom: there is a file at the database path already\n',
+    })
+  })
+
+  test('a token works at the next request after the command that issued it has returned', async () => {
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    expect(await service.get(regions, token)).toMatchObject({ status: 200, body: [] })
+  })
+
+  test('a second token is refused while the first is in force, and nothing is printed', async () => {
+    expect(await operator.run(['token', 'issue', 'Lantern'])).toEqual({
+      code: 4,
+      signal: null,
+      stdout: '',
+      stderr: 'anteroom: the partner has a token; rotate replaces it\n',
+    })
+  })
+
+  test('names that are taken are refused, and names that nobody has', async () => {
+    const taken = await operator.run(['organization', 'add', 'North Care'])
+    expect([taken.code, taken.stderr]).toEqual([4, 'anteroom: there is an organization of that name\n'])
+    const unknown = await operator.run(['partner', 'show', 'Nobody'])
+    expect([unknown.code, unknown.stderr]).toEqual([3, 'anteroom: there is no partner of that name or id\n'])
+  })
+
+  test('a deactivated partner gets 401, a deactivated organization 403, none 409, and each comes back', async () => {
+    const moves: [string[], number, string][] = [
+      [['partner', 'deactivate', 'Lantern', '--yes'], 401, 'partner_inactive'],
+      [['partner', 'reactivate', 'Lantern'], 200, ''],
+      [['organization', 'deactivate', 'North Care', '--yes'], 403, 'organization_deactivated'],
+      [['organization', 'reactivate', 'North Care'], 200, ''],
+      [['partner', 'set-organization', 'Lantern', 'none'], 409, 'organization_not_configured'],
+      [['partner', 'set-organization', 'Lantern', 'North Care'], 200, ''],
+    ]
+    for (const [command, status, code] of moves) {
+      await operator.do(...command)
+      const answer = await service.get(regions, token)
+      expect([answer.status, answer.headers.get('x-error-code') ?? ''], command.join(' ')).toEqual([
+        status,
+        code,
+      ])
+    }
+  })
+
+  test('what would ask is refused without a terminal, and changes nothing', async () => {
+    const refused = await operator.run(['partner', 'deactivate', 'Lantern'])
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    expect((await service.get(regions, token)).status).toBe(200)
+  })
+
+  test('verify says what the API answers, and why, without the token on the command line', async () => {
+    const verdict = async (text: string) => {
+      const { code, stdout } = await operator.run(['token', 'verify', '--json'], text)
+      expect(code).toBe(0)
+      return JSON.parse(stdout)
+    }
+    expect(await verdict(`${token}\n`)).toEqual({
+      status: 200,
+      code: null,
+      why: 'the token is in force',
+      partner: 'Lantern',
+    })
+    expect(await verdict(`${token.slice(0, -4)}AAAA`)).toEqual({
+      status: 401,
+      code: 'token_invalid',
+      why: 'it is malformed, or its signature does not fit',
+      partner: null,
+    })
+  })
+
+  test('at a cutover under traffic every request sees exactly one of the two tokens accepted', async () => {
+    const cutover = `${new Date(Date.now() + 2_000).toISOString().slice(0, 19)}Z`
+    const next = (await operator.do('token', 'rotate', 'Lantern', '--cutover', cutover)).trim()
+    const waiting = await operator.run(['token', 'verify', '--json'], next)
+    expect(JSON.parse(waiting.stdout)).toMatchObject({ status: 401, why: 'its cutover is still to come' })
+    const at = Date.parse(cutover)
+    const seen: { sentAt: number; answeredAt: number; old: number; new: number }[] = []
+    while (Date.now() < at + 300) {
+      const sentAt = Date.now()
+      const [old, fresh] = await Promise.all([service.get(regions, token), service.get(regions, next)])
+      seen.push({ sentAt, answeredAt: Date.now(), old: old.status, new: fresh.status })
+    }
+    const before = seen.filter(({ answeredAt }) => answeredAt < at)
+    const after = seen.filter(({ sentAt }) => sentAt >= at)
+    expect(before.length).toBeGreaterThan(0)
+    expect(after.length).toBeGreaterThan(0)
+    expect(before.filter(({ old, new: fresh }) => old !== 200 || fresh !== 401)).toEqual([])
+    expect(after.filter(({ old, new: fresh }) => old !== 401 || fresh !== 200)).toEqual([])
+    token = next
+  })
+
+  test('revoking ends the token at the next request and cancels a successor that waits', async () => {
+    const successor = (
+      await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')
+    ).trim()
+    await operator.do('token', 'revoke', 'Lantern', '--yes')
+    expect((await service.get(regions, token)).body).toEqual({
+      code: 'token_invalid',
+      message: 'the token is missing, malformed or not valid',
+    })
+    expect((await service.get(regions, successor)).status).toBe(401)
+    const tokens = await operator.ask<{ state: string; endReason: string }[]>('token', 'list', 'Lantern')
+    expect(tokens.map(({ state, endReason }) => [state, endReason])).toEqual([
+      ['ended', 'rotated'],
+      ['ended', 'revoked'],
+      ['ended', 'cancelled'],
+    ])
+    expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
+  })
+
+  test('a token is stored nowhere, and its last use is told to the minute', async () => {
+    token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    await service.get(regions, token)
+    let shown = ''
+    await eventually('the use to be written down', async () => {
+      shown = await operator.do('partner', 'show', 'Lantern', '--json')
+      return JSON.parse(shown).tokens.at(-1).lastUsedAt !== null
+    })
+    expect(JSON.parse(shown).tokens.at(-1).lastUsedAt).toMatch(/:00Z$/)
+    expect(shown).not.toContain(token)
+    const file = Buffer.from(await Bun.file(operator.database).arrayBuffer())
+    expect(file.includes(token)).toBe(false)
+  })
+
+  test('every change and every refused authentication is in the audit log, which finds a changed line', async () => {
+    await service.get(regions, 'not-a-token')
+    let lines: { action: string; actor: string; record: string | null; outcome: string }[] = []
+    await eventually('the refusal to be written down', async () => {
+      lines = await operator.ask('audit', 'list', '--limit', '1000')
+      return lines.some(({ action }) => action === 'authentication.refuse')
+    })
+    expect(lines.find(({ action }) => action === 'partner.deactivate')).toMatchObject({
+      actor: 'operator olive',
+      record: 'partner 1',
+      outcome: 'done',
+    })
+    const reasons = lines.filter(({ action }) => action === 'authentication.refuse')
+    expect(new Set(reasons.map(({ outcome }) => outcome))).toContain('token_invalid')
+    expect(JSON.stringify(lines)).not.toContain('not-a-token')
+
+    const head = (await operator.do('audit', 'head')).trim()
+    expect((await operator.run(['audit', 'verify', '--head', head])).code).toBe(0)
+  })
+
+  test('a backup is made while the service runs, opens with the same key, and is not written over', async () => {
+    const copy = operator.folder.file('backup.sqlite')
+    await operator.do('backup', copy)
+    expect(statSync(copy).mode & 0o777).toBe(0o600)
+    const named = [
+      'partner',
+      'list',
+      '--database',
+      copy,
+      '--master-key-file',
+      `${operator.database}.key`,
+      '--json',
+    ]
+    expect(JSON.parse(await operator.do(...named))).toHaveLength(1)
+    expect((await operator.run(['backup', copy])).code).toBe(6)
+  })
+
+  test('doctor finds all well, and says what is not', async () => {
+    const findings = await operator.ask<{ check: string; state: string }[]>('doctor')
+    expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
+    await Bun.$`chmod 644 ${operator.database}`.quiet()
+    const sick = await operator.run(['doctor', '--json'])
+    expect(sick.code).toBe(8)
+    expect(JSON.parse(sick.stdout)).toContainEqual({
+      check: 'file modes',
+      state: 'bad',
+      detail: expect.stringContaining(`others can read ${operator.database}`),
+    })
+    await Bun.$`chmod 600 ${operator.database}`.quiet()
+  })
+})
+
+describe('audit verify', () => {
+  test('a line that was changed, one that was removed and a tail that was cut off are each found', async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    for (const name of ['One', 'Two', 'Three']) await operator.do('organization', 'add', name)
+    const head = (await operator.do('audit', 'head')).trim()
+    const tamper = (statement: string) => {
+      const database = new Database(operator.database)
+      database.run('DROP TRIGGER IF EXISTS audit_keeps_lines')
+      database.run('DROP TRIGGER IF EXISTS audit_keeps_words')
+      database.run(statement)
+      database.close()
+    }
+    tamper('DELETE FROM audit WHERE id = 3')
+    expect((await operator.run(['audit', 'verify'])).code).toBe(0)
+    const cut = await operator.run(['audit', 'verify', '--head', head])
+    expect([cut.code, cut.stdout]).toEqual([
+      8,
+      'The log is broken at line 3: the lines up to the one noted are missing.\n',
+    ])
+    tamper("UPDATE audit SET outcome = 'refused' WHERE id = 1")
+    expect((await operator.run(['audit', 'verify'])).stdout).toBe(
+      'The log is broken at line 1: the line is not as it was written.\n',
+    )
+    tamper('DELETE FROM audit WHERE id = 1')
+    expect((await operator.run(['audit', 'verify'])).stdout).toBe(
+      'The log is broken at line 1: the line is missing.\n',
+    )
+  })
+})
+
+describe('serve', () => {
+  test('every fault of the settings is told at once, unknown names too', async () => {
+    using operator = new Operator()
+    const { code, stderr } = await operator.run(['serve', '--port', '99999'], '', { ANTEROOM_DATABSE: 'x' })
+    expect([code, stderr.trim().split('\n')]).toEqual([
+      2,
+      [
+        'anteroom: ANTEROOM_BASE_URL or --base-url: is required',
+        '--port: must be a port from 0 to 65535',
+        'ANTEROOM_DATABSE: is no setting',
+      ],
+    ])
+  })
+
+  test('a path where there is no database starts nothing and makes nothing', async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    const wrong = operator.folder.file('wrong.sqlite')
+    const key = `${operator.database}.key`
+    const words = ['serve', '--base-url', 'https://x.example', '--database', wrong, '--master-key-file', key]
+    const { code, stderr } = await operator.run(words)
+    expect([code, stderr]).toEqual([6, 'anteroom: there is no database at that path\n'])
+    expect(existsSync(wrong)).toBe(false)
+  })
+
+  test("a sandbox's database is refused, and a production one by the sandbox", async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    const refused = await operator.run(['sandbox', '--port', '0', '--database', operator.database])
+    expect([refused.code, refused.stderr]).toEqual([6, 'anteroom: the database is not a sandbox database\n'])
+  })
+
+  test('a key that does not fit is refused', async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    const { code, stderr } = await operator.run(['partner', 'list'], '', {
+      ANTEROOM_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    })
+    expect([code, stderr]).toEqual([
+      6,
+      'anteroom: the master key is not the one that this database was sealed under\n',
+    ])
+  })
+})
+
+describe('words', () => {
+  test('a typo gets the word that was meant, and exit code 2', async () => {
+    using operator = new Operator()
+    const { code, stderr } = await operator.run(['tokn', 'issue'])
+    expect([code, stderr]).toEqual([2, "error: unknown command 'tokn'\n(Did you mean token?)\n"])
+  })
+
+  test('help and version open no database', async () => {
+    using operator = new Operator()
+    for (const words of [['--help'], ['--version'], ['help', 'token'], ['token', 'rotate', '--help']]) {
+      expect((await operator.run(words)).code, words.join(' ')).toBe(0)
+    }
+    expect(existsSync(operator.database)).toBe(false)
+  })
+})

@@ -1,0 +1,67 @@
+import { systemClock } from '../../src/domain/clock'
+import { weekdays } from '../../src/domain/provider'
+import { loadDirectory } from '../../src/operations/load-directory'
+import { openService } from '../../src/service'
+import { provider, region } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+
+/** A running service with a partner and three providers who work every day, and its operator. */
+export interface Practice {
+  readonly operator: Operator
+  readonly service: Served
+  readonly token: string
+  /** The free slots that a search finds of a provider, by ref: their starts. */
+  slotsOf(ref: string): Promise<string[]>
+  stop(): Promise<void>
+}
+
+const refs = ['on-1', 'on-2', 'qc-1'] as const
+
+/** Starts a practice: on-1 and on-2 are licensed in Ontario, qc-1 in Québec. */
+export async function startPractice(): Promise<Practice> {
+  const operator = new Operator()
+  await operator.do('init')
+  await load(operator)
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const service = await operator.serve()
+  return {
+    operator,
+    service,
+    token,
+    async slotsOf(ref) {
+      const id = refs.indexOf(ref as (typeof refs)[number]) + 1
+      const regionId = ref === 'qc-1' ? 2 : 1
+      const { body } = await service.get(`/partners/v1/providers/?region_id=${regionId}`, token)
+      const found = body.results.find(({ providerId }: { providerId: number }) => providerId === id)
+      return found.availability.map(({ utcStartTime }: { utcStartTime: string }) => utcStartTime)
+    },
+    async stop() {
+      await service.stop()
+      operator[Symbol.dispose]()
+    },
+  }
+}
+
+async function load({ database }: Operator): Promise<void> {
+  const service = await openService({
+    purpose: 'production',
+    database,
+    masterKey: { file: `${database}.key` },
+    create: false,
+    clock: systemClock,
+    actor: 'test',
+  })
+  const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
+  await loadDirectory(service.context, {
+    regions: [region(), quebec],
+    providers: refs.map((ref) =>
+      provider(ref, {
+        workingHours: [{ weekdays: [...weekdays], start: '09:00', end: '12:00' }],
+        licenses: [{ region: ref === 'qc-1' ? 'CA-QC' : 'CA-ON', from: '2020-01-01' }],
+      }),
+    ),
+  })
+  await service.close()
+}

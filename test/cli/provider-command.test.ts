@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { booking } from '../support/builders'
+import { type Practice, startPractice } from './practice'
+
+describe('an operator looks after providers while the service runs', () => {
+  let practice: Practice
+  beforeAll(async () => {
+    practice = await startPractice()
+  })
+  afterAll(() => practice.stop())
+
+  const run = (...args: string[]) => practice.operator.run(['provider', ...args])
+  const say = (...args: string[]) => practice.operator.do('provider', ...args)
+  const ask = <T>(...args: string[]) => practice.operator.ask<T>('provider', ...args)
+  const why = (ref: string, startsAt: string) => ask<Record<string, unknown>>('why', ref, startsAt)
+
+  test('list and show tell what the directory has, by ref or by id', async () => {
+    expect(await say('list')).toMatch(/^REF +ID +NAME +STATE +LICENSES .*\non-1 +1 +\S+ \S+ +active +CA-ON /)
+    expect((await ask<{ ref: string }[]>('list', '--region', 'ca-qc')).map(({ ref }) => ref)).toEqual([
+      'qc-1',
+    ])
+    expect(await say('list', '--inactive')).toBe('There are no such providers.\n')
+    expect(await ask('show', '1')).toEqual(await ask('show', 'on-1'))
+    expect(await say('show', 'on-1')).toMatch(/\nLicenses\nREGION +FROM +UNTIL\nCA-ON /)
+  })
+
+  test('slots are those that a search finds', async () => {
+    const slots = await ask<{ utcStartTime: string }[]>('slots', 'on-1')
+    const found = await practice.slotsOf('on-1')
+    expect(slots.length).toBeGreaterThan(0)
+    expect(slots.map(({ utcStartTime }) => utcStartTime)).toEqual(found)
+    expect(await ask('slots', 'on-1', '--region', 'CA-ON')).toEqual(slots)
+    expect(await ask('slots', 'on-1', '--region', 'CA-QC')).toEqual([])
+  })
+
+  test('why names the request that has taken a slot', async () => {
+    const [slot = ''] = (await practice.slotsOf('on-1')).slice(-1)
+    expect(await why('on-1', slot)).toMatchObject({ offered: true, reason: null })
+    const booked = await practice.service.post(
+      booking('member-1', { providerId: 1, utcStartTime: slot }),
+      practice.token,
+    )
+    expect(booked.status).toBe(201)
+    expect(await why('on-1', slot)).toMatchObject({ offered: false, reason: 'taken', requestId: 1 })
+    expect(await say('why', 'on-1', slot)).toMatch(/\noffered +no\nwhy +taken by request 1, from /)
+  })
+
+  test('time off takes effect at once, tells what is booked in it, and can be taken back', async () => {
+    const [slot = ''] = (await practice.slotsOf('on-1')).slice(-2)
+    const dayFrom = (days: number) =>
+      new Date(Date.parse(slot) + days * 86_400_000).toISOString().slice(0, 10)
+    // The provider's own date may be another than that in UTC.
+    const [day, until] = [dayFrom(-1), dayFrom(2)]
+    expect(await say('time-off', 'add', 'on-1', day, until)).toBe(
+      `Provider on-1 has time off from ${day} to ${until}. Requests that hold slots in it stay: 1.\n`,
+    )
+    expect(await practice.slotsOf('on-1')).not.toContain(slot)
+    expect(await why('on-1', slot)).toMatchObject({ offered: false, reason: 'time_off' })
+    expect(await say('time-off', 'add', 'on-1', day, until)).toStartWith('Provider on-1 already had time off')
+    expect(await ask('time-off', 'list', 'on-1')).toEqual([{ from: day, until }])
+    await say('time-off', 'remove', 'on-1', day, until)
+    expect(await practice.slotsOf('on-1')).toContain(slot)
+    expect(await run('time-off', 'remove', 'on-1', day, until)).toMatchObject({
+      code: 3,
+      stderr: 'anteroom: there is no such time off\n',
+    })
+  })
+
+  test.each([
+    ['tomorrow', '2026-12-01', 'from: not a date, a local date-time'],
+    ['2026-12-01', '2026-02-30', 'until: not a date, a local date-time'],
+    ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
+    ['2026-12-01', '2026-11-30', 'until: must be after from'],
+    ['2026-12-01T10:00', '2026-12-01T10:00', 'until: must be after from'],
+  ])('time off from %s to %s is refused', async (from, until, fault) => {
+    const { code, stderr, stdout } = await run('time-off', 'add', 'on-1', from, until)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toStartWith(`anteroom: ${fault}`)
+  })
+
+  test('deactivation asks, takes effect at once, and can be undone', async () => {
+    const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
+    expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
+    expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
+    expect(await why('on-2', slot)).toMatchObject({ offered: false, reason: 'provider_deactivated' })
+    expect(await say('slots', 'on-2')).toBe('There are none: the provider is deactivated.\n')
+    expect((await ask<{ ref: string }[]>('list', '--inactive')).map(({ ref }) => ref)).toEqual(['on-2'])
+    const refused = await practice.service.post(
+      booking('member-2', { providerId: 2, utcStartTime: slot }),
+      practice.token,
+    )
+    expect(refused.status).toBe(400)
+    expect(await say('reactivate', 'on-2')).toBe('Provider on-2 is active.\n')
+    expect(await practice.slotsOf('on-2')).toContain(slot)
+  })
+
+  test('what is not there, and what is no instant, is refused with its exit code', async () => {
+    expect(await run('show', 'nobody')).toMatchObject({
+      code: 3,
+      stderr: 'anteroom: there is no provider of that ref or id\n',
+    })
+    expect(await run('slots', 'on-1', '--region', 'ZZ')).toMatchObject({ code: 3 })
+    expect(await run('why', 'on-1', '2026-12-01')).toMatchObject({ code: 2, stdout: '' })
+  })
+})

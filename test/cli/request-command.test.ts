@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { booking } from '../support/builders'
+import { type Practice, startPractice } from './practice'
+
+// Each command is a process.
+setDefaultTimeout(30_000)
+
+let practice: Practice
+let members = 0
+
+beforeAll(async () => {
+  practice = await startPractice()
+})
+afterAll(() => practice.stop())
+
+const asked = 'Thoughts that you would be better off dead, or of hurting yourself'
+const screening = (ninth: string) => [
+  ...Array.from({ length: 8 }, (_, place) => ({ question: `Question ${place + 1}`, answer: 'Several days' })),
+  { question: asked, answer: ninth },
+]
+
+/** Submits a request over the API, as a member of its own, and tells its id. */
+async function submit(
+  slot?: { providerId: number; utcStartTime: string },
+  phq9Data: unknown = [],
+): Promise<number> {
+  const body = booking(`member-${++members}`, slot, { state: 'ON', preferredModality: 'video' })
+  const { status, body: answer } = await practice.service.post({ ...body, phq9Data }, practice.token)
+  expect(status).toBe(201)
+  return answer.id
+}
+
+const show = (id: number) => practice.operator.ask<Record<string, unknown>>('request', 'show', `${id}`)
+const act = (...words: (string | number)[]) => practice.operator.run(['request', ...words.map(String)])
+
+/** Asserts that a command was refused with one line on stderr, and that the request is as it was. */
+async function expectRefused(id: number, words: (string | number)[], code: number, said: RegExp) {
+  const before = await show(id)
+  const { stdout, stderr, ...exit } = await act(...words)
+  expect({ code: exit.code, stdout }).toEqual({ code, stdout: '' })
+  expect(stderr).toMatch(said)
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(await show(id)).toEqual(before)
+}
+
+describe('assigning', () => {
+  test('takes the slot from the very next search, and the contract shape shows what was null', async () => {
+    const id = await submit()
+    expect(await show(id)).toMatchObject({ providerId: null, authorizationNumber: null, utcStartTime: null })
+    const slot = (await practice.slotsOf('on-1'))[3] as string
+    const words = ['assign', id, '--provider', 'on-1', '--slot', slot, '--json']
+    const { code, stdout, stderr } = await act(...words)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const shown = await show(id)
+    expect(Object.keys(shown)).toEqual([
+      'id',
+      'providerId',
+      'authorizationNumber',
+      'phoneNumber',
+      'preferredModality',
+      'acceptedAt',
+      'declinedAt',
+      'member',
+      'utcStartTime',
+    ])
+    expect(shown).toMatchObject({ id, providerId: 1, acceptedAt: null, utcStartTime: slot })
+    expect(JSON.parse(stdout)).toEqual(shown)
+    expect(shown.authorizationNumber).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/)
+    expect(await practice.slotsOf('on-1')).not.toContain(slot)
+    const taken = await practice.service.post(
+      booking('late', { providerId: 1, utcStartTime: slot }),
+      practice.token,
+    )
+    expect(taken.status).toBe(400)
+  })
+
+  test('again asks, and with --yes makes it pending and the earlier slot free', async () => {
+    const id = await submit()
+    const [slot = ''] = await practice.slotsOf('on-1')
+    await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1', '--slot', slot)
+    await practice.operator.do('request', 'accept', `${id}`)
+    const again = ['assign', id, '--provider', 'on-2']
+    await expectRefused(id, again, 2, /--yes/)
+    expect((await act(...again, '--yes')).code).toBe(0)
+    expect(await show(id)).toMatchObject({ providerId: 2, acceptedAt: null, utcStartTime: null })
+    expect(await practice.slotsOf('on-1')).toContain(slot)
+  })
+
+  test('somebody without a license where the member is gives a warning and is done', async () => {
+    const { code, stderr } = await act('assign', await submit(), '--provider', 'qc-1')
+    expect([code, stderr]).toEqual([
+      0,
+      'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n',
+    ])
+  })
+
+  test('is refused for a booking request, and for what is not there or not free', async () => {
+    const [taken = '', other = ''] = await practice.slotsOf('on-2')
+    const booked = await submit({ providerId: 2, utcStartTime: taken })
+    const intake = await submit()
+    const to = (ref: string, slot?: string) => ['--provider', ref, ...(slot ? ['--slot', slot] : [])]
+    await expectRefused(booked, ['assign', booked, ...to('on-2', other)], 4, /only an intake can be assigned/)
+    await expectRefused(
+      intake,
+      ['assign', intake, ...to('on-2', taken)],
+      4,
+      /not available.*provider why on-2/,
+    )
+    await expectRefused(intake, ['assign', intake, ...to('nobody')], 3, /no provider/)
+    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /UTC instant/)
+    await expectRefused(intake, ['assign', intake], 2, /--provider/)
+    await expectRefused(intake, ['assign', 999, ...to('on-2')], 3, /no request/)
+    await expectRefused(intake, ['assign', 'x', ...to('on-2')], 2, /whole number/)
+  })
+})
+
+describe('accepting and declining', () => {
+  test('a booking sets the timestamps, and declining frees its slot at the next search', async () => {
+    const [slot = ''] = await practice.slotsOf('on-2')
+    const id = await submit({ providerId: 2, utcStartTime: slot })
+    expect(await practice.slotsOf('on-2')).not.toContain(slot)
+    await practice.operator.do('request', 'accept', `${id}`)
+    expect(await show(id)).toMatchObject({ acceptedAt: expect.stringMatching(/\.\d{3}Z$/), declinedAt: null })
+    await practice.operator.do('request', 'decline', `${id}`)
+    expect(await show(id)).toMatchObject({ declinedAt: expect.stringMatching(/\.\d{3}Z$/) })
+    expect(await practice.slotsOf('on-2')).toContain(slot)
+    await expectRefused(id, ['accept', id], 4, /declined cannot be accepted/)
+    await expectRefused(id, ['decline', id], 4, /declined cannot be declined/)
+  })
+
+  test('is refused for an intake that nobody has, one that is accepted already, and one that is not there', async () => {
+    const id = await submit()
+    await expectRefused(id, ['accept', id], 4, /unassigned cannot be accepted/)
+    await expectRefused(id, ['decline', id], 4, /unassigned cannot be declined/)
+    await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1')
+    await practice.operator.do('request', 'accept', `${id}`)
+    await expectRefused(id, ['accept', id], 4, /accepted cannot be accepted/)
+    await expectRefused(id, ['accept', 999], 3, /no such request/)
+  })
+})
+
+describe('the screening answers', () => {
+  const readings = async (id: number) => {
+    const lines = (await practice.operator.do('audit', 'export')).trim().split('\n')
+    return lines.filter((line) => line.includes('read-screening') && line.includes(`"request ${id}"`)).length
+  }
+
+  test('are told by show --screening alone, with total and band, and each reading is audited', async () => {
+    const id = await submit(undefined, screening('more than half the days'))
+    for (const words of [
+      ['show', id],
+      ['show', id, '--json'],
+      ['list'],
+      ['list', '--intakes'],
+      ['suggest', id],
+    ]) {
+      expect((await act(...words)).stdout, words.join(' ')).not.toMatch(/better off dead|several days/i)
+    }
+    expect(await readings(id)).toBe(0)
+    const { stdout } = await act('show', id, '--screening')
+    expect(stdout).toContain(asked)
+    expect(stdout).toContain('Total: 10 of 27, moderate.')
+    expect(stdout).toContain('Ninth item: !! NON-ZERO')
+    expect(await readings(id)).toBe(1)
+    const told = await practice.operator.ask('request', 'show', `${id}`, '--screening')
+    expect(told).toEqual({
+      request: await show(id),
+      screening: {
+        answers: screening('more than half the days'),
+        total: 10,
+        readCount: 9,
+        isComplete: true,
+        severity: 'moderate',
+        unread: [],
+        ninthItem: 'non-zero',
+      },
+    })
+    expect(await readings(id)).toBe(2)
+  })
+
+  test('that cannot be read are named, and no band is claimed', async () => {
+    const id = await submit(undefined, screening('rather not say'))
+    const { stdout } = await act('show', id, '--screening')
+    expect(stdout).toContain('Partial total: 8, of 8 answers')
+    expect(stdout).toContain('Could not be read: answer 9.')
+    expect(stdout).toContain('could not be read: look at it')
+    expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
+  })
+
+  test('decide the order of the intakes: non-zero first, then what a person must look at', async () => {
+    const [zero, unclear, first, second] = [
+      await submit(undefined, screening('not at all')),
+      await submit(undefined, screening('rather not say')),
+      await submit(undefined, screening('several days')),
+      await submit(undefined, screening('3')),
+    ]
+    const wanted = [zero, unclear, first, second]
+    const rows = await practice.operator.ask<{ id: number; ninthItem: string }[]>(
+      'request',
+      'list',
+      '--intakes',
+    )
+    const found = rows.filter(({ id }) => wanted.includes(id)).map(({ id, ninthItem }) => [id, ninthItem])
+    expect(found).toEqual([
+      [first, 'non-zero'],
+      [second, 'non-zero'],
+      [unclear, 'unclear'],
+      [zero, 'zero'],
+    ])
+    const { stdout } = await act('list', '--intakes')
+    expect(stdout.split('\n')[1]).toStartWith('!! NON-ZERO')
+  })
+})
+
+describe('listing', () => {
+  test('tells of each request what it is, and nobody by name', async () => {
+    const [slot = ''] = await practice.slotsOf('on-2')
+    const id = await submit({ providerId: 2, utcStartTime: slot })
+    const rows = await practice.operator.ask<{ id: number }[]>('request', 'list')
+    expect(rows.map((row) => row.id)).toEqual(rows.map((row) => row.id).toSorted((a, b) => a - b))
+    expect(rows.find((row) => row.id === id)).toEqual({
+      id,
+      kind: 'booking request',
+      state: 'pending',
+      submittedAt: expect.stringMatching(/Z$/),
+      provider: 'on-2',
+      utcStartTime: slot,
+      member: expect.any(Number),
+      partner: 'Lantern',
+      externalUserId: `member-${members}`,
+    } as never)
+    expect((await act('list')).stdout).not.toMatch(/Robin|Sample|example\.com/)
+  })
+
+  test('leaves out what is not asked for', async () => {
+    const unassigned = await submit()
+    const rows = await practice.operator.ask<{ id: number; state: string }[]>(
+      'request',
+      'list',
+      '--unassigned',
+    )
+    expect(rows.map(({ id }) => id)).toContain(unassigned)
+    expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['unassigned']))
+  })
+})
+
+describe('suggesting', () => {
+  test('finds those licensed where the member is, with reasons and slots that can be assigned', async () => {
+    const id = await submit()
+    interface Told {
+      readonly region: string
+      readonly suggestions: readonly {
+        readonly provider: string
+        readonly slots: readonly { readonly utcStartTime: string; readonly localTime: string }[]
+      }[]
+    }
+    const told = await practice.operator.ask<Told>('request', 'suggest', `${id}`)
+    expect(told.region).toBe('CA-ON')
+    expect(told.suggestions.map(({ provider }) => provider).toSorted()).toEqual(['on-1', 'on-2'])
+    const [best] = told.suggestions
+    const [slot] = best?.slots ?? []
+    expect(slot?.localTime).toMatch(/^[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}$/)
+    const words = ['--provider', best?.provider ?? '', '--slot', slot?.utcStartTime ?? '']
+    expect((await act('assign', id, ...words)).code).toBe(0)
+  })
+
+  test('is for intakes alone', async () => {
+    const [slot = ''] = await practice.slotsOf('on-2')
+    const id = await submit({ providerId: 2, utcStartTime: slot })
+    await expectRefused(id, ['suggest', id], 4, /only an intake/)
+  })
+})

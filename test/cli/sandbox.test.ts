@@ -1,0 +1,638 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { exitCodes } from '../../src/cli/exit-code'
+import type { DirectoryFile } from '../../src/operations/directory-file'
+import { booking, countryWide, provider, region } from '../support/builders'
+import { eventually, Folder, Program, runProgram, type Sandbox, startSandbox } from '../support/process'
+
+setDefaultTimeout(30_000)
+
+const { fileInvalid, databaseUnusable, failed, misused } = exitCodes
+
+/** The environment of a program whose temporary files go to a folder. */
+const withTemporary = (path: string) => ({ ...(process.env as Record<string, string>), TMPDIR: path })
+
+const regionsOf = (country: string) => `/partners/v1/provider-regions/?country_code=${country}`
+const lookUp = (externalUserId: string) => `/partners/v1/user/?external_user_id=${externalUserId}`
+
+/** A port that is free at this moment. */
+async function freePort(): Promise<number> {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const { port } = server
+  await server.stop(true)
+  return port as number
+}
+
+/** A file that describes a directory of Ontario, or what is given. */
+function directoryFile(folder: Folder, document: unknown): string {
+  const path = folder.file('directory.json')
+  writeFileSync(path, typeof document === 'string' ? document : JSON.stringify(document))
+  return path
+}
+
+const small: DirectoryFile = {
+  regions: [region(), countryWide('GB', 'United Kingdom')],
+  providers: [provider('only', { firstName: 'Only', lastName: 'One' })],
+}
+
+describe('a sandbox without a database of its own', () => {
+  const temporary = new Folder()
+  let sandbox: Sandbox
+  beforeAll(async () => {
+    sandbox = await startSandbox([], { env: withTemporary(temporary.path) })
+  })
+  afterAll(async () => {
+    await sandbox[Symbol.asyncDispose]()
+    temporary[Symbol.dispose]()
+  })
+
+  test('tells of itself in one line of JSON', () => {
+    expect(sandbox.stdout).toBe(`${JSON.stringify(sandbox.report)}\n`)
+    const { baseUrl } = sandbox.report
+    const token = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+    expect(sandbox.report as unknown).toEqual({
+      baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      docsUrl: `${baseUrl}/docs`,
+      openapiUrl: `${baseUrl}/openapi.json`,
+      database: expect.any(String),
+      now: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/),
+      partners: [
+        { name: expect.any(String), state: 'active', token, organization: expect.any(String) },
+        { name: expect.any(String), state: 'active', token, organization: expect.any(String) },
+        { name: expect.any(String), state: 'partner_inactive', token, organization: expect.any(String) },
+        {
+          name: expect.any(String),
+          state: 'organization_deactivated',
+          token,
+          organization: expect.any(String),
+        },
+        { name: expect.any(String), state: 'no_organization', token, organization: null },
+        { name: expect.any(String), state: 'rotated', token, organization: expect.any(String) },
+      ],
+      examples: {
+        deactivatedMember: expect.any(String),
+        countryCode: 'CA',
+        regionId: expect.any(Number),
+        providerId: expect.any(Number),
+        utcStartTime: expect.any(String),
+        utcEndTime: expect.any(String),
+      },
+    })
+    const { partners } = sandbox.report
+    expect(new Set(partners.map((partner) => partner.token)).size).toBe(6)
+    expect(partners[0]?.organization).not.toBe(partners[1]?.organization as string)
+    expect(partners[5]?.name).toBe(partners[0]?.name as string)
+    expect(Math.abs(Date.parse(sandbox.report.now) - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('answers where it says', async () => {
+    const { docsUrl, openapiUrl } = sandbox.report
+    for (const url of [docsUrl, openapiUrl]) expect((await fetch(url)).status, url).toBe(200)
+  })
+
+  const refusedWith = (code: string, message: string) => ({ status: 401, body: { code, message } })
+
+  test.each([
+    ['active', 0, { status: 200, body: expect.any(Array) }],
+    ['active', 1, { status: 200, body: expect.any(Array) }],
+    ['partner_inactive', 0, refusedWith('partner_inactive', 'the partner is deactivated')],
+    ['rotated', 0, refusedWith('token_invalid', 'the token is missing, malformed or not valid')],
+    [
+      'organization_deactivated',
+      0,
+      { status: 403, body: { message: "the partner's organization is deactivated", status: 403 } },
+    ],
+    [
+      'no_organization',
+      0,
+      { status: 409, body: { message: 'the partner has no organization configured', status: 409 } },
+    ],
+  ])('answers the token that is %s (%i) as its state says', async (state, position, expected) => {
+    const { status, body } = await sandbox.get(regionsOf('CA'), sandbox.token(state, position))
+    expect({ status, body }).toEqual(expected)
+  })
+
+  test('has the regions of Canada, the United States and three undivided countries', async () => {
+    const counts = await Promise.all(
+      ['CA', 'US', 'GB', 'IE', 'NZ'].map(async (country) => {
+        const { headers } = await sandbox.get(regionsOf(country))
+        return [country, headers.get('x-total-count')]
+      }),
+    )
+    expect(Object.fromEntries(counts)).toEqual({ CA: '13', US: '51', GB: '1', IE: '1', NZ: '1' })
+    for (const country of ['GB', 'IE', 'NZ']) {
+      const { body } = await sandbox.get(`/partners/v1/providers/?country_code=${country}`)
+      expect(body.count, country).toBeGreaterThan(0)
+    }
+    const ontario = (await sandbox.get(regionsOf('CA'))).body.find(
+      (found: { stateProvinceCode: string }) => found.stateProvinceCode === 'ON',
+    )
+    const { body } = await sandbox.get(`/partners/v1/providers/?region_id=${ontario.id}`)
+    expect(body.count).toBeGreaterThanOrEqual(25)
+  })
+
+  test('has bookings taken already', () => {
+    const database = new Database(sandbox.report.database, { readonly: true })
+    const taken = database
+      .query<{ count: number }, []>(
+        "SELECT count(*) AS count FROM booking_requests WHERE state = 'pending' AND starts_at IS NOT NULL",
+      )
+      .get()
+    database.close()
+    expect(taken?.count).toBeGreaterThanOrEqual(20)
+  })
+
+  test('has an example that can be booked, and a member who is deactivated for the first partner alone', async () => {
+    const { examples } = sandbox.report
+    expect(Date.parse(examples.utcEndTime) - Date.parse(examples.utcStartTime)).toBe(45 * 60_000)
+    const answer = await sandbox.post(booking('member-1001', examples))
+    expect(answer.status).toBe(201)
+    expect(answer.body.providerId).toBe(examples.providerId)
+    expect(answer.body.utcStartTime).toBe(examples.utcStartTime)
+    const deactivated = { message: 'the member is deactivated', status: 403 }
+    expect((await sandbox.get(lookUp(examples.deactivatedMember))).body).toEqual(deactivated)
+    expect((await sandbox.post(booking(examples.deactivatedMember))).body).toEqual(deactivated)
+    const elsewhere = await sandbox.get(lookUp(examples.deactivatedMember), sandbox.token('active', 1))
+    expect(elsewhere.status).toBe(404)
+  })
+
+  test('keeps its data in the temporary folder, readable by its owner alone, and nothing else', () => {
+    const { database } = sandbox.report
+    const folder = database.slice(0, database.lastIndexOf('/'))
+    expect(folder.startsWith(`${temporary.path}/`)).toBe(true)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    for (const name of readdirSync(folder)) {
+      expect(statSync(`${folder}/${name}`).mode & 0o777, name).toBe(0o600)
+    }
+    expect(readdirSync(temporary.path)).toHaveLength(1)
+  })
+
+  test('stops on SIGTERM with exit code 0, and leaves neither a word nor a file', async () => {
+    const line = sandbox.stdout
+    expect(await sandbox.stop('SIGTERM')).toEqual({ code: 0, signal: null, stdout: line, stderr: '' })
+    expect(readdirSync(temporary.path)).toEqual([])
+  })
+})
+
+describe('a sandbox that is asked to stop', () => {
+  test('by SIGINT exits with code 0 at once, whoever is still connected', async () => {
+    await using sandbox = await startSandbox()
+    const connection = await Bun.connect({
+      hostname: '127.0.0.1',
+      port: Number(new URL(sandbox.report.baseUrl).port),
+      socket: { data() {} },
+    })
+    expect((await sandbox.get(regionsOf('CA'))).status).toBe(200)
+    const asked = performance.now()
+    const { code, signal, stderr } = await sandbox.stop('SIGINT')
+    connection.end()
+    expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
+    expect(performance.now() - asked).toBeLessThan(3_000)
+  })
+
+  test('answers what is under way first', async () => {
+    await using sandbox = await startSandbox()
+    const slots = await sandbox.offered()
+    const answers = slots.slice(0, 40).map((slot, index) =>
+      sandbox.post(booking(`member-${index}`, slot)).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    await Promise.race(answers)
+    const { code } = await sandbox.stop('SIGTERM')
+    const statuses = await Promise.all(answers)
+    expect(code).toBe(0)
+    // A request that had not arrived finds no server; one that had is answered.
+    expect(statuses.filter((status) => status !== 201 && status !== 0)).toEqual([])
+    expect(statuses).toContain(201)
+  })
+
+  test('waits a few seconds for a client that never sends the rest of its request, and no longer', async () => {
+    await using sandbox = await startSandbox()
+    const { hostname, port } = new URL(sandbox.report.baseUrl)
+    let hasArrived = false
+    const connection = await Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        data: () => {
+          hasArrived = true
+        },
+      },
+    })
+    const head = [
+      'POST /partners/v1/booking-request/ HTTP/1.1',
+      'Host: localhost',
+      `Authorization: Bearer ${sandbox.token()}`,
+      'Content-Type: application/json',
+      'Content-Length: 500',
+      'Expect: 100-continue',
+    ]
+    connection.write(`${head.join('\r\n')}\r\n\r\n{"user`)
+    await eventually('the request to be under way', () => hasArrived)
+    const asked = performance.now()
+    const { code } = await sandbox.stop('SIGTERM')
+    expect(code).toBe(0)
+    expect(performance.now() - asked).toBeLessThan(15_000)
+    connection.end()
+  })
+
+  test('while it starts leaves no file behind', async () => {
+    using temporary = new Folder()
+    await using program = new Program(['sandbox', '--port', '0', '--json'], {
+      env: withTemporary(temporary.path),
+    })
+    await eventually('the temporary folder', () => readdirSync(temporary.path).length > 0)
+    const { code } = await program.stop('SIGTERM')
+    expect(code).toBe(0)
+    expect(readdirSync(temporary.path)).toEqual([])
+  })
+})
+
+describe('--port, --host and --base-url', () => {
+  test('say where it listens, and what links begin with', async () => {
+    const port = await freePort()
+    await using sandbox = await startSandbox([
+      '--port',
+      String(port),
+      '--host',
+      '127.0.0.2',
+      '--base-url',
+      'https://api.example.com/sandbox/',
+    ])
+    const { baseUrl, docsUrl, openapiUrl, examples } = sandbox.report
+    expect({ baseUrl, docsUrl, openapiUrl }).toEqual({
+      baseUrl: 'https://api.example.com/sandbox',
+      docsUrl: 'https://api.example.com/sandbox/docs',
+      openapiUrl: 'https://api.example.com/sandbox/openapi.json',
+    })
+    const headers = { Authorization: `Bearer ${sandbox.token()}` }
+    const path = `/partners/v1/providers/?region_id=${examples.regionId}&page_size=1&page=2`
+    const response = await fetch(`http://127.0.0.2:${port}${path}`, { headers })
+    const { next, previous } = (await response.json()) as { next: string; previous: string }
+    const linked = (page: number) =>
+      `https://api.example.com/sandbox/partners/v1/providers/?region_id=${examples.regionId}&page_size=1&page=${page}`
+    expect({ next, previous }).toEqual({ next: linked(3), previous: linked(1) })
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
+  })
+
+  test('a port that is taken is told in a line, and no file is left', async () => {
+    using temporary = new Folder()
+    const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const exit = await runProgram(['sandbox', '--port', String(other.port)], {
+      env: withTemporary(temporary.path),
+    })
+    await other.stop(true)
+    expect(exit).toEqual({
+      code: failed,
+      signal: null,
+      stdout: '',
+      stderr: 'anteroom: the port is taken; name another with --port\n',
+    })
+    expect(readdirSync(temporary.path)).toEqual([])
+  })
+})
+
+test('--now sets the clock, which then ticks on', async () => {
+  using folder = new Folder()
+  // The first slot of the day begins at 14:00Z, three seconds after the clock's start.
+  await using sandbox = await startSandbox([
+    '--now',
+    '2026-12-01T13:59:57Z',
+    '--directory',
+    directoryFile(folder, small),
+  ])
+  expect(sandbox.report.now >= '2026-12-01T13:59:57Z').toBe(true)
+  const first = async () => (await sandbox.offered())[0]?.utcStartTime
+  expect(await first()).toBe('2026-12-01T14:00:00Z')
+  await eventually('the slot to have begun', async () => (await first()) !== '2026-12-01T14:00:00Z', 10_000)
+  expect(await first()).toBe('2026-12-01T14:45:00Z')
+})
+
+describe('--database', () => {
+  test('keeps everything: tokens, members, bookings and who is deactivated', async () => {
+    using folder = new Folder()
+    const path = folder.file('kept.sqlite')
+    const first = await startSandbox(['--database', path])
+    const { partners, examples, database } = first.report
+    expect(database).toBe(path)
+    const created = await first.post(booking('member-1001', examples))
+    expect(created.status).toBe(201)
+    const member = (await first.get(lookUp('member-1001'))).body
+    const regions = (await first.get(regionsOf('US'))).body
+    expect((await first.stop()).code).toBe(0)
+    expect(readdirSync(folder.path).sort()).toEqual(['kept.sqlite', 'kept.sqlite.key'])
+    for (const name of readdirSync(folder.path)) {
+      expect(statSync(folder.file(name)).mode & 0o777, name).toBe(0o600)
+    }
+
+    await using again = await startSandbox(['--database', path])
+    expect(again.report.partners).toEqual(partners)
+    expect((await again.get(lookUp('member-1001'))).body).toEqual(member)
+    expect((await again.get(regionsOf('US'))).body).toEqual(regions)
+    expect((await again.get(lookUp(examples.deactivatedMember))).status).toBe(403)
+    const slot = await again.post(booking('member-1002', examples))
+    expect([slot.status, slot.body]).toEqual([
+      400,
+      { message: 'bookingData.utcStartTime: the slot is not available', status: 400 },
+    ])
+    const mine = await again.post(booking('member-1001', examples))
+    expect(mine.body).toEqual({
+      message: 'bookingData.utcStartTime: the member already holds this slot',
+      status: 400,
+    })
+  })
+
+  test('without its key is refused, and no other key is put in its place', async () => {
+    using folder = new Folder()
+    const path = folder.file('kept.sqlite')
+    const sandbox = await startSandbox(['--database', path])
+    await sandbox.stop()
+    const key = readFileSync(`${path}.key`)
+    await Bun.file(`${path}.key`).delete()
+    const exit = await runProgram(['sandbox', '--port', '0', '--database', path])
+    expect([exit.code, exit.stdout]).toEqual([databaseUnusable, ''])
+    expect(exit.stderr).toMatch(/^anteroom: .*key.*\n$/)
+    expect(existsSync(`${path}.key`)).toBe(false)
+    writeFileSync(`${path}.key`, key)
+    await using again = await startSandbox(['--database', path])
+    expect(again.report.partners).toEqual(sandbox.report.partners)
+  })
+
+  test('of another application is refused, and nothing is put beside it', async () => {
+    using folder = new Folder()
+    const path = folder.file('notes.sqlite')
+    const database = new Database(path)
+    database.run('CREATE TABLE notes (id INTEGER)')
+    database.close()
+    const before = readFileSync(path)
+    expect(await runProgram(['sandbox', '--port', '0', '--database', path])).toEqual({
+      code: databaseUnusable,
+      signal: null,
+      stdout: '',
+      stderr: 'anteroom: the file belongs to another application\n',
+    })
+    expect(readFileSync(path).equals(before)).toBe(true)
+    expect(readdirSync(folder.path)).toEqual(['notes.sqlite'])
+  })
+
+  test('in a folder that is not there is told in a line', async () => {
+    using folder = new Folder()
+    expect(await runProgram(['sandbox', '--port', '0', '--database', folder.file('no/such.sqlite')])).toEqual(
+      {
+        code: failed,
+        signal: null,
+        stdout: '',
+        stderr: 'anteroom: a file or folder that was named is not there\n',
+      },
+    )
+    expect(readdirSync(folder.path)).toEqual([])
+  })
+})
+
+describe('--directory', () => {
+  test('is loaded in place of the built-in one, and again over what is stored', async () => {
+    using folder = new Folder()
+    const database = ['--database', folder.file('kept.sqlite')]
+    const path = directoryFile(folder, small)
+    const first = await startSandbox([...database, '--directory', path])
+    const search = (sandbox: Sandbox) => sandbox.get('/partners/v1/providers/?region_id=1')
+    const found = (await search(first)).body
+    expect(found.count).toBe(1)
+    expect(found.results[0].details.firstName).toBe('Only')
+    expect((await first.get(regionsOf('US'))).body).toEqual([])
+    await first.stop()
+
+    directoryFile(folder, {
+      ...small,
+      providers: [provider('new'), provider('only', { firstName: 'Changed', lastName: 'One' })],
+    })
+    await using second = await startSandbox([...database, '--directory', path])
+    const names = (await search(second)).body.results.map(
+      (entry: { providerId: number; details: { firstName: string } }) => [
+        entry.providerId,
+        entry.details.firstName,
+      ],
+    )
+    expect(names).toEqual([
+      [found.results[0].providerId, 'Changed'],
+      [expect.any(Number), 'Marlow'],
+    ])
+  })
+
+  const bad = {
+    regions: [region(), region()],
+    providers: [
+      provider('same', { timeZone: 'Nowhere' }),
+      provider('same', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '09:00' }] }),
+    ],
+  }
+  const faults = [
+    'regions[1].stateProvinceCode: the region is listed twice',
+    'providers[1].ref: another provider has this ref',
+    'providers[0].timeZone: must be an IANA time zone',
+    'providers[1].workingHours[0].end: must not equal start',
+  ]
+
+  test('that is bad has every fault told, and leaves nothing behind', async () => {
+    using folder = new Folder()
+    using temporary = new Folder()
+    const path = directoryFile(folder, bad)
+    const env = withTemporary(temporary.path)
+    const { code, stdout, stderr } = await runProgram(
+      ['sandbox', '--port', '0', '--json', '--directory', path],
+      { env },
+    )
+    expect([code, stdout]).toEqual([fileInvalid, ''])
+    expect(
+      stderr
+        .replace(/^anteroom: /, '')
+        .trimEnd()
+        .split('\n')
+        .sort(),
+    ).toEqual([...faults].sort())
+    expect(readdirSync(temporary.path)).toEqual([])
+  })
+
+  test('that is bad leaves no database where there was none', async () => {
+    using folder = new Folder()
+    const path = directoryFile(folder, bad)
+    const database = folder.file('new.sqlite')
+    const { code } = await runProgram(['sandbox', '--port', '0', '--database', database, '--directory', path])
+    expect(code).toBe(fileInvalid)
+    expect(readdirSync(folder.path)).toEqual(['directory.json'])
+  })
+
+  test('that is bad leaves a database that was there as it is', async () => {
+    using folder = new Folder()
+    const database = ['--database', folder.file('kept.sqlite')]
+    const before = await startSandbox(database)
+    await before.stop()
+    const { code } = await runProgram([
+      'sandbox',
+      '--port',
+      '0',
+      ...database,
+      '--directory',
+      directoryFile(folder, bad),
+    ])
+    expect(code).toBe(fileInvalid)
+    await using after = await startSandbox(database)
+    expect(after.report.partners).toEqual(before.report.partners)
+    expect((await after.get(regionsOf('US'))).headers.get('x-total-count')).toBe('51')
+  })
+
+  test.each([
+    ['is not JSON', '{"regions": [', [], 'directory.json: the file is not JSON'],
+    ['has another shape, with providers to generate', '{}', ['--providers', '2'], 'regions: is required'],
+    [
+      'has another shape and providers of none',
+      '{"providers":[5]}',
+      ['--providers', '2'],
+      'providers[0]: must be an object',
+    ],
+  ])('that %s is told in words', async (_, content, args, words) => {
+    using folder = new Folder()
+    using temporary = new Folder()
+    const path = directoryFile(folder, content)
+    const env = withTemporary(temporary.path)
+    const exit = await runProgram(['sandbox', '--port', '0', '--directory', path, ...args], { env })
+    expect([exit.code, exit.stdout]).toEqual([fileInvalid, ''])
+    expect(exit.stderr).toContain(words)
+    expect(exit.stderr).not.toMatch(/TypeError|undefined|\.ts/)
+    expect(readdirSync(temporary.path)).toEqual([])
+  })
+
+  test('that is not there is told in a line', async () => {
+    using folder = new Folder()
+    const none = folder.file('none.json')
+    expect(await runProgram(['sandbox', '--port', '0', '--directory', none])).toEqual({
+      code: fileInvalid,
+      signal: null,
+      stdout: '',
+      stderr: `anteroom: ${none}: there is no such file\n`,
+    })
+  })
+})
+
+test('--providers generates so many more, the same ones each time', async () => {
+  using folder = new Folder()
+  const path = directoryFile(folder, small)
+  const start = () => startSandbox(['--directory', path, '--providers', '3', '--now', '2026-12-01T12:00:00Z'])
+  const found = async () => {
+    await using sandbox = await start()
+    return (await sandbox.get('/partners/v1/providers/?region_id=1')).body
+  }
+  const once = await found()
+  expect(once.count).toBe(4)
+  expect(new Set(once.results.map((entry: { details: unknown }) => JSON.stringify(entry.details))).size).toBe(
+    4,
+  )
+  expect(await found()).toEqual(once)
+})
+
+describe('options that are wrong', () => {
+  const invalid = (option: string, value: string, fault: string) =>
+    `error: option '${option}' argument '${value}' is invalid. It must be ${fault}.\n`
+  const port = 'a whole number from 0 to 65535'
+  const instant = 'a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498'
+  const address = 'an http or https address without a query'
+
+  test.each([
+    [['--port', 'abc'], invalid('--port <n>', 'abc', port)],
+    [['--port', '65536'], invalid('--port <n>', '65536', port)],
+    [['--port', '-1'], invalid('--port <n>', '-1', port)],
+    [['--port', '80.5'], invalid('--port <n>', '80.5', port)],
+    [['--port='], invalid('--port <n>', '', port)],
+    [['--port'], "error: option '--port <n>' argument missing\n"],
+    [['--providers', 'many'], invalid('--providers <n>', 'many', 'a whole number from 0 to 1000000')],
+    [['--now', 'tomorrow'], invalid('--now <instant>', 'tomorrow', instant)],
+    [['--now', '2026-12-01'], invalid('--now <instant>', '2026-12-01', instant)],
+    [
+      ['--now', '2026-12-01T09:00:00+01:00'],
+      invalid('--now <instant>', '2026-12-01T09:00:00+01:00', instant),
+    ],
+    [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', '1999-12-31T00:00:00Z', instant)],
+    [['--now', '2499-01-01T00:00:00Z'], invalid('--now <instant>', '2499-01-01T00:00:00Z', instant)],
+    [['--base-url', 'api.example.com'], invalid('--base-url <url>', 'api.example.com', address)],
+    [['--base-url', 'ftp://example.com'], invalid('--base-url <url>', 'ftp://example.com', address)],
+    [['--base-url', 'http://x.example/?a=b'], invalid('--base-url <url>', 'http://x.example/?a=b', address)],
+    // An empty query and an empty fragment swallow every path that is put behind them.
+    [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', 'http://x.example/?', address)],
+    [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', 'http://x.example/#', address)],
+    [['--database', ''], /^(error|anteroom): .*--database.*\n$/],
+    [['--nonsense'], "error: unknown option '--nonsense'\n"],
+    [['--prot', '1'], "error: unknown option '--prot'\n(Did you mean --port?)\n"],
+    [['extra'], "error: too many arguments for 'sandbox'. Expected 0 arguments but got 1: extra.\n"],
+  ])('%j are told on stderr, with exit code 2', async (args, stderr) => {
+    using folder = new Folder()
+    mkdirSync(folder.file('tmp'))
+    const exit = await runProgram(['sandbox', '--port', '0', ...args], {
+      cwd: folder.path,
+      env: withTemporary(folder.file('tmp')),
+    })
+    expect({ ...exit, stderr: '' }).toEqual({ code: misused, signal: null, stdout: '', stderr: '' })
+    if (typeof stderr === 'string') expect(exit.stderr).toBe(stderr)
+    else expect(exit.stderr).toMatch(stderr)
+    expect(readdirSync(folder.path)).toEqual(['tmp'])
+    expect(readdirSync(folder.file('tmp'))).toEqual([])
+  })
+})
+
+describe('the card for a person', () => {
+  const hasCurl = Bun.which('curl') !== null
+
+  test.skipIf(!hasCurl)(
+    'has a search and a booking that work when they are pasted (skipped without curl)',
+    async () => {
+      await using program = new Program(['sandbox', '--port', '0'])
+      await eventually('the card', () => program.stdout.includes('Ctrl-C stops it.\n') || !program.isRunning)
+      const card = program.stdout
+      expect(card).toMatch(/^Anteroom sandbox at http:\/\/127\.0\.0\.1:\d+\n/)
+      for (const line of card.split('\n')) expect(line).toBe(line.trimEnd())
+      const paste = (title: string) => {
+        const [, lines = ''] = card.split(`${title}:\n`)
+        const command = lines.slice(0, lines.indexOf('\n\n'))
+        expect(command).toMatch(/^curl /)
+        const { stdout, exitCode } = Bun.spawnSync(['sh', '-c', command])
+        expect(exitCode).toBe(0)
+        return JSON.parse(stdout.toString())
+      }
+      const found = paste('A first search')
+      expect(Object.keys(found)).toEqual(['count', 'next', 'previous', 'results'])
+      expect(found.results).toHaveLength(1)
+      const booked = paste('A first booking')
+      expect(booked).toEqual({
+        id: expect.any(Number),
+        providerId: expect.any(Number),
+        authorizationNumber: expect.any(String),
+        phoneNumber: '',
+        preferredModality: '',
+        acceptedAt: null,
+        declinedAt: null,
+        member: { id: expect.any(Number), firstName: 'Robin', email: 'robin@example.com' },
+        utcStartTime: expect.stringMatching(/Z$/),
+      })
+      expect(program.stderr).toBe('')
+      expect((await program.stop('SIGINT')).code).toBe(0)
+    },
+  )
+
+  test('tells the state of every token', async () => {
+    await using program = new Program(['sandbox', '--port', '0'])
+    await eventually('the card', () => program.stdout.includes('Ctrl-C stops it.\n') || !program.isRunning)
+    const states = [...program.stdout.matchAll(/^ {2}(\w+) +\w.*\n {4}[\w-]+\.[\w-]+\.[\w-]+$/gm)].map(
+      ([, state]) => state,
+    )
+    expect(states).toEqual([
+      'active',
+      'active',
+      'partner_inactive',
+      'organization_deactivated',
+      'no_organization',
+      'rotated',
+    ])
+  })
+})

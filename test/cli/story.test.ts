@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { booking, provider, region } from '../support/builders'
+import { Operator } from '../support/operator'
+
+const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+const workingHours = [{ weekdays: [...everyDay], start: '09:00', end: '17:00' }]
+
+test('a partner is onboarded, books, submits an intake that staff assign and accept, and a member is erased', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  await using service = await operator.serve()
+
+  // Onboarding, while the service runs.
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const providers = [
+    provider('on-1', { workingHours, languagesSpoken: ['fr-CA'] }),
+    provider('on-2', { workingHours }),
+  ]
+  const file = operator.folder.file('directory.json')
+  writeFileSync(file, JSON.stringify({ regions: [region()], providers }))
+  await operator.do('directory', 'load', file)
+
+  // The partner searches and books.
+  const search = async () => (await service.get('/partners/v1/providers/?region_id=1', token)).body.results
+  const [first, second] = await search()
+  const slot = { providerId: first.providerId, utcStartTime: first.availability[3].utcStartTime }
+  const booked = await service.post(booking('robin', slot), token)
+  expect(booked.status).toBe(201)
+  expect((await search())[0].availability).not.toContainEqual(first.availability[3])
+  const why = await operator.ask('provider', 'why', 'on-1', slot.utcStartTime)
+  expect(why).toMatchObject({ reason: 'taken', requestId: booked.body.id })
+
+  // An intake waits; staff see who fits, and assign a slot of hers.
+  const member = { state: 'ON', preferredSpokenLanguage: 'fr' }
+  const intake = (await service.post(booking('kim', undefined, member), token)).body
+  expect(intake).toMatchObject({ providerId: null, utcStartTime: null })
+  const waiting = await operator.ask<{ id: number }[]>('request', 'list', '--unassigned')
+  expect(waiting.map(({ id }) => id)).toEqual([intake.id])
+  expect(await operator.do('request', 'suggest', String(intake.id))).toMatch(/^1\. on-1 /m)
+  const wanted = second.availability[5].utcStartTime
+  await operator.do('request', 'assign', String(intake.id), '--provider', 'on-2', '--slot', wanted)
+  expect((await search())[1].availability).not.toContainEqual(second.availability[5])
+  await operator.do('request', 'accept', String(intake.id))
+  expect(await operator.ask('request', 'show', String(intake.id))).toEqual({
+    ...intake,
+    providerId: second.providerId,
+    authorizationNumber: expect.stringMatching(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/),
+    acceptedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    utcStartTime: wanted,
+  })
+
+  // A member is deactivated, comes back and is erased.
+  const robin = String(booked.body.member.id)
+  const lookUp = async () => (await service.get('/partners/v1/user/?external_user_id=robin', token)).status
+  await operator.do('member', 'deactivate', robin, '--yes')
+  expect(await lookUp()).toBe(403)
+  await operator.do('member', 'reactivate', robin)
+  expect(await lookUp()).toBe(200)
+  await operator.do('member', 'erase', robin, '--yes')
+  expect(await lookUp()).toBe(404)
+
+  // The log has it all, and holds together.
+  const lines = await operator.ask<{ action: string }[]>('audit', 'list', '--limit', '100')
+  expect(lines.map(({ action }) => action)).toEqual([
+    'organization.add',
+    'partner.add',
+    'token.issue',
+    'directory.load',
+    'request.assign',
+    'request.accept',
+    'member.deactivate',
+    'member.reactivate',
+    'member.erase',
+  ])
+  expect((await operator.run(['audit', 'verify'])).code).toBe(0)
+  expect((await operator.run(['doctor'])).code).toBe(0)
+})

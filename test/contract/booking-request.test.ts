@@ -1,0 +1,531 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { loadDirectory } from '../../src/operations/load-directory'
+import { booking, countryWide, provider, region } from '../support/builders'
+import { startService } from '../support/service'
+import {
+  daily,
+  entryOf,
+  expectRefusal,
+  expectSuccess,
+  lastNames,
+  lookUp,
+  on,
+  paths,
+  slotsAt,
+} from './contract'
+
+type Provider = ReturnType<typeof provider>
+
+const working = (lastName: string, different: Partial<Provider> = {}): Provider =>
+  provider(`ref-${lastName}`, {
+    lastName,
+    timeZone: 'Etc/UTC',
+    workingHours: [daily('09:00', '18:00')],
+    ...different,
+  })
+
+const directory = (isGone = false) => ({
+  regions: [
+    region({ id: 31 }),
+    region({ id: 12, stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' }),
+    region({ id: 7, stateProvinceCode: 'NB', stateProvinceNameLocal: 'New Brunswick', active: false }),
+    { ...countryWide('GB', 'United Kingdom'), id: 44 },
+  ],
+  providers: [
+    working('First'),
+    working('Second'),
+    working('Leaving', { active: !isGone }),
+    working('Moving', {
+      licenses: [
+        { region: 'CA-ON', from: '2020-01-01', until: '2026-12-05' },
+        { region: 'CA-QC', from: '2026-12-10', until: '2026-12-12' },
+        { region: 'CA-NB', from: '2020-01-01' },
+      ],
+    }),
+    working('Noticed', { minimumNoticeMinutes: 24 * 60 }),
+    working('Briton', {
+      timeZone: 'Europe/London',
+      licenses: [{ region: 'GB', from: '2020-01-01' }],
+      workingHours: [on('2026-12-03', '09:00', '09:45')],
+    }),
+    working('Ottawan', { timeZone: 'America/Toronto', workingHours: [on('2026-12-02', '19:00', '19:45')] }),
+  ],
+})
+
+const start = () => startService({ directory: directory() })
+let service: Awaited<ReturnType<typeof start>>
+let ids: Record<string, number>
+beforeAll(async () => {
+  service = await start()
+  const { body } = await service.get(`${paths.providers}?region_id=31`)
+  ids = Object.fromEntries(
+    body.results.map(({ providerId, details }: { providerId: number; details: { lastName: string } }) => [
+      details.lastName,
+      providerId,
+    ]),
+  )
+})
+afterAll(() => service.stop())
+
+/** The provider of that name at that time. */
+function at(name: string, utcStartTime: string) {
+  const providerId = ids[name]
+  if (providerId === undefined) throw new Error(`no provider ${name}`)
+  return { providerId, utcStartTime }
+}
+
+/** Whether a search offers the slot. */
+async function isOffered(name: string, utcStartTime: string): Promise<boolean> {
+  const { availability } = await entryOf(service, 31, name)
+  return availability.some((slot) => Bun.deepEquals(slot, slotsAt(utcStartTime)[0]))
+}
+
+const book = (body: unknown, token?: string) => service.post(paths.booking, body, token)
+
+describe('a booking', () => {
+  test('answers 201 with the whole booking, undecided, with an authorization number', async () => {
+    const memberData = { phoneNumber: '+1 416 555 0100', preferredModality: 'Couples counseling' }
+    const answer = await book(booking('whole', at('First', '2026-12-02T09:00:00Z'), memberData))
+    const { id, member, authorizationNumber } = answer.body
+    expectSuccess(answer, 201, {
+      id,
+      providerId: ids.First,
+      authorizationNumber,
+      phoneNumber: '+1 416 555 0100',
+      preferredModality: 'Couples counseling',
+      acceptedAt: null,
+      declinedAt: null,
+      member: { id: member.id, firstName: 'Robin', email: 'whole@example.com' },
+      utcStartTime: '2026-12-02T09:00:00Z',
+    })
+    expect([id, member.id].every((value) => Number.isSafeInteger(value) && value > 0)).toBe(true)
+    expect(authorizationNumber).toMatch(/^[\x21-\x7e]+$/)
+    expect(await isOffered('First', '2026-12-02T09:00:00Z')).toBe(false)
+  })
+
+  test('has an empty phoneNumber and preferredModality where the member has none', async () => {
+    const answer = await book(booking('plain', at('First', '2026-12-02T09:45:00Z')))
+    expect([answer.status, answer.body.phoneNumber, answer.body.preferredModality]).toEqual([201, '', ''])
+  })
+
+  test('is made without the trailing slash too', async () => {
+    const body = booking('slashless', at('First', '2026-12-02T10:30:00Z'))
+    const answer = await service.send(paths.booking.slice(0, -1), {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${service.partner.token}` },
+      body: JSON.stringify(body),
+    })
+    expect([answer.status, answer.body.utcStartTime]).toEqual([201, '2026-12-02T10:30:00Z'])
+  })
+
+  test('ignores its query', async () => {
+    const answer = await service.post(`${paths.booking}?page=0&page=x&external_user_id=y`, booking('queried'))
+    expect([answer.status, (await lookUp(service, 'queried')).body.id]).toEqual([201, answer.body.member.id])
+  })
+
+  test('of a provider on another date than the UTC one is at the instant that the search said', async () => {
+    const { availability } = await entryOf(service, 31, 'Ottawan')
+    expect(availability).toEqual(slotsAt('2026-12-03T00:00:00Z'))
+    const answer = await book(booking('evening', at('Ottawan', '2026-12-03T00:00:00Z')))
+    expect([answer.status, answer.body.utcStartTime]).toEqual([201, '2026-12-03T00:00:00Z'])
+  })
+
+  test('authorization numbers and ids are unique', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, day) =>
+        book(booking('numbered', at('Second', `2026-12-${String(10 + day)}T09:00:00Z`))),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(10)
+    expect(new Set(answers.map(({ body }) => body.authorizationNumber)).size).toBe(10)
+    expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
+  })
+})
+
+describe('a provider of a country-wide region', () => {
+  test('is booked like any other', async () => {
+    const { providerId, availability } = await entryOf(service, 44, 'Briton')
+    expect(availability).toEqual(slotsAt('2026-12-03T09:00:00Z'))
+    const answer = await book(booking('traveller', { providerId, utcStartTime: '2026-12-03T09:00:00Z' }))
+    expect([answer.status, answer.body.providerId]).toEqual([201, providerId])
+    expect((await entryOf(service, 44, 'Briton')).availability).toEqual([])
+  })
+})
+
+describe('a slot that cannot be had', () => {
+  const rows: { name: string; provider: string; start: string }[] = [
+    { name: 'in the past', provider: 'Second', start: '2026-11-30T09:00:00Z' },
+    { name: 'that began this morning', provider: 'Second', start: '2026-12-01T11:15:00Z' },
+    { name: 'off the grid', provider: 'Second', start: '2026-12-03T09:10:00Z' },
+    { name: 'outside the working hours', provider: 'Second', start: '2026-12-03T20:00:00Z' },
+    { name: 'across the end of the working hours', provider: 'Second', start: '2026-12-03T17:30:00Z' },
+    { name: 'beyond the horizon', provider: 'Second', start: '2027-01-05T09:00:00Z' },
+    { name: 'sooner than the minimum notice', provider: 'Noticed', start: '2026-12-01T15:00:00Z' },
+    { name: 'between two licenses', provider: 'Moving', start: '2026-12-07T09:00:00Z' },
+    { name: 'after the last license in an active region', provider: 'Moving', start: '2026-12-13T09:00:00Z' },
+  ]
+  for (const { name, provider: who, start: utcStartTime } of rows) {
+    test(`${name} is 400 and writes nothing`, async () => {
+      const answer = await book(booking('canary-nowhere', at(who, utcStartTime)))
+      const absent = ['canary', 'Robin', 'Several days', utcStartTime]
+      expectRefusal(answer, { status: 400, path: /(^|\W)bookingData(\.\w+)?: /, absent })
+      expect((await lookUp(service, 'canary-nowhere')).status).toBe(404)
+    })
+  }
+
+  test('inside a license of any active region can be had, on its last day too', async () => {
+    for (const date of ['2026-12-05', '2026-12-10', '2026-12-12']) {
+      const answer = await book(booking('mover', at('Moving', `${date}T09:00:00Z`)))
+      expect([date, answer.status]).toEqual([date, 201])
+    }
+  })
+
+  test('of a provider who is unknown is 400 and writes nothing', async () => {
+    const nobody = { providerId: 99_999, utcStartTime: '2026-12-03T09:00:00Z' }
+    const answer = await book(booking('canary-unknown', nobody))
+    expectRefusal(answer, {
+      status: 400,
+      path: 'bookingData.selfSchedulingProviderId',
+      absent: ['canary', '99999', '2026-12-03'],
+    })
+    expect((await lookUp(service, 'canary-unknown')).status).toBe(404)
+  })
+
+  test('of a provider who was deactivated is 400, and can be had again after reactivation', async () => {
+    const body = booking('leaver', at('Leaving', '2026-12-03T09:00:00Z'))
+    await loadDirectory(service.context, directory(true))
+    expect(await lastNames(service, 'region_id=31')).not.toContain('Leaving')
+    expectRefusal(await book(body), { status: 400, path: /(^|\W)bookingData(\.\w+)?: /, absent: ['leaver'] })
+    expect((await lookUp(service, 'leaver')).status).toBe(404)
+    await loadDirectory(service.context, directory())
+    expect((await book(body)).status).toBe(201)
+  })
+
+  test('that another member took is 400 slot_unavailable for everybody', async () => {
+    const slot = at('First', '2026-12-04T09:00:00Z')
+    expect((await book(booking('taker', slot))).status).toBe(201)
+    const other = await service.addPartner('Slot Partner')
+    for (const token of [undefined, other.token]) {
+      const answer = await book(booking('canary-late', slot), token)
+      const absent = ['canary', 'taker', 'Robin', slot.utcStartTime]
+      expectRefusal(answer, { status: 400, kind: 'slot_unavailable', path: /(^|\W)bookingData/, absent })
+      expect((await lookUp(service, 'canary-late', token)).status).toBe(404)
+    }
+  })
+
+  test('that the same member already holds is 400 slot_already_yours, and stays theirs', async () => {
+    const slot = at('First', '2026-12-04T10:30:00Z')
+    const body = booking('holder', slot)
+    expect((await book(body)).status).toBe(201)
+    for (let again = 0; again < 2; again++) {
+      expectRefusal(await book(body), {
+        status: 400,
+        kind: 'slot_already_yours',
+        path: /(^|\W)bookingData/,
+        absent: ['holder', slot.utcStartTime],
+      })
+    }
+    expectRefusal(await book(booking('not-the-holder', slot)), { status: 400, kind: 'slot_unavailable' })
+    const namesake = await service.addPartner('Namesake Partner')
+    const sameId = booking('holder', slot, { email: 'namesake@example.com' })
+    expectRefusal(await book(sameId, namesake.token), { status: 400, kind: 'slot_unavailable' })
+  })
+
+  test('that the same member held and that was declined can be booked again', async () => {
+    const body = booking('second-thoughts', at('First', '2026-12-04T12:00:00Z'))
+    const first = await book(body)
+    await service.context.store.decline(first.body.id, service.context.clock.now())
+    const second = await book(body)
+    expect([first.status, second.status, second.body.member.id]).toEqual([201, 201, first.body.member.id])
+    expect([second.body.id === first.body.id, second.body.declinedAt]).toEqual([false, null])
+  })
+})
+
+describe('a second call for one member', () => {
+  test('updates the same member and adds another booking', async () => {
+    const first = await book(
+      booking('again', at('First', '2026-12-07T09:00:00Z'), {
+        phoneNumber: '+14165550100',
+        preferredModality: 'Family counseling',
+        preferredSpokenLanguage: 'fr-CA',
+      }),
+    )
+    const second = await book(
+      booking('again', at('First', '2026-12-07T09:45:00Z'), {
+        email: 'again-new@example.com',
+        firstName: 'Rowan',
+        lastName: 'Renamed',
+        country: 'gb',
+        phoneNumber: '+442079460018',
+      }),
+    )
+    expectSuccess(second, 201, {
+      id: second.body.id,
+      providerId: ids.First,
+      authorizationNumber: second.body.authorizationNumber,
+      phoneNumber: '+442079460018',
+      preferredModality: 'Family counseling',
+      acceptedAt: null,
+      declinedAt: null,
+      member: { id: first.body.member.id, firstName: 'Rowan', email: 'again-new@example.com' },
+      utcStartTime: '2026-12-07T09:45:00Z',
+    })
+    expect(second.body.id).not.toBe(first.body.id)
+    expect(second.body.authorizationNumber).not.toBe(first.body.authorizationNumber)
+    expectSuccess(await lookUp(service, 'again'), 200, {
+      id: first.body.member.id,
+      firstName: 'Rowan',
+      lastName: 'Renamed',
+      email: 'again-new@example.com',
+      userType: 'member',
+      country: 'GB',
+      preferredSpokenLanguage: 'French (Canada)',
+      preferredSpokenLanguageCode: 'fr-CA',
+      externalUserId: 'again',
+    })
+  })
+
+  test('leaves the optional members that it leaves out, and clears a text that it sends empty', async () => {
+    const call = (memberData: Record<string, unknown>) => book(booking('optional', undefined, memberData))
+    const shown: unknown[] = []
+    for (const memberData of [
+      { phoneNumber: '+14165550100', preferredModality: 'Counseling' },
+      {},
+      { preferredModality: '' },
+      {},
+      { preferredModality: 'Coaching', phoneNumber: '+14165550101' },
+    ]) {
+      const { status, body } = await call(memberData)
+      shown.push([status, body.phoneNumber, body.preferredModality])
+    }
+    expect(shown).toEqual([
+      [201, '+14165550100', 'Counseling'],
+      [201, '+14165550100', 'Counseling'],
+      [201, '+14165550100', ''],
+      [201, '+14165550100', ''],
+      [201, '+14165550101', 'Coaching'],
+    ])
+  })
+
+  test('changes the language where it is sent, and only there', async () => {
+    const codes: string[] = []
+    for (const preferredSpokenLanguage of ['de', undefined, 'pt-BR', undefined]) {
+      await book(booking('polyglot', undefined, { preferredSpokenLanguage }))
+      codes.push((await lookUp(service, 'polyglot')).body.preferredSpokenLanguageCode)
+    }
+    expect(codes).toEqual(['de', 'de', 'pt-BR', 'pt-BR'])
+  })
+
+  test('finds the member by the exact external_user_id', async () => {
+    const externalIds = ['Exact-1', 'exact-1', 'Exact-1 ', 'Exact-11', 'Éxact-1', 'E\u0301xact-1']
+    const members = await Promise.all(
+      externalIds.map((id, i) => book(booking(id, undefined, { email: `exact-${i}@example.com` }))),
+    )
+    expect(members.map(({ status }) => status)).toEqual(externalIds.map(() => 201))
+    expect(new Set(members.map(({ body }) => body.member.id)).size).toBe(externalIds.length)
+    for (const [i, externalUserId] of externalIds.entries()) {
+      const { body } = await lookUp(service, externalUserId)
+      expect([body.externalUserId, body.email]).toEqual([externalUserId, `exact-${i}@example.com`])
+    }
+  })
+
+  test('may come after an intake, and an intake after it', async () => {
+    const intake = await book(booking('mixed'))
+    const slot = await book(booking('mixed', at('First', '2026-12-07T12:00:00Z')))
+    const last = await book(booking('mixed'))
+    expect([intake, slot, last].map(({ status, body }) => [status, body.member.id])).toEqual(
+      [1, 2, 3].map(() => [201, intake.body.member.id]),
+    )
+    expect([intake, slot, last].map(({ body }) => body.providerId)).toEqual([null, ids.First, null])
+  })
+})
+
+describe('external ids are namespaced to the partner', () => {
+  test('two partners use one id for two members', async () => {
+    const other = await service.addPartner('Namespace Partner')
+    const mine = await book(booking('shared-id', undefined, { email: 'mine@example.com', firstName: 'Mine' }))
+    const theirs = await book(
+      booking('shared-id', undefined, { email: 'theirs@example.com', firstName: 'Theirs' }),
+      other.token,
+    )
+    expect([mine.status, theirs.status]).toEqual([201, 201])
+    expect(theirs.body.member.id).not.toBe(mine.body.member.id)
+    expect((await lookUp(service, 'shared-id')).body.firstName).toBe('Mine')
+    expect((await lookUp(service, 'shared-id', other.token)).body.firstName).toBe('Theirs')
+  })
+
+  test('two partners of one organization do not share members either', async () => {
+    const one = await service.addPartner('Sibling One')
+    const two = await service.addPartner('Sibling Two', one.organization)
+    const first = await book(booking('sibling', undefined, { email: 'sibling-1@example.com' }), one.token)
+    expect((await lookUp(service, 'sibling', two.token)).status).toBe(404)
+    const second = await book(booking('sibling', undefined, { email: 'sibling-2@example.com' }), two.token)
+    expect([first.status, second.status]).toEqual([201, 201])
+    expect(second.body.member.id).not.toBe(first.body.member.id)
+  })
+})
+
+describe('an email that belongs to another member', () => {
+  const conflicts: { name: string; isOtherPartner: boolean; email: string }[] = [
+    { name: 'of this partner', isOtherPartner: false, email: 'canary-owner@example.com' },
+    { name: 'of another partner', isOtherPartner: true, email: 'canary-owner@example.com' },
+    { name: 'in another case', isOtherPartner: false, email: 'Canary-OWNER@example.com' },
+    { name: 'with its domain in another case', isOtherPartner: true, email: 'canary-owner@Example.COM' },
+  ]
+  let otherToken: string
+  beforeAll(async () => {
+    otherToken = (await service.addPartner('Email Partner')).token
+    const owner = booking('owner', undefined, { email: 'canary-owner@example.com' })
+    expect((await book(owner)).status).toBe(201)
+  })
+
+  for (const [i, { name, isOtherPartner, email }] of conflicts.entries()) {
+    const token = () => (isOtherPartner ? otherToken : undefined)
+    const expected = {
+      status: 409,
+      kind: 'email_taken',
+      path: 'memberData.email',
+      absent: ['canary', 'Canary', 'example.', 'Robin', 'owner'],
+    }
+
+    test(`${name} is 409 and creates nothing`, async () => {
+      const externalUserId = `newcomer-${i}`
+      const slot = at('First', '2026-12-08T09:00:00Z')
+      expectRefusal(await book(booking(externalUserId, slot, { email }), token()), expected)
+      expectRefusal(await book(booking(externalUserId, undefined, { email }), token()), expected)
+      expect((await lookUp(service, externalUserId, token())).status).toBe(404)
+      expect(await isOffered('First', '2026-12-08T09:00:00Z')).toBe(true)
+    })
+
+    test(`${name} is 409 and updates nothing`, async () => {
+      const externalUserId = `settled-${i}`
+      const before = await book(booking(externalUserId, undefined, { phoneNumber: '+14165550100' }), token())
+      expect(before.status).toBe(201)
+      const known = await lookUp(service, externalUserId, token())
+      const changed = { email, firstName: 'Changed', lastName: 'Changed', phoneNumber: '+14165550199' }
+      const slot = at('First', '2026-12-08T09:45:00Z')
+      expectRefusal(await book(booking(externalUserId, slot, changed), token()), expected)
+      expectSuccess(await lookUp(service, externalUserId, token()), 200, known.body)
+      expect(await isOffered('First', '2026-12-08T09:45:00Z')).toBe(true)
+      const after = await book(booking(externalUserId), token())
+      expect([after.status, after.body.phoneNumber]).toEqual([201, '+14165550100'])
+      expect((await lookUp(service, 'owner')).body.email).toBe('canary-owner@example.com')
+    })
+  }
+
+  test('is free for its own member, in another case too', async () => {
+    for (const email of ['self@example.com', 'Self@Example.com', 'SELF@example.com']) {
+      expect((await book(booking('self', undefined, { email }))).status).toBe(201)
+      expect((await lookUp(service, 'self')).body.email).toBe(email)
+    }
+  })
+
+  test('is free once its member has another', async () => {
+    await book(booking('giver', undefined, { email: 'passed-on@example.com' }))
+    const receiver = booking('receiver', undefined, { email: 'passed-on@example.com' })
+    expectRefusal(await book(receiver), { status: 409, kind: 'email_taken' })
+    expect((await book(booking('giver', undefined, { email: 'kept@example.com' }))).status).toBe(201)
+    expect((await book(receiver)).status).toBe(201)
+    const back = booking('giver', undefined, { email: 'passed-on@example.com' })
+    expectRefusal(await book(back), { status: 409, kind: 'email_taken' })
+  })
+
+  test('is not taken by a request that failed', async () => {
+    const taken = at('First', '2026-12-08T12:00:00Z')
+    expect((await book(booking('first-in', taken))).status).toBe(201)
+    const email = 'never-written@example.com'
+    expectRefusal(await book(booking('failed', taken, { email })), { status: 400 })
+    expect((await book(booking('another', undefined, { email }))).status).toBe(201)
+  })
+})
+
+describe('a booking that fails on its slot', () => {
+  test('leaves a known member as they were', async () => {
+    const taken = at('First', '2026-12-09T09:00:00Z')
+    await book(booking('slot-owner', taken))
+    await book(
+      booking('unchanged', undefined, { phoneNumber: '+14165550100', preferredSpokenLanguage: 'fr-CA' }),
+    )
+    const before = await lookUp(service, 'unchanged')
+    const changes = {
+      email: 'canary-changed@example.com',
+      firstName: 'Canary',
+      country: 'US',
+      phoneNumber: '+14165550199',
+      preferredSpokenLanguage: 'de',
+    }
+    expectRefusal(await book(booking('unchanged', taken, changes)), {
+      status: 400,
+      kind: 'slot_unavailable',
+      absent: ['canary', 'Canary', '+14165550199'],
+    })
+    expectSuccess(await lookUp(service, 'unchanged'), 200, before.body)
+    expect((await book(booking('unchanged'))).body.phoneNumber).toBe('+14165550100')
+  })
+})
+
+describe('a deactivated member', () => {
+  test('is 403 at booking and intake, changes nothing, and is served again once reactivated', async () => {
+    const { body } = await book(booking('sleeper'))
+    await service.context.store.setMemberActive(body.member.id, false)
+    const slot = at('First', '2026-12-11T09:00:00Z')
+    const changes = { email: 'canary-woken@example.com', firstName: 'Canary' }
+    for (const request of [booking('sleeper', slot, changes), booking('sleeper', undefined, changes)]) {
+      expectRefusal(await book(request), { status: 403, absent: ['canary', 'Canary', 'sleeper', 'Robin'] })
+    }
+    expect(await isOffered('First', slot.utcStartTime)).toBe(true)
+    expect((await book(booking('waker', undefined, { email: 'canary-woken@example.com' }))).status).toBe(201)
+
+    await service.context.store.setMemberActive(body.member.id, true)
+    expect((await lookUp(service, 'sleeper')).body).toMatchObject({
+      firstName: 'Robin',
+      email: 'sleeper@example.com',
+    })
+    expect((await book(booking('sleeper', slot))).status).toBe(201)
+  })
+
+  test("is no other partner's", async () => {
+    const other = await service.addPartner('Waking Partner')
+    const { body } = await book(booking('one-sided'))
+    await service.context.store.setMemberActive(body.member.id, false)
+    const theirs = booking('one-sided', undefined, { email: 'other-side@example.com' })
+    expect((await book(theirs, other.token)).status).toBe(201)
+    expect((await lookUp(service, 'one-sided')).status).toBe(403)
+    expect((await lookUp(service, 'one-sided', other.token)).status).toBe(200)
+  })
+
+  test('keeps their email', async () => {
+    const { body } = await book(booking('keeper'))
+    await service.context.store.setMemberActive(body.member.id, false)
+    const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
+    expectRefusal(await book(thief), { status: 409, kind: 'email_taken', absent: ['KEEPER', 'keeper'] })
+  })
+})
+
+describe('the order of the checks of a booking', () => {
+  const taken = () => at('First', '2026-12-14T09:00:00Z')
+  beforeAll(async () => {
+    expect((await book(booking('order-owner', taken()))).status).toBe(201)
+    const { body } = await book(booking('order-sleeper'))
+    await service.context.store.setMemberActive(body.member.id, false)
+  })
+
+  test('fields come before the deactivated member, the email and the slot', async () => {
+    const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com', firstName: '' })
+    expectRefusal(await book(body), { status: 400, path: 'memberData.firstName' })
+  })
+
+  test('the deactivated member comes before the email and the slot', async () => {
+    const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com' })
+    expectRefusal(await book(body), { status: 403 })
+    expectRefusal(await book(booking('order-sleeper', taken())), { status: 403 })
+  })
+
+  test('the email comes before the slot', async () => {
+    const body = booking('order-newcomer', taken(), { email: 'order-owner@example.com' })
+    expectRefusal(await book(body), { status: 409, kind: 'email_taken' })
+    expectRefusal(await book(booking('order-newcomer', taken())), { status: 400, kind: 'slot_unavailable' })
+  })
+})

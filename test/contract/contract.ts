@@ -1,0 +1,207 @@
+import { expect } from 'bun:test'
+import { createHmac, randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import type { DirectoryFile } from '../../src/operations/directory-file'
+import type { Answer, TestService } from '../support/service'
+
+/** The paths of the contract. */
+export const paths = {
+  regions: '/partners/v1/provider-regions/',
+  providers: '/partners/v1/providers/',
+  booking: '/partners/v1/booking-request/',
+  user: '/partners/v1/user/',
+} as const
+
+/** What no answer may contain, whatever was asked: names and traces of what is inside. */
+const internals = [
+  'sqlite',
+  'drizzle',
+  'node_modules',
+  '/src/',
+  '/db/',
+  '.ts:',
+  '    at ',
+  'elysia',
+  'typebox',
+]
+
+/** Asserts that neither the body nor a header of an answer holds one of the texts, nor anything internal. */
+export function expectAbsent(answer: Answer, absent: readonly string[]): void {
+  const whole = JSON.stringify([answer.body, [...answer.headers]])
+  const found = absent.filter((text) => text !== '' && whole.includes(text))
+  const leaked = internals.filter((text) => whole.toLowerCase().includes(text))
+  expect([...found, ...leaked]).toEqual([])
+}
+
+export interface ExpectedRefusal {
+  readonly status: number
+  /** The kind in X-Error-Code, where the documents name it. */
+  readonly kind?: string
+  /** The path of the field that the message names, or what the message must match. */
+  readonly path?: string | RegExp
+  /** What the answer must not contain. */
+  readonly absent?: readonly string[]
+}
+
+/** Asserts the whole of an error answer other than a 401: `{message, status}` in JSON, and its X-Error-Code. */
+export function expectRefusal(answer: Answer, { status, kind, path, absent = [] }: ExpectedRefusal): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: { message: expect.stringMatching(/\S/), status },
+  })
+  if (path !== undefined) expect(answer.body.message).toMatch(naming(path))
+  expect(answer.headers.get('x-error-code')).toMatch(kind ? new RegExp(`^${kind}$`) : /^[a-z]+(_[a-z]+)*$/)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(answer.headers.get('www-authenticate')).toBeNull()
+  expectAbsent(answer, absent)
+}
+
+/** A path as it stands in a message: at a word's start, with a colon behind it. */
+function naming(path: string | RegExp): RegExp {
+  if (path instanceof RegExp) return path
+  return new RegExp(`(^|[^\\w.\\]])${path.replace(/[.[\]]/g, '\\$&')}: `)
+}
+
+/** Asserts the whole of a 401: `{code, message}` in JSON, the challenge, and the code as X-Error-Code. */
+export function expectUnauthorized(answer: Answer, code: string, absent: readonly string[] = []): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status: 401,
+    body: { code, message: expect.stringMatching(/\S/) },
+  })
+  expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+  expect(answer.headers.get('x-error-code')).toBe(code)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expectAbsent(answer, absent)
+}
+
+/** Asserts a 200 or 201 with exactly this body, in JSON and without an error's headers. */
+export function expectSuccess(answer: Answer, status: 200 | 201, body: unknown): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(answer.headers.get('x-error-code')).toBeNull()
+}
+
+/** The look-up of a member by the partner's own id. */
+export function lookUp(service: TestService, externalUserId: string, token?: string): Promise<Answer> {
+  return service.get(`${paths.user}?external_user_id=${encodeURIComponent(externalUserId)}`, token)
+}
+
+/** The end of a slot that starts then. */
+export function endOf(utcStartTime: string): string {
+  return `${new Date(Date.parse(utcStartTime) + 45 * 60_000).toISOString().slice(0, 19)}Z`
+}
+
+/** Slots that start then, as a search shows them. */
+export function slotsAt(...starts: string[]): { utcStartTime: string; utcEndTime: string }[] {
+  return starts.map((utcStartTime) => ({ utcStartTime, utcEndTime: endOf(utcStartTime) }))
+}
+
+type WorkingHours = DirectoryFile['providers'][number]['workingHours'][number]
+
+export const everyDay: WorkingHours['weekdays'] = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+]
+
+/** Working hours on one date only. */
+export function on(date: string, start: string, end: string, more: Partial<WorkingHours> = {}): WorkingHours {
+  return { weekdays: everyDay, start, end, from: date, until: date, ...more }
+}
+
+/** Working hours on every day. */
+export function daily(start: string, end: string): WorkingHours {
+  return { weekdays: everyDay, start, end }
+}
+
+/** A provider's entry in a search of a region, found by the last name that the test gave it. */
+export async function entryOf(service: TestService, regionId: number, lastName: string) {
+  const answer = await service.get(`${paths.providers}?region_id=${regionId}&page_size=100`)
+  expect(answer.status).toBe(200)
+  const entries: { providerId: number; details: { lastName: string }; availability: unknown[] }[] =
+    answer.body.results
+  const entry = entries.find(({ details }) => details.lastName === lastName)
+  if (!entry) throw new Error(`${lastName} is not listed in region ${regionId}`)
+  return entry
+}
+
+/** The last names of the providers that a search lists, in its order. */
+export async function lastNames(service: TestService, query: string): Promise<string[]> {
+  const answer = await service.get(`${paths.providers}?${query}`)
+  expect(answer.status).toBe(200)
+  const results: { details: { lastName: string } }[] = answer.body.results
+  expect(answer.body.count).toBe(results.length)
+  return results.map(({ details }) => details.lastName)
+}
+
+/** A base64url segment of a JWS: of a text as it is, of anything else as JSON. */
+export function segment(value: unknown): string {
+  return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+}
+
+/** A compact JWS with this header, whatever it says, signed by HMAC with a secret of its own unless one is given. */
+export function signed(header: unknown, secret: Uint8Array = randomBytes(32), hash = 'sha256'): string {
+  const input = `${segment(header)}.${segment({ iat: 1_796_126_400 })}`
+  return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
+}
+
+/** Sends bytes over a connection of their own, and reads the one answer to them. */
+export function sendRaw(baseUrl: string, head: readonly string[], body: string | Uint8Array = '') {
+  const { hostname, port } = new URL(baseUrl)
+  return new Promise<Answer>((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) })
+    let received = Buffer.alloc(0)
+    const settle = (isEnd: boolean) => {
+      const answer = parseAnswer(received, isEnd)
+      if (!answer) return
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(10_000, () => {
+      socket.destroy()
+      reject(new Error(`no whole answer within 10 s to ${head[0]}; received: ${received}`))
+    })
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk])
+      settle(false)
+    })
+    socket.on('end', () => settle(true))
+    socket.on('close', () => reject(new Error(`closed without a whole answer to ${head[0]}: ${received}`)))
+    socket.on('error', reject)
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    socket.write(body)
+  })
+}
+
+function parseAnswer(received: Buffer, isEnd: boolean): Answer | null {
+  const headEnd = received.indexOf('\r\n\r\n')
+  if (headEnd < 0) return null
+  const [statusLine = '', ...lines] = received.subarray(0, headEnd).toString('latin1').split('\r\n')
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon), line.slice(colon + 1).trim()]
+    }),
+  )
+  const body = received.subarray(headEnd + 4)
+  const length = headers.get('content-length')
+  if (!isEnd && (length === null || body.length < Number(length))) return null
+  const text = body.toString()
+  const isJson = headers.get('content-type')?.startsWith('application/json')
+  return { status: Number(statusLine.split(' ')[1]), headers, body: isJson && text ? JSON.parse(text) : text }
+}
+
+/** A body in chunks, as Transfer-Encoding: chunked has them. */
+export function chunked(body: string): Buffer {
+  const bytes = Buffer.from(body)
+  const chunks: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += 65_536) {
+    const chunk = bytes.subarray(at, at + 65_536)
+    chunks.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
+  }
+  return Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')])
+}

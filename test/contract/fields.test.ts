@@ -1,0 +1,642 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { booking, provider, region } from '../support/builders'
+import { startService } from '../support/service'
+import { daily, endOf, entryOf, expectAbsent, expectRefusal, expectSuccess, lookUp, paths } from './contract'
+
+const start = () =>
+  startService({
+    directory: {
+      regions: [region({ id: 31 })],
+      providers: [
+        provider('clock', {
+          lastName: 'Clock',
+          timeZone: 'Etc/UTC',
+          workingHours: [{ ...daily('09:00', '18:00'), from: '2026-12-03', until: '2026-12-03' }],
+        }),
+      ],
+    },
+  })
+let service: Awaited<ReturnType<typeof start>>
+let providerId: number
+beforeAll(async () => {
+  service = await start()
+  providerId = (await entryOf(service, 31, 'Clock')).providerId
+})
+afterAll(() => service.stop())
+
+const slot = '2026-12-03T09:00:00Z'
+
+/** Stands for "left out" in a row. */
+const absentMember = Symbol('left out')
+
+/** A request that is right but for what a row puts into it; every text in it can be told in an answer. */
+function request(externalUserId: string, path: string, value: unknown, isBooking = false) {
+  const body: unknown = {
+    ...booking(externalUserId, isBooking ? { providerId, utcStartTime: slot } : undefined, {
+      email: `${externalUserId}@canary.example`,
+      firstName: 'Canary-First',
+      lastName: 'Canary-Last',
+      reasonForSeekingSupport: 'canary-reason',
+      phoneNumber: '+1 416 555 0177',
+      dob: '1987-06-05',
+    }),
+    phq9Data: [
+      { question: 'canary-question-1', answer: 'canary-answer-1' },
+      { question: 'canary-question-2', answer: 'canary-answer-2' },
+    ],
+  }
+  const steps = path.split(/[.[\]]+/).filter(Boolean)
+  const last = steps.pop() ?? ''
+  let holder = body as Record<string, unknown>
+  for (const step of steps) holder = holder[step] as Record<string, unknown>
+  if (value === absentMember) delete holder[last]
+  else holder[last] = value
+  return body
+}
+
+const canaries = ['canary', 'Canary', '555 0177', '1987-06-05']
+
+const notStrings: unknown[] = [null, 5, 0, true, {}, { canary: 1 }, [], ['canary']]
+const notTexts = ['canary\u0000', '\u0000', 'canary-\ud83d', '\ude00-canary', '\ude00\ud83d']
+
+interface Field {
+  readonly path: string
+  readonly maxLength: number
+  readonly isRequired?: boolean
+}
+
+const names = ['firstName', 'lastName', 'preferredName']
+const texts = [
+  'preferredPronouns',
+  'gender',
+  'maritalStatus',
+  'clientType',
+  'streetAddress',
+  'suite',
+  'city',
+  'state',
+  'zipCode',
+  'preferredModality',
+]
+const fields: Field[] = [
+  { path: 'user.external_user_id', maxLength: 255, isRequired: true },
+  ...names.map((name) => ({
+    path: `memberData.${name}`,
+    maxLength: 200,
+    isRequired: name !== 'preferredName',
+  })),
+  ...texts.map((name) => ({ path: `memberData.${name}`, maxLength: 500 })),
+  { path: 'memberData.reasonForSeekingSupport', maxLength: 4000 },
+]
+
+describe('a text', () => {
+  for (const { path, maxLength, isRequired } of fields) {
+    test(`${path} is 400 where it is no text or too long, named by its path, and nothing is written`, async () => {
+      const wrong = [
+        ...notStrings,
+        ...notTexts,
+        'canary'.padEnd(maxLength + 1, '-'),
+        `canary${'😀'.repeat(maxLength - 5)}`,
+        ...(isRequired ? ['', absentMember] : []),
+      ]
+      for (const value of wrong) {
+        const answer = await service.post(paths.booking, request('canary-text', path, value))
+        expectRefusal(answer, { status: 400, path, absent: canaries })
+      }
+      expect((await lookUp(service, 'canary-text')).status).toBe(404)
+    })
+
+    test(`${path} may be ${maxLength} characters long, counted as characters`, async () => {
+      const right = [
+        'x'.repeat(maxLength),
+        'é'.repeat(maxLength),
+        '😀'.repeat(maxLength),
+        `${'x'.repeat(maxLength - 1)}😀`,
+        'tab\tand\nline',
+        '‎شكرا 東京',
+        ...(isRequired ? [] : ['', absentMember]),
+      ]
+      for (const [i, value] of right.entries()) {
+        const externalUserId = `right-${path.replaceAll(/\W/g, '')}-${i}`
+        const answer = await service.post(paths.booking, request(externalUserId, path, value))
+        expect([value, answer.status]).toEqual([value, 201])
+      }
+    })
+  }
+})
+
+describe('memberData.email', () => {
+  const domain = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(57)}.com`
+  const longest = `${'l'.repeat(64)}@${domain}`
+
+  test('is 400 where it is no e-mail address, named by its path', async () => {
+    const wrong = [
+      ...notStrings,
+      ...notTexts,
+      absentMember,
+      '',
+      'canary',
+      'canary@',
+      '@canary.example',
+      'canary@@canary.example',
+      'can@ary@canary.example',
+      'canary canary@canary.example',
+      'canary@canary example',
+      'canary@.example',
+      'canary@canary..example',
+      'canary@canary.example\n',
+      'canary@canary.example\u0000',
+      'canary@canary.example, other@canary.example',
+      'Canary <canary@canary.example>',
+      'mailto:canary@canary.example',
+      `c${longest}`,
+      `canary@${'d'.repeat(300)}.com`,
+    ]
+    for (const value of wrong) {
+      const answer = await service.post(paths.booking, request('canary-mail', 'memberData.email', value))
+      expectRefusal(answer, { status: 400, path: 'memberData.email', absent: canaries })
+    }
+    expect((await lookUp(service, 'canary-mail')).status).toBe(404)
+  })
+
+  test('may be what addresses may be, up to 254 characters, and is kept as it was sent', async () => {
+    expect(longest.length).toBe(254)
+    const right = [
+      longest,
+      'first.last+tag@sub.domain.example',
+      "o'hara_99%x@example.co",
+      'UPPER.Case@Example.Com',
+      '1@2.example',
+    ]
+    for (const [i, email] of right.entries()) {
+      const answer = await service.post(paths.booking, request(`mail-${i}`, 'memberData.email', email))
+      expect([answer.status, answer.body.member?.email]).toEqual([201, email])
+      expect((await lookUp(service, `mail-${i}`)).body.email).toBe(email)
+    }
+  })
+})
+
+describe('members with a form of their own', () => {
+  const rows: { path: string; wrong: unknown[]; right: unknown[] }[] = [
+    {
+      path: 'memberData.country',
+      wrong: [absentMember, '', 'C', 'CAN', 'XX', 'ZZ', 'UK', 'Canada', 'canary', '12', ' CA', 'CA '],
+      right: ['CA', 'ca', 'gB', 'AQ'],
+    },
+    {
+      path: 'memberData.dob',
+      wrong: [
+        '',
+        '1990-02-29',
+        '1990-02-31',
+        '2026-04-31',
+        '1990-13-01',
+        '1990-00-10',
+        '1990-01-00',
+        '1900-02-29',
+        '2026-12-03',
+        '2027-01-01',
+        '9999-12-31',
+        '1990-1-1',
+        '19900101',
+        '90-01-01',
+        '01-01-1990',
+        '1990/01/01',
+        '1990-01-01T00:00:00Z',
+        '1990-01-01 ',
+        '+001990-01-01',
+        'canary-date',
+      ],
+      right: [absentMember, '1990-02-28', '2000-02-29', '1912-06-23', '2026-11-30'],
+    },
+    {
+      path: 'memberData.phoneNumber',
+      wrong: [
+        '',
+        '+',
+        '+123456',
+        '+1234567890123456',
+        '14165550100',
+        '4165550100',
+        '0014165550100',
+        '++14165550100',
+        '+1416+5550100',
+        '+1416555010a',
+        '+1 800 CANARY 0',
+        '+1 416 555 0100 ext 5',
+        '+1 416 555 0100 x5',
+        '+1/416/555/0100',
+        '+1_416_555_0100',
+        '+1\t4165550100',
+        '+1416555010０',
+        '+14165550100\n',
+        'canary-phone',
+        '+1 (------) 2 3',
+        `+1${' '.repeat(600)}4165550100`,
+      ],
+      right: [
+        absentMember,
+        '+1234567',
+        '+123456789012345',
+        '+14165550100',
+        '+1 416 555 0100',
+        '+1.416.555.0100',
+        '+1-416-555-0100',
+        '+1 (416) 555-0100',
+        '+44 (20) 7946.0018',
+      ],
+    },
+    {
+      path: 'memberData.leaveVoicemail',
+      wrong: ['', 'yes', 'NO', 'Y', 'Maybe', 'true', 'Yes ', 'canary'],
+      right: [absentMember, 'Yes', 'No'],
+    },
+    {
+      path: 'memberData.preferredSpokenLanguage',
+      wrong: [
+        '',
+        'e',
+        'x',
+        'en_US',
+        'en-',
+        '-en',
+        'en--US',
+        'abcdefghi',
+        'canary-languages',
+        'en US',
+        '12',
+        '*',
+      ],
+      right: [absentMember, 'en', 'en-US', 'fr-CA', 'zh-Hant-TW', 'de'],
+    },
+  ]
+  for (const { path, wrong, right } of rows) {
+    test(`${path} is 400 where it is not valid, named by its path, and nothing is written`, async () => {
+      for (const value of [...notStrings, ...notTexts, ...wrong]) {
+        const answer = await service.post(paths.booking, request('canary-form', path, value))
+        const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
+        expectRefusal(answer, { status: 400, path, absent })
+      }
+      expect((await lookUp(service, 'canary-form')).status).toBe(404)
+    })
+
+    test(`${path} may be ${right.map(String).join(' | ')}`, async () => {
+      for (const [i, value] of right.entries()) {
+        const externalUserId = `form-${path.replaceAll(/\W/g, '')}-${i}`
+        const answer = await service.post(paths.booking, request(externalUserId, path, value))
+        expect([String(value), answer.status]).toEqual([String(value), 201])
+      }
+    })
+  }
+
+  test('the phone number is kept with its spaces, dots, hyphens and parentheses', async () => {
+    for (const [i, phoneNumber] of ['+1 (416) 555-0100', '+44 20.7946-0018'].entries()) {
+      const body = request(`phone-${i}`, 'memberData.phoneNumber', phoneNumber)
+      expect((await service.post(paths.booking, body)).body.phoneNumber).toBe(phoneNumber)
+    }
+  })
+
+  test('the country is kept in upper case', async () => {
+    await service.post(paths.booking, request('country-case', 'memberData.country', 'gb'))
+    expect((await lookUp(service, 'country-case')).body.country).toBe('GB')
+  })
+})
+
+describe('user, memberData and the body', () => {
+  const rows: { path: string; wrong: unknown[]; message?: RegExp }[] = [
+    {
+      path: 'user',
+      wrong: [absentMember, ...notStrings.filter((value) => value !== 0), 'canary'],
+      message: /(^|\W)user(\.external_user_id)?: /,
+    },
+    {
+      path: 'memberData',
+      wrong: [absentMember, ...notStrings, 'canary'],
+      message: /(^|\W)memberData(\.\w+)?: /,
+    },
+  ]
+  for (const { path, wrong, message = path } of rows) {
+    test(`${path} is 400 where it is missing, null or no object`, async () => {
+      for (const value of wrong) {
+        const answer = await service.post(paths.booking, request('canary-part', path, value))
+        expectRefusal(answer, { status: 400, path: message, absent: canaries })
+      }
+      expect((await lookUp(service, 'canary-part')).status).toBe(404)
+    })
+  }
+
+  test('a body that is no object is 400', async () => {
+    for (const body of ['null', '[]', '"canary"', '5', 'true', '[{"user":"canary"}]', '{}']) {
+      const answer = await service.post(paths.booking, body)
+      expectRefusal(answer, { status: 400, absent: canaries })
+    }
+  })
+})
+
+describe('phq9Data', () => {
+  const element = { question: 'canary-question', answer: 'canary-answer' }
+  const rows: { name: string; value: unknown; path: string }[] = [
+    { name: 'missing', value: absentMember, path: 'phq9Data' },
+    { name: 'null', value: null, path: 'phq9Data' },
+    { name: 'an object', value: element, path: 'phq9Data' },
+    { name: 'an object with a length', value: { length: 0 }, path: 'phq9Data' },
+    { name: 'a string', value: 'canary', path: 'phq9Data' },
+    { name: 'a number', value: 9, path: 'phq9Data' },
+    { name: 'of 101 elements', value: Array(101).fill(element), path: 'phq9Data' },
+    { name: 'with an element that is null', value: [element, null], path: 'phq9Data[1]' },
+    { name: 'with an element that is a string', value: ['canary'], path: 'phq9Data[0]' },
+    { name: 'without a question', value: [{ answer: 'canary' }], path: 'phq9Data[0].question' },
+    { name: 'without an answer', value: [element, { question: 'canary' }], path: 'phq9Data[1].answer' },
+    {
+      name: 'with a question of null',
+      value: [{ ...element, question: null }],
+      path: 'phq9Data[0].question',
+    },
+    { name: 'with an answer of 3', value: [{ ...element, answer: 3 }], path: 'phq9Data[0].answer' },
+    {
+      name: 'with a list as answer',
+      value: [{ ...element, answer: ['canary'] }],
+      path: 'phq9Data[0].answer',
+    },
+    {
+      name: 'with a question of 1,001 characters',
+      value: [{ ...element, question: 'canary'.padEnd(1001, '?') }],
+      path: 'phq9Data[0].question',
+    },
+    {
+      name: 'with an answer of 1,001 characters',
+      value: [element, element, { ...element, answer: '😀'.repeat(1001) }],
+      path: 'phq9Data[2].answer',
+    },
+    {
+      name: 'with NUL in an answer',
+      value: [{ ...element, answer: 'canary\u0000' }],
+      path: 'phq9Data[0].answer',
+    },
+    {
+      name: 'with a lone surrogate in a question',
+      value: [{ ...element, question: 'canary\ud800' }],
+      path: 'phq9Data[0].question',
+    },
+  ]
+  for (const { name, value, path } of rows) {
+    test(`${name} is 400, named by its path, never by what was answered`, async () => {
+      const answer = await service.post(paths.booking, request('canary-phq9', 'phq9Data', value))
+      expectRefusal(answer, { status: 400, path, absent: canaries })
+      expect((await lookUp(service, 'canary-phq9')).status).toBe(404)
+    })
+  }
+
+  const right: { name: string; value: unknown }[] = [
+    { name: 'empty', value: [] },
+    { name: 'of 100 elements', value: Array(100).fill(element) },
+    {
+      name: 'of 1,000 characters each',
+      value: [
+        { question: 'q'.repeat(1000), answer: 'a'.repeat(1000) },
+        { question: '😀'.repeat(1000), answer: '😀'.repeat(1000) },
+      ],
+    },
+    { name: 'with members that nobody knows', value: [{ ...element, score: 3, note: 'x' }] },
+    { name: 'with one question twice', value: [element, element] },
+  ]
+  for (const [i, { name, value }] of right.entries()) {
+    test(`may be ${name}; no answer shows it`, async () => {
+      const answer = await service.post(paths.booking, request(`phq9-${i}`, 'phq9Data', value))
+      expect(answer.status).toBe(201)
+      expectAbsent(answer, ['canary-question', 'canary-answer'])
+      expectAbsent(await lookUp(service, `phq9-${i}`), ['canary-question', 'canary-answer'])
+    })
+  }
+})
+
+describe('bookingData', () => {
+  const rows: { path: string; wrong: unknown[]; message?: RegExp }[] = [
+    {
+      path: 'bookingData',
+      wrong: [null, [], {}, 'canary', 5, true, false, [{ canary: 1 }]],
+      message: /(^|\W)bookingData(\.\w+)?: /,
+    },
+    {
+      path: 'bookingData.selfSchedulingProviderId',
+      wrong: [
+        absentMember,
+        null,
+        '',
+        '1',
+        'canary',
+        1.5,
+        0,
+        -1,
+        1e300,
+        2 ** 53,
+        true,
+        [],
+        [1],
+        {},
+        987_654_321,
+      ],
+    },
+    {
+      path: 'bookingData.utcStartTime',
+      wrong: [
+        absentMember,
+        null,
+        '',
+        'canary',
+        Date.parse(slot),
+        true,
+        {},
+        [slot],
+        '2026-12-03',
+        '2026-12-03T09:00:00',
+        '2026-12-03T09:00Z',
+        '2026-12-03T09Z',
+        '2026-12-03T09:00:00z',
+        '2026-12-03 09:00:00Z',
+        '20261203T090000Z',
+        '2026-12-03T090000Z',
+        '2026-12-03T09:00:00+00:00',
+        '2026-12-03T09:00:00-00:00',
+        '2026-12-03T10:00:00+01:00',
+        '2026-12-03T09:00:00',
+        '2026-12-03T09:00:00ZZ',
+        '2026-12-03T09:00:00 Z',
+        ' 2026-12-03T09:00:00Z',
+        '2026-12-03T09:00:00Z\n',
+        '2026-12-03T09:00:00Z[UTC]',
+        '2026-12-03T09:00:00.Z',
+        '2026-12-03T09:00:00,000Z',
+        '2026-12-03T09:00:00.001Z',
+        '2026-12-03T09:00:00.0000000001Z',
+        '2026-12-03T09:00:60Z',
+        '2026-12-03T09:60:00Z',
+        '2026-12-03T24:00:00Z',
+        '2026-12-03T25:00:00Z',
+        '2026-02-30T09:00:00Z',
+        '2026-13-03T09:00:00Z',
+        '+002026-12-03T09:00:00Z',
+        '26-12-03T09:00:00Z',
+        '２026-12-03T09:00:00Z',
+      ],
+    },
+    {
+      path: 'bookingData.utcEndTime',
+      wrong: [
+        absentMember,
+        null,
+        '',
+        'canary',
+        Date.parse(endOf(slot)),
+        '2026-12-03T09:45Z',
+        '2026-12-03T09:45:00',
+        '2026-12-03T09:45:00z',
+        '2026-12-03T09:45:00+00:00',
+        '2026-12-03T09:45:00.5Z',
+        '2026-12-03 09:45:00Z',
+        '2026-12-03T09:44:00Z',
+        '2026-12-03T09:44:59Z',
+        '2026-12-03T09:45:01Z',
+        '2026-12-03T09:46:00Z',
+        '2026-12-03T09:00:00Z',
+        '2026-12-03T08:15:00Z',
+        '2026-12-03T10:30:00Z',
+        '2026-12-04T09:45:00Z',
+      ],
+    },
+  ]
+  for (const { path, wrong, message = path } of rows) {
+    test(`${path} is 400 where it is not valid, named by its path, and nothing is written`, async () => {
+      for (const value of wrong) {
+        const answer = await service.post(paths.booking, request('canary-slot', path, value, true))
+        const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
+        expectRefusal(answer, { status: 400, path: message, absent })
+      }
+      expect((await lookUp(service, 'canary-slot')).status).toBe(404)
+      expect((await entryOf(service, 31, 'Clock')).availability).toContainEqual({
+        utcStartTime: slot,
+        utcEndTime: endOf(slot),
+      })
+    })
+  }
+
+  test('a provider id is compared as a number: 1.0 is 1', async () => {
+    const { body } = { body: JSON.stringify(request('float', 'x', 1, true)) }
+    const answer = await service.post(
+      paths.booking,
+      body.replace(`"selfSchedulingProviderId":${providerId}`, `"selfSchedulingProviderId":${providerId}.0`),
+    )
+    expect([answer.status, answer.body.providerId]).toEqual([201, providerId])
+  })
+
+  const forms = [
+    { utcStartTime: '2026-12-03T09:45:00.0Z', utcEndTime: '2026-12-03T10:30:00Z' },
+    { utcStartTime: '2026-12-03T10:30:00.000Z', utcEndTime: '2026-12-03T11:15:00.000Z' },
+    { utcStartTime: '2026-12-03T11:15:00Z', utcEndTime: '2026-12-03T12:00:00.000000Z' },
+  ]
+  for (const { utcStartTime, utcEndTime } of forms) {
+    test(`${utcStartTime} to ${utcEndTime} is the slot of that instant, answered to the second`, async () => {
+      const body = {
+        ...booking(`form-of-${utcStartTime.slice(11, 13)}`),
+        bookingData: { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime },
+      }
+      const answer = await service.post(paths.booking, body)
+      expect([answer.status, answer.body.utcStartTime]).toEqual([201, `${utcStartTime.slice(0, 19)}Z`])
+    })
+  }
+})
+
+describe('members that the contract does not know', () => {
+  test('are ignored everywhere, whatever they hold', async () => {
+    const odd = {
+      canary: [null, { deep: ['\u0000', '\ud800'] }],
+      id: -1,
+      $ref: '#',
+      constructor: 5,
+      toString: null,
+    }
+    const right = booking('with-unknown', undefined, { ...odd, memberId: 1, userType: 'admin' })
+    const answer = await service.post(paths.booking, {
+      ...right,
+      ...odd,
+      user: { ...right.user, ...odd, organization: 1, partnerId: 2 },
+      phq9Data: [{ ...right.phq9Data[0], ...odd }],
+      acceptedAt: '2026-12-01T12:00:00Z',
+      authorizationNumber: 'canary',
+    })
+    expectSuccess(answer, 201, {
+      id: answer.body.id,
+      providerId: null,
+      authorizationNumber: null,
+      phoneNumber: '',
+      preferredModality: '',
+      acceptedAt: null,
+      declinedAt: null,
+      member: { id: answer.body.member.id, firstName: 'Robin', email: 'with-unknown@example.com' },
+      utcStartTime: null,
+    })
+    expect((await lookUp(service, 'with-unknown')).body.userType).toBe('member')
+  })
+
+  const whole = JSON.stringify(booking('by-proto'))
+  const { user, memberData, phq9Data } = booking('by-proto')
+  const json = JSON.stringify
+  const tricks: { name: string; body: string; path: RegExp }[] = [
+    { name: 'the whole body', body: `{"__proto__":${whole}}`, path: /(^|\W)user(\.\w+)?: / },
+    {
+      name: 'user',
+      body: `{"__proto__":{"user":${json(user)}},"memberData":${json(memberData)},"phq9Data":[]}`,
+      path: /(^|\W)user(\.\w+)?: /,
+    },
+    {
+      name: 'external_user_id',
+      body: `{"user":{"__proto__":${json(user)}},"memberData":${json(memberData)},"phq9Data":[]}`,
+      path: /(^|\W)user\.external_user_id: /,
+    },
+    {
+      name: 'external_user_id by constructor',
+      body: `{"user":{"constructor":{"prototype":${json(user)}}},"memberData":${json(memberData)},"phq9Data":[]}`,
+      path: /(^|\W)user\.external_user_id: /,
+    },
+    {
+      name: 'memberData',
+      body: `{"user":${json(user)},"memberData":{"__proto__":${json(memberData)}},"phq9Data":[]}`,
+      path: /(^|\W)memberData\.email: /,
+    },
+    {
+      name: 'one member of memberData',
+      body: `{"user":${json(user)},"memberData":${json({ ...memberData, lastName: undefined }).replace('{', '{"__proto__":{"lastName":"X"},')},"phq9Data":[]}`,
+      path: /(^|\W)memberData\.lastName: /,
+    },
+    {
+      name: 'phq9Data',
+      body: `{"user":${json(user)},"memberData":${json(memberData)},"__proto__":{"phq9Data":${json(phq9Data)}}}`,
+      path: /(^|\W)phq9Data: /,
+    },
+    {
+      name: 'an answer',
+      body: `{"user":${json(user)},"memberData":${json(memberData)},"phq9Data":[{"__proto__":{"question":"q","answer":"a"}}]}`,
+      path: /(^|\W)phq9Data\[0\]\.(question|answer): /,
+    },
+  ]
+  for (const { name, body, path } of tricks) {
+    test(`__proto__ and its like do not stand in for ${name}`, async () => {
+      expectRefusal(await service.post(paths.booking, body), { status: 400, path, absent: ['by-proto', '@'] })
+      expect((await lookUp(service, 'by-proto')).status).toBe(404)
+      expect(({} as Record<string, unknown>).user).toBeUndefined()
+    })
+  }
+
+  test('__proto__ adds no bookingData and no optional member', async () => {
+    const bookingData = json({
+      selfSchedulingProviderId: providerId,
+      utcStartTime: '2026-12-03T15:00:00Z',
+      utcEndTime: '2026-12-03T15:45:00Z',
+    })
+    const body = json(booking('proto-extra'))
+      .replace('{', `{"__proto__":{"bookingData":${bookingData}},`)
+      .replace('"memberData":{', '"memberData":{"__proto__":{"phoneNumber":"+14165550100"},')
+    const answer = await service.post(paths.booking, body)
+    expect([answer.status, answer.body.providerId, answer.body.phoneNumber]).toEqual([201, null, ''])
+  })
+})

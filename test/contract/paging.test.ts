@@ -1,0 +1,318 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { countryWide, provider, region } from '../support/builders'
+import { type Answer, startService } from '../support/service'
+import { expectRefusal, expectSuccess, paths, sendRaw } from './contract'
+
+const total = 105
+
+/** A00, A01 … */
+const codes = Array.from({ length: total }, (_, i) => `${'ABCDEFGHIJK'[Math.floor(i / 10)]}${i % 10}`)
+
+const start = () =>
+  startService({
+    directory: {
+      regions: [
+        ...codes.toReversed().map((code, i) =>
+          region({
+            id: 1000 + ((i * 8) % total),
+            countryCode: 'US',
+            stateProvinceCode: code,
+            stateProvinceNameLocal: `State ${code}`,
+          }),
+        ),
+        region({ id: 1 }),
+        region({ id: 2, stateProvinceCode: 'QC' }),
+        countryWide('GB', 'United Kingdom'),
+      ],
+      providers: Array.from({ length: total }, (_, i) =>
+        provider(`gb-${i}`, {
+          lastName: `Number ${i}`,
+          languagesSpoken: i < 5 ? ['en', 'fr-CA'] : ['en'],
+          modalities: ['telephonic'],
+          licenses: [{ region: 'GB', from: '2020-01-01' }],
+          workingHours: [],
+        }),
+      ),
+    },
+  })
+let service: Awaited<ReturnType<typeof start>>
+beforeAll(async () => {
+  service = await start()
+})
+afterAll(() => service.stop())
+
+/** What identifies the entries of a page of either list, in its order. */
+function idsOf({ body }: Answer): (string | number)[] {
+  if (Array.isArray(body)) return body.map(({ stateProvinceCode }) => stateProvinceCode)
+  return body.results.map(({ providerId }: { providerId: number }) => providerId)
+}
+
+/** The links of a Link header by their relation. */
+function linksOf(answer: Answer): Record<string, string> {
+  const header = answer.headers.get('link') ?? ''
+  const links = [...header.matchAll(/<([^<>]*)>; rel="([a-z]+)"(?:, |$)/g)]
+  expect(links.map(([whole]) => whole).join('')).toBe(header)
+  return Object.fromEntries(links.map(([, url = '', rel = '']) => [rel, url]))
+}
+
+/** The GET of a full URL, as a partner calls it: it must lie below the base address. */
+function call(url: string): Promise<Answer> {
+  expect(url).toStartWith(`${service.baseUrl}/`)
+  return service.get(url.slice(service.baseUrl.length))
+}
+
+const lists = [
+  { name: 'regions', path: `${paths.regions}?country_code=US` },
+  { name: 'providers', path: `${paths.providers}?country_code=GB` },
+]
+
+for (const { name, path } of lists) {
+  describe(`the list of ${name}`, () => {
+    test('has 20 entries a page unless told otherwise', async () => {
+      const [first, sixth] = [await service.get(path), await service.get(`${path}&page=6`)]
+      expect([first.status, idsOf(first).length, sixth.status, idsOf(sixth).length]).toEqual([
+        200, 20, 200, 5,
+      ])
+      expect(idsOf(await service.get(`${path}&page=1`))).toEqual(idsOf(first))
+    })
+
+    test('has up to 100 entries a page', async () => {
+      const whole = await service.get(`${path}&page_size=100`)
+      const rest = await service.get(`${path}&page_size=100&page=2`)
+      const all = [...idsOf(whole), ...idsOf(rest)]
+      expect([idsOf(whole).length, idsOf(rest).length, new Set(all).size]).toEqual([100, 5, total])
+    })
+
+    for (const size of [1, 7, 20, 35, 99, 100]) {
+      test(`says the same in pages of ${size} as in pages of 20`, async () => {
+        const walk = async (pageSize: number) => {
+          const pages = Array.from({ length: Math.ceil(total / pageSize) }, (_, i) =>
+            service.get(`${path}&page_size=${pageSize}&page=${i + 1}`),
+          )
+          return (await Promise.all(pages)).flatMap(idsOf)
+        }
+        const ids = await walk(size)
+        expect(ids).toEqual(await walk(20))
+        expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)))
+      })
+    }
+
+    for (const query of ['page=7', 'page=106&page_size=1', 'page=2147483648', 'page=3&page_size=100']) {
+      test(`is 400 past the last page: ${query}`, async () => {
+        expectRefusal(await service.get(`${path}&${query}`), { status: 400, path: 'page' })
+      })
+    }
+
+    const notAPage = [
+      '0',
+      '-1',
+      '-0',
+      '1.5',
+      '1.0',
+      '1e2',
+      '1e0',
+      '0x10',
+      '0b1',
+      '%2B1',
+      '+1',
+      '%201',
+      '1%20',
+      '1%0A',
+      '1_0',
+      '1,2',
+      '',
+      'NaN',
+      'Infinity',
+      'null',
+      'true',
+      'canary-page',
+      '%EF%BC%91',
+      '%D9%A1',
+      '1%00',
+      '99999999999999999999999999',
+      '9007199254740993',
+      `${'9'.repeat(400)}`,
+    ]
+    for (const parameter of ['page', 'page_size']) {
+      for (const value of parameter === 'page' ? notAPage : [...notAPage, '101', '1000000']) {
+        test(`is 400 for ${parameter}=${value.slice(0, 30)}`, async () => {
+          const answer = await service.get(`${path}&${parameter}=${value}`)
+          expectRefusal(answer, { status: 400, path: parameter, absent: value.length > 5 ? [value] : [] })
+        })
+      }
+
+      test(`is 400 for a repeated ${parameter}`, async () => {
+        for (const query of [`${parameter}=1&${parameter}=1`, `${parameter}=1&${parameter}=2`]) {
+          expectRefusal(await service.get(`${path}&${query}`), { status: 400, path: parameter })
+        }
+      })
+    }
+  })
+}
+
+describe('an empty list', () => {
+  test('has a first page and no second, of regions', async () => {
+    const path = `${paths.regions}?country_code=AQ`
+    for (const query of ['', '&page=1', '&page=1&page_size=100']) {
+      const answer = await service.get(`${path}${query}`)
+      expectSuccess(answer, 200, [])
+      expect(answer.headers.get('x-total-count')).toBe('0')
+    }
+    expectRefusal(await service.get(`${path}&page=2`), { status: 400, path: 'page' })
+  })
+
+  test('has a first page and no second, of providers', async () => {
+    const path = `${paths.providers}?country_code=AQ`
+    for (const query of ['', '&page=1', '&page=1&page_size=100']) {
+      expectSuccess(await service.get(`${path}${query}`), 200, {
+        count: 0,
+        next: null,
+        previous: null,
+        results: [],
+      })
+    }
+    expectRefusal(await service.get(`${path}&page=2`), { status: 400, path: 'page' })
+  })
+})
+
+describe("the region list's headers", () => {
+  const path = `${paths.regions}?country_code=us`
+
+  test('X-Total-Count counts all pages', async () => {
+    for (const query of ['', '&page=6', '&page_size=1', '&page_size=100&page=2']) {
+      expect((await service.get(`${path}${query}`)).headers.get('x-total-count')).toBe(String(total))
+    }
+  })
+
+  const rows = [
+    { page: 1, rels: ['first', 'last', 'next'] },
+    { page: 2, rels: ['first', 'last', 'next', 'prev'] },
+    { page: 4, rels: ['first', 'last', 'prev'] },
+  ]
+  for (const { page, rels } of rows) {
+    test(`Link on page ${page} of 4 leads to ${rels.join(', ')}, with the filters that were sent`, async () => {
+      const links = linksOf(await service.get(`${path}&page_size=30&page=${page}`))
+      expect(Object.keys(links).sort()).toEqual(rels)
+      const expectedPage: Record<string, number> = { first: 1, prev: page - 1, next: page + 1, last: 4 }
+      for (const [rel, link] of Object.entries(links)) {
+        const { searchParams } = new URL(link)
+        expect(searchParams.get('country_code')?.toUpperCase()).toBe('US')
+        expect(searchParams.get('page_size')).toBe('30')
+        const direct = await service.get(`${path}&page_size=30&page=${expectedPage[rel]}`)
+        const answer = await call(link)
+        expectSuccess(answer, 200, direct.body)
+        expect(answer.headers.get('link')).toBe(direct.headers.get('link'))
+      }
+    })
+  }
+
+  test('Link on an only page leads to it as the first and the last', async () => {
+    const links = linksOf(await service.get(`${paths.regions}?country_code=CA`))
+    expect(Object.keys(links).sort()).toEqual(['first', 'last'])
+    for (const link of Object.values(links)) {
+      expect((await call(link)).body.map(({ id }: { id: number }) => id)).toEqual([1, 2])
+    }
+  })
+
+  test('the links walk from the first page to the last and back', async () => {
+    const seen: (string | number)[] = []
+    let answer = await service.get(path)
+    for (let next: string | undefined = linksOf(answer).first; next; next = linksOf(answer).next) {
+      answer = await call(next)
+      seen.push(...idsOf(answer))
+    }
+    expect(seen).toEqual(codes)
+    let backwards = 0
+    for (let prev = linksOf(answer).prev; prev; prev = linksOf(answer).prev) {
+      answer = await call(prev)
+      backwards++
+    }
+    expect([backwards, idsOf(answer)]).toEqual([5, codes.slice(0, 20)])
+  })
+})
+
+describe("the provider search's envelope", () => {
+  test('counts all matches, and leads on and back with null at both ends', async () => {
+    const seen: (string | number)[] = []
+    let answer = await service.get(`${paths.providers}?country_code=GB&page_size=40`)
+    expect(answer.body.previous).toBeNull()
+    for (;;) {
+      expect(Object.keys(answer.body)).toEqual(['count', 'next', 'previous', 'results'])
+      expect(answer.body.count).toBe(total)
+      seen.push(...idsOf(answer))
+      if (answer.body.next === null) break
+      const before = answer
+      answer = await call(answer.body.next)
+      expect((await call(answer.body.previous)).body).toEqual(before.body)
+    }
+    expect([seen.length, new Set(seen).size]).toEqual([total, total])
+  })
+
+  test('next and previous keep every filter that was sent', async () => {
+    const filters = 'country_code=gb&modality=telephonic&language=fr&page_size=2'
+    const answer = await service.get(`${paths.providers}?${filters}&page=2`)
+    const sent = { country_code: 'gb', modality: 'telephonic', language: 'fr', page_size: '2' }
+    expect(answer.body.count).toBe(5)
+    for (const [url, page] of [
+      [answer.body.next, '3'],
+      [answer.body.previous, '1'],
+    ]) {
+      const { origin, pathname, searchParams } = new URL(url)
+      expect([origin, pathname]).toEqual([service.baseUrl, paths.providers])
+      expect(Object.fromEntries(searchParams)).toMatchObject({ ...sent, page })
+      const direct = await service.get(`${paths.providers}?${filters}&page=${page}`)
+      expectSuccess(await call(url), 200, direct.body)
+    }
+  })
+
+  test('next keeps a region_id', async () => {
+    const regions = await service.get(`${paths.regions}?country_code=GB`)
+    const { id } = regions.body[0]
+    const answer = await service.get(`${paths.providers}?region_id=${id}&page_size=1`)
+    expect(new URL(answer.body.next).searchParams.get('region_id')).toBe(String(id))
+    expect((await call(answer.body.next)).body.count).toBe(total)
+  })
+
+  test('keeps a filter whose value has to be encoded', async () => {
+    const answer = await service.get(`${paths.providers}?country_code=GB&page_size=3&language=f%72-%43A`)
+    expect(answer.body.count).toBe(5)
+    const next = await call(answer.body.next)
+    expect([next.body.count, next.body.results.length, next.body.next]).toEqual([5, 2, null])
+  })
+})
+
+describe('full URLs', () => {
+  const forgeries = [
+    ['Host: canary.example'],
+    ['Host: canary.example:9999'],
+    ['Host: localhost', 'X-Forwarded-Host: canary.example', 'X-Forwarded-Proto: canary'],
+    ['Host: localhost', 'Forwarded: host=canary.example;proto=canary', 'X-Forwarded-Port: 9999'],
+    ['Host: localhost', 'X-Original-Url: /canary', 'X-Rewrite-Url: /canary', 'X-Forwarded-Prefix: /canary'],
+  ]
+  for (const lines of forgeries) {
+    test(`begin with the base address under ${lines.join(', ')}`, async () => {
+      for (const { path } of lists) {
+        const head = [
+          `GET ${path}&page=2 HTTP/1.1`,
+          ...lines,
+          `Authorization: Bearer ${service.partner.token}`,
+        ]
+        const answer = await sendRaw(service.baseUrl, head)
+        expect(answer.status).toBe(200)
+        const urls = Array.isArray(answer.body)
+          ? Object.values(linksOf(answer))
+          : [answer.body.next, answer.body.previous]
+        expect(urls.map((url) => new URL(url).origin)).toEqual(urls.map(() => service.baseUrl))
+        expect(urls.join(' ')).not.toMatch(/canary|9999/)
+      }
+    })
+  }
+
+  test('are the same for a path without the trailing slash, up to that slash', async () => {
+    const path = paths.providers.slice(0, -1)
+    const answer = await service.get(`${path}?country_code=GB&page=2`)
+    expect(idsOf(await call(answer.body.next))).toEqual(
+      idsOf(await service.get(`${paths.providers}?country_code=GB&page=3`)),
+    )
+  })
+})

@@ -1,0 +1,264 @@
+import { Database } from 'bun:sqlite'
+import { describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { Refusal } from '../../src/domain/errors'
+import { Folder } from '../support/process'
+import { openTestDatabase, openTestStore, testKey } from './place'
+
+const read = (database: Database, pragma: string) =>
+  Object.values(database.query<Record<string, number | string>, []>(`PRAGMA ${pragma}`).get() ?? {})[0]
+
+/** What opening a file is refused with. */
+function refusalOf(open: () => unknown): { kind: string; message: string } {
+  try {
+    open()
+  } catch (error) {
+    if (error instanceof Refusal) return { kind: error.kind, message: error.message }
+    throw error
+  }
+  throw new Error('the database was opened')
+}
+
+const unusable = (message: string) => ({ kind: 'database_unusable', message })
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+describe('an open database', () => {
+  test('has in force what the safety of data depends on', () => {
+    using folder = new Folder()
+    const database = openTestDatabase(folder.file('a.sqlite'))
+    const inForce = [
+      'journal_mode',
+      'synchronous',
+      'foreign_keys',
+      'secure_delete',
+      'trusted_schema',
+      'busy_timeout',
+      'application_id',
+    ].map((pragma) => [pragma, read(database, pragma)])
+    expect(Object.fromEntries(inForce)).toEqual({
+      journal_mode: 'wal',
+      synchronous: 2,
+      foreign_keys: 1,
+      secure_delete: 1,
+      trusted_schema: 0,
+      // A wait inside SQLite would hold up every request.
+      busy_timeout: 0,
+      application_id: 0x416e7465,
+    })
+    database.close()
+  })
+
+  test('has the same in force when it is opened again', () => {
+    using folder = new Folder()
+    openTestDatabase(folder.file('a.sqlite')).close()
+    const again = openTestDatabase(folder.file('a.sqlite'))
+    expect(
+      ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete'].map((name) => read(again, name)),
+    ).toEqual(['wal', 2, 1, 1])
+    again.close()
+  })
+
+  test('has strict tables alone', () => {
+    using folder = new Folder()
+    const database = openTestDatabase(folder.file('a.sqlite'))
+    const tables = database
+      .query<{ name: string; strict: number }, []>(
+        "SELECT name, strict FROM pragma_table_list WHERE type = 'table'",
+      )
+      .all()
+      .filter(({ name }) => !name.startsWith('sqlite_'))
+    expect(tables.length).toBeGreaterThan(8)
+    expect(tables.filter(({ strict }) => strict !== 1)).toEqual([])
+    database.close()
+  })
+
+  test('leaves what was erased unreadable in the file', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    const database = openTestDatabase(path)
+    database.run('INSERT INTO settings (name, value) VALUES (?, ?)', ['mark', Buffer.from('canary-erased-1')])
+    database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    expect(readFileSync(path).includes('canary-erased-1')).toBe(true)
+    database.run("DELETE FROM settings WHERE name = 'mark'")
+    database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    expect(readFileSync(path).includes('canary-erased-1')).toBe(false)
+    database.close()
+  })
+})
+
+describe('the files', () => {
+  test('can be read by their owner alone, whatever the umask', () => {
+    using folder = new Folder()
+    const mask = process.umask(0)
+    try {
+      const store = openTestStore(folder.file('a.sqlite'))
+      const modes = readdirSync(folder.path).map((name) => [name, modeOf(folder.file(name))])
+      expect(Object.fromEntries(modes)).toEqual({
+        'a.sqlite': '600',
+        'a.sqlite-shm': '600',
+        'a.sqlite-wal': '600',
+      })
+      store.close()
+    } finally {
+      process.umask(mask)
+    }
+  })
+
+  test('can be read by their owner alone where an empty file stood that all could read', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    writeFileSync(path, '')
+    chmodSync(path, 0o644)
+    const store = openTestStore(path)
+    expect(
+      readdirSync(folder.path)
+        .map((name) => [name, modeOf(folder.file(name))])
+        .sort(),
+    ).toEqual([
+      ['a.sqlite', '600'],
+      ['a.sqlite-shm', '600'],
+      ['a.sqlite-wal', '600'],
+    ])
+    store.close()
+  })
+})
+
+describe('opening', () => {
+  test('takes an empty file for a new database, as a start that was cut short leaves one', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    writeFileSync(path, '')
+    const database = openTestDatabase(path)
+    expect(read(database, 'user_version')).toBeGreaterThan(0)
+    database.close()
+  })
+
+  test('refuses a missing file, and makes none, unless it is told to', () => {
+    using folder = new Folder()
+    expect(refusalOf(() => openTestDatabase(folder.file('a.sqlite'), { create: false }))).toEqual(
+      unusable('there is no database at that path'),
+    )
+    expect(readdirSync(folder.path)).toEqual([])
+  })
+
+  test('refuses an empty file unless it is told to make a database: what was in it is gone', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    writeFileSync(path, '')
+    expect(refusalOf(() => openTestDatabase(path, { create: false })).kind).toBe('database_unusable')
+    expect(statSync(path).size).toBe(0)
+  })
+
+  const strangers: [string, (path: string) => void, string][] = [
+    [
+      'a database of another application',
+      (path) => {
+        const database = new Database(path)
+        database.run('PRAGMA application_id = 1196444487')
+        database.run('CREATE TABLE theirs (id INTEGER)')
+        database.close()
+      },
+      'the file belongs to another application',
+    ],
+    [
+      'a database of an application without a mark',
+      (path) => {
+        const database = new Database(path)
+        database.run('CREATE TABLE settings (name TEXT, value BLOB)')
+        database.close()
+      },
+      'the file belongs to another application',
+    ],
+    [
+      'bytes that are no database',
+      (path) => writeFileSync(path, Buffer.alloc(8192, 'garbage!')),
+      'the file is not a database that can be read',
+    ],
+    ['a short text', (path) => writeFileSync(path, 'notes\n'), 'the file is not a database that can be read'],
+    [
+      'a database with a broken head',
+      (path) => {
+        openTestDatabase(path).close()
+        const bytes = readFileSync(path)
+        bytes.write('XXXX', 0)
+        writeFileSync(path, bytes)
+      },
+      'the file is not a database that can be read',
+    ],
+    [
+      'a database of a newer version',
+      (path) => {
+        openTestDatabase(path).close()
+        const database = new Database(path)
+        database.run('PRAGMA journal_mode = DELETE')
+        database.run('PRAGMA user_version = 999')
+        database.close()
+      },
+      'the database was written by a newer version of this program',
+    ],
+  ]
+
+  test.each(strangers)('refuses %s and leaves it as it is', (_, make, message) => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    make(path)
+    const before = readFileSync(path)
+    expect(refusalOf(() => openTestDatabase(path))).toEqual(unusable(message))
+    expect(readFileSync(path).equals(before)).toBe(true)
+    expect(readdirSync(folder.path)).toEqual(['a.sqlite'])
+  })
+
+  test('refuses a database with another purpose, both ways', () => {
+    using folder = new Folder()
+    const [sandbox, production] = [folder.file('s.sqlite'), folder.file('p.sqlite')]
+    openTestDatabase(sandbox, { purpose: 'sandbox' }).close()
+    openTestDatabase(production, { purpose: 'production' }).close()
+    expect(refusalOf(() => openTestDatabase(sandbox, { purpose: 'production' }))).toEqual(
+      unusable('the database is not a production database'),
+    )
+    expect(refusalOf(() => openTestDatabase(production, { purpose: 'sandbox' }))).toEqual(
+      unusable('the database is not a sandbox database'),
+    )
+    openTestDatabase(production, { purpose: 'production' }).close()
+  })
+
+  test('refuses another master key than the first one', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    openTestDatabase(path).close()
+    expect(refusalOf(() => openTestDatabase(path, { masterKey: Buffer.alloc(32, 8) }))).toEqual(
+      unusable('the master key is not the one that this database was sealed under'),
+    )
+    openTestDatabase(path, { masterKey: testKey }).close()
+  })
+
+  test('refuses a folder', () => {
+    using folder = new Folder()
+    expect(() => openTestDatabase(folder.path)).toThrow()
+  })
+
+  test('finishes what a process that was killed had begun', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    const killed = Bun.spawnSync([
+      process.execPath,
+      '-e',
+      `const { openTestDatabase } = await import(${JSON.stringify(new URL('./place.ts', import.meta.url).pathname)})
+       const database = openTestDatabase(${JSON.stringify(path)})
+       database.run("INSERT INTO settings (name, value) VALUES ('done', x'01')")
+       database.run('BEGIN IMMEDIATE')
+       database.run("INSERT INTO settings (name, value) VALUES ('half', x'01')")
+       process.kill(process.pid, 'SIGKILL')
+       await new Promise(() => {})`,
+    ])
+    expect(killed.signalCode).toBe('SIGKILL')
+    expect(existsSync(`${path}-wal`)).toBe(true)
+    const database = openTestDatabase(path)
+    const names = database.query<{ name: string }, []>('SELECT name FROM settings').all()
+    expect(names.map(({ name }) => name)).toContain('done')
+    expect(names.map(({ name }) => name)).not.toContain('half')
+    expect(read(database, 'integrity_check')).toBe('ok')
+    database.close()
+  })
+})

@@ -1,0 +1,254 @@
+import type { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import * as schema from '../../db/sqlite/schema'
+import { Folder } from '../support/process'
+import { openTestDatabase } from './place'
+
+const folder = new Folder()
+let database = undefined as unknown as Database
+
+beforeAll(() => {
+  database = openTestDatabase(folder.file('a.sqlite'))
+  furnish()
+})
+
+afterAll(() => {
+  database?.close()
+  folder[Symbol.dispose]()
+})
+
+const tables = Object.values(schema).flatMap((value): SQLiteTable[] =>
+  is(value, SQLiteTable) ? [value] : [],
+)
+
+describe('the tables that queries see are those of the database', () => {
+  test('all of them and no other', () => {
+    const made = database
+      .query<{ name: string }, []>(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+      )
+      .all()
+    expect(tables.map((table) => getTableName(table)).sort()).toEqual(made.map(({ name }) => name))
+  })
+
+  test.each(tables.map((table) => [getTableName(table), table] as const))(
+    '%s, column by column',
+    (name, table) => {
+      const made = database
+        .query<{ name: string; type: string; notnull: number; pk: number }, [string]>(
+          'SELECT name, type, "notnull", pk FROM pragma_table_info(?)',
+        )
+        .all(name)
+        .map((column) => ({
+          name: column.name,
+          type: column.type.toLowerCase(),
+          // SQLite does not call the key of a row NOT NULL, although it never is.
+          notNull: column.notnull === 1 || column.pk > 0,
+        }))
+      const seen = Object.values(getTableColumns(table)).map((column) => ({
+        name: column.name,
+        type: column.getSQLType(),
+        notNull: column.notNull,
+      }))
+      expect(byName(seen)).toEqual(byName(made))
+    },
+  )
+})
+
+describe('the database itself refuses', () => {
+  const rows: [what: string, code: string, statement: string][] = [
+    ['an organization without a name', 'CHECK', "INSERT INTO organizations VALUES (9, '', 1, 0)"],
+    ['an organization that is half active', 'CHECK', "INSERT INTO organizations VALUES (9, 'N', 2, 0)"],
+    ['a second organization of a name', 'UNIQUE', "INSERT INTO organizations VALUES (9, 'Org', 1, 0)"],
+    ['a text for an instant', 'DATATYPE', "INSERT INTO organizations VALUES (9, 'N', 1, 'now')"],
+    ['a partner of no organization that is there', 'FOREIGNKEY', 'UPDATE partners SET organization_id = 99'],
+    ['a second partner of a name', 'UNIQUE', "INSERT INTO partners VALUES (9, 'Partner', 1, 1, 0)"],
+    ['to delete an organization that has partners', 'FOREIGNKEY', 'DELETE FROM organizations'],
+    ['to delete a partner who has members', 'FOREIGNKEY', 'DELETE FROM partners'],
+    ['a second open key of a partner', 'UNIQUE', key({ id: 9, record_key: "'r9'", kid: "'k9'" })],
+    ['a second key with a kid', 'UNIQUE', key({ id: 9, record_key: "'r9'", partner_id: 2 })],
+    ['a second key with a record key', 'UNIQUE', key({ id: 9, kid: "'k9'", partner_id: 2 })],
+    ['a key of no partner', 'FOREIGNKEY', key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 99 })],
+    ['a key without a kid', 'CHECK', key({ id: 9, record_key: "'r9'", kid: "''", partner_id: 2 })],
+    [
+      'a key that ends before it starts',
+      'CHECK',
+      "UPDATE partner_keys SET ends_at = 9, end_reason = 'rotated'",
+    ],
+    ['a secret that is a text', 'DATATYPE', "UPDATE partner_keys SET sealed_secret = 'secret'"],
+    ['a region of no country', 'CHECK', "INSERT INTO regions VALUES (9, 'ca', 'AB', 'N', 'L', 1)"],
+    ['a region without a code', 'CHECK', "INSERT INTO regions VALUES (9, 'CA', '', 'N', 'L', 1)"],
+    ['a region twice', 'UNIQUE', "INSERT INTO regions VALUES (9, 'CA', 'ON', 'N', 'L', 1)"],
+    ['to delete a region that has licenses', 'FOREIGNKEY', 'DELETE FROM regions'],
+    ['a provider twice', 'UNIQUE', "UPDATE providers SET ref = 'ref'"],
+    ['a provider without a ref', 'CHECK', "UPDATE providers SET ref = ''"],
+    ['languages that are not JSON', 'CHECK', "UPDATE providers SET languages_spoken = 'en'"],
+    ['working hours that are not JSON', 'CHECK', "UPDATE providers SET working_hours = '['"],
+    ['a notice below zero', 'CHECK', 'UPDATE providers SET minimum_notice_minutes = -1'],
+    ['a license of no provider', 'FOREIGNKEY', "INSERT INTO licenses VALUES (9, 99, 1, '2020-01-01', NULL)"],
+    ['a license of no region', 'FOREIGNKEY', "INSERT INTO licenses VALUES (9, 1, 99, '2020-01-01', NULL)"],
+    ['a license that ends before it begins', 'CHECK', "UPDATE licenses SET until_date = '2019-12-31'"],
+    ['a place in no region', 'FOREIGNKEY', 'INSERT INTO in_person_regions VALUES (1, 99)'],
+    ['a place twice', 'PRIMARYKEY', 'INSERT INTO in_person_regions VALUES (1, 1)'],
+    ['to delete a provider who has bookings', 'FOREIGNKEY', 'DELETE FROM providers'],
+    ['a member twice', 'UNIQUE', member({ id: 9, folded_email: "'other'" })],
+    ['a member with the address of another', 'UNIQUE', member({ id: 9, external_user_id: "'other'" })],
+    ['a member of no partner', 'FOREIGNKEY', member({ id: 9, partner_id: 99, folded_email: "'other'" })],
+    ['a member without an id of the partner', 'CHECK', "UPDATE members SET external_user_id = ''"],
+    ['a member of no country', 'CHECK', "UPDATE members SET country = 'Canada'"],
+    ['a member without a name', 'NOTNULL', 'UPDATE members SET first_name = NULL'],
+    ['to delete a member who has requests', 'FOREIGNKEY', 'DELETE FROM members'],
+    [
+      'a second booking of a slot',
+      'UNIQUE',
+      request({ id: 9, record_key: "'b9'", authorization_number: "'A9'" }),
+    ],
+    [
+      'an authorization number twice',
+      'UNIQUE',
+      request({ id: 9, record_key: "'b9'", starts_at: 5000, ends_at: 6000 }),
+    ],
+    ['a booking of no member', 'FOREIGNKEY', 'UPDATE booking_requests SET member_id = 99'],
+    [
+      'a booking with no provider that is there',
+      'FOREIGNKEY',
+      'UPDATE booking_requests SET provider_id = 99',
+    ],
+    ['a booking without a provider', 'CHECK', 'UPDATE booking_requests SET provider_id = NULL'],
+    ['a booking without a number', 'CHECK', 'UPDATE booking_requests SET authorization_number = NULL'],
+    ['a booking without an end', 'CHECK', 'UPDATE booking_requests SET ends_at = NULL'],
+    ['a booking without a local time', 'CHECK', 'UPDATE booking_requests SET local_offset_minutes = NULL'],
+    ['a booking that ends as it starts', 'CHECK', 'UPDATE booking_requests SET ends_at = starts_at'],
+    ['a booking in an unknown state', 'CHECK', "UPDATE booking_requests SET state = 'lost'"],
+    ['a booking that is unassigned', 'CHECK', "UPDATE booking_requests SET state = 'unassigned'"],
+    ['a booking accepted at no time', 'CHECK', "UPDATE booking_requests SET state = 'accepted'"],
+    ['a booking declined at no time', 'CHECK', "UPDATE booking_requests SET state = 'declined'"],
+    ['a pending booking that was declined', 'CHECK', 'UPDATE booking_requests SET declined_at = 5'],
+    ['a change of nothing that there is', 'CHECK', "INSERT INTO changes VALUES (NULL, 'weather', 1)"],
+  ]
+
+  test.each(rows)('%s', (_, code, statement) => {
+    let told = 'nothing'
+    try {
+      database.transaction(() => {
+        database.run(statement)
+        told = 'taken'
+        throw new Error('undone')
+      })()
+    } catch (error) {
+      if (told === 'nothing') told = (error as { code: string }).code
+    }
+    expect(told).toBe(`SQLITE_CONSTRAINT_${code}`)
+  })
+
+  test('nothing of what those rows were made from', () => {
+    const good = [
+      key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 2 }),
+      member({ id: 9, external_user_id: "'other'", folded_email: "'other'" }),
+      request({ id: 9, record_key: "'b9'", authorization_number: "'A9'", starts_at: 5000, ends_at: 6000 }),
+      "INSERT INTO organizations VALUES (9, 'N', 1, 0)",
+      "INSERT INTO regions VALUES (9, 'CA', 'AB', 'N', 'L', 1)",
+      "UPDATE booking_requests SET state = 'declined', declined_at = 5",
+      // A slot that was given up can be had again.
+      request({ id: 10, record_key: "'b10'", authorization_number: "'A10'" }),
+    ]
+    database.transaction(() => {
+      for (const statement of good) database.run(statement)
+    })()
+    expect(database.query('SELECT id FROM booking_requests ORDER BY id').values()).toEqual([[1], [9], [10]])
+  })
+})
+
+function byName<Column extends { name: string }>(columns: Column[]): Column[] {
+  return columns.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+type Different = Record<string, string | number>
+
+function insert(table: string, row: Different): string {
+  return `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.values(row)})`
+}
+
+function key(different: Different): string {
+  const row = {
+    id: 1,
+    record_key: "'r1'",
+    kid: "'k1'",
+    partner_id: 1,
+    sealed_secret: "x'00'",
+    issued_at: 10,
+    starts_at: 10,
+  }
+  return insert('partner_keys', { ...row, ...different })
+}
+
+function member(different: Different): string {
+  return insert('members', {
+    id: 1,
+    partner_id: 1,
+    external_user_id: "'member'",
+    active: 1,
+    email: "'m@example.com'",
+    folded_email: "'m@example.com'",
+    first_name: "'M'",
+    last_name: "'N'",
+    country: "'CA'",
+    preferred_spoken_language: "'en'",
+    created_at: 0,
+    updated_at: 0,
+    ...different,
+  })
+}
+
+function request(different: Different): string {
+  return insert('booking_requests', {
+    id: 1,
+    record_key: "'b1'",
+    member_id: 1,
+    is_intake: 0,
+    state: "'pending'",
+    provider_id: 1,
+    authorization_number: "'A1'",
+    starts_at: 1000,
+    ends_at: 2000,
+    local_offset_minutes: 0,
+    sealed_screening_answers: "x'00'",
+    submitted_at: 0,
+    ...different,
+  })
+}
+
+/** A row of each kind, tied to each other. */
+function furnish(): void {
+  const provider = (id: number, ref: string) =>
+    insert('providers', {
+      id,
+      ref: `'${ref}'`,
+      first_name: "'F'",
+      last_name: "'L'",
+      time_zone: "'America/Toronto'",
+      languages_spoken: "'[]'",
+      modalities: "'[]'",
+      working_hours: "'[]'",
+      overrides: "'[]'",
+      time_off: "'[]'",
+      minimum_notice_minutes: 0,
+      active: 1,
+    })
+  for (const statement of [
+    "INSERT INTO organizations VALUES (1, 'Org', 1, 0)",
+    "INSERT INTO partners VALUES (1, 'Partner', 1, 1, 0), (2, 'Other', NULL, 1, 0)",
+    key({}),
+    "INSERT INTO regions VALUES (1, 'CA', 'ON', 'Ontario', 'Province', 1)",
+    provider(1, 'one'),
+    provider(2, 'two'),
+    "INSERT INTO licenses VALUES (1, 1, 1, '2020-01-01', NULL)",
+    'INSERT INTO in_person_regions VALUES (1, 1)',
+    member({}),
+    request({}),
+  ]) {
+    database.run(statement)
+  }
+}

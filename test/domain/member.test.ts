@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test'
+import { foldEmail, isEmail, isPastDate, isPhoneNumber } from '../../src/domain/member'
+
+describe('isEmail', () => {
+  test.each([
+    'robin@example.com',
+    'ROBIN@EXAMPLE.COM',
+    'robin.sample+tag@sub.example.co.uk',
+    "o'hara@example.ie",
+    "!#$%&'*+/=?^_`{|}~-@example.com",
+    'a@b.co',
+    'robin@xn--bcher-kva.example',
+    'robin@example.museum',
+    `${'a'.repeat(64)}@example.com`,
+    `robin@${'a'.repeat(63)}.com`,
+    'robin@1and1.com',
+  ])('%s is an address', (text) => {
+    expect(isEmail(text)).toBe(true)
+  })
+
+  test.each([
+    '',
+    'robin',
+    'robin@',
+    '@example.com',
+    'robin@example',
+    'robin@@example.com',
+    'robin@example..com',
+    'robin@.example.com',
+    'robin@example.com.',
+    '.robin@example.com',
+    'robin.@example.com',
+    'ro..bin@example.com',
+    'ro bin@example.com',
+    ' robin@example.com',
+    'robin@example.com ',
+    'robin@example.com\n',
+    'robin@-example.com',
+    'robin@example-.com',
+    'robin@exa_mple.com',
+    'Robin <robin@example.com>',
+    'robin@example.com,kim@example.com',
+    'robin@[127.0.0.1]',
+    `${'a'.repeat(65)}@example.com`,
+    `robin@${'a'.repeat(64)}.com`,
+  ])('%j is not', (text) => {
+    expect(isEmail(text)).toBe(false)
+  })
+
+  test('no text makes the check slow', () => {
+    const started = performance.now()
+    for (const text of [`${'a.'.repeat(50_000)}@`, `a@${'a.'.repeat(50_000)}`, `a@${'a-'.repeat(50_000)}`]) {
+      expect(isEmail(text)).toBe(false)
+    }
+    expect(performance.now() - started).toBeLessThan(1_000)
+  })
+})
+
+test('addresses that differ in case alone are one', () => {
+  expect(foldEmail('Robin.SAMPLE@Example.com')).toBe(foldEmail('robin.sample@example.COM'))
+  expect(foldEmail('robin.sample@example.com')).not.toBe(foldEmail('robinsample@example.com'))
+})
+
+describe('isPhoneNumber', () => {
+  test.each([
+    '+1234567',
+    '+123456789012345',
+    '+1 (416) 555-0100',
+    '+1.416.555.0100',
+    '+44 20 7946 0000',
+    '+1 - 4165550100',
+  ])('%s is a number', (text) => {
+    expect(isPhoneNumber(text)).toBe(true)
+  })
+
+  test.each([
+    '',
+    '+',
+    '14165550100',
+    '+123456',
+    '+1234567890123456',
+    '++14165550100',
+    '+1 416 555 0100 ',
+    '+ 14165550100',
+    '+1416555O100',
+    '+1416\u0009555',
+    '+14165550100\n',
+    '+\u0661\u0662\u0663\u0664\u0665\u0666\u0667',
+  ])('%j is not', (text) => {
+    expect(isPhoneNumber(text)).toBe(false)
+  })
+})
+
+describe('isPastDate', () => {
+  const noon = Date.UTC(2026, 11, 1, 12)
+
+  test.each(['2026-12-01', '2026-11-30', '1920-02-29', '0001-01-01'])('%s can be a birth date', (text) => {
+    expect(isPastDate(text, noon)).toBe(true)
+  })
+
+  test.each(['2026-12-02', '2027-01-01', '2025-02-29', '2026-13-01', '2026-12-1', 'yesterday'])(
+    '%s cannot',
+    (text) => {
+      expect(isPastDate(text, noon)).toBe(false)
+    },
+  )
+})

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'bun:test'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { Choice, Text, validator } from '../../src/domain/validation'
+
+const faults = (schema: TSchema, value: unknown) => validator(schema).faultsOf(value)
+
+/** The one fault that is found with a value. */
+function faultWith(schema: TSchema, value: unknown): string | undefined {
+  const found = faults(schema, value)
+  expect(validator(schema).accepts(value)).toBe(found.length === 0)
+  expect(found.length).toBeLessThanOrEqual(1)
+  return found[0]?.fault
+}
+
+describe('where a fault is', () => {
+  const Named = Type.Object({ name: Text() })
+  const Tree = Type.Object({ people: Type.Array(Type.Object({ pets: Type.Array(Named) })) })
+
+  test('is told as a path with members and positions', () => {
+    const value = { people: [{ pets: [] }, { pets: [{ name: 'Tom' }, { name: 5 }] }] }
+    expect(faults(Tree, value)).toEqual([{ path: 'people[1].pets[1].name', fault: 'must be a string' }])
+  })
+
+  test('is an empty path for the whole value', () => {
+    expect(faults(Tree, [])).toContainEqual({ path: '', fault: 'must be an object' })
+  })
+
+  test('keeps slashes and tildes of a name', () => {
+    const Strange = Type.Object({ 'a/b~c': Text() })
+    expect(faults(Strange, { 'a/b~c': 5 })).toEqual([{ path: 'a/b~c', fault: 'must be a string' }])
+  })
+
+  test('is told of every place, once each, the first fault of a place winning', () => {
+    const Both = Type.Object({ a: Text({ minLength: 1, format: 'email' }), b: Type.Integer({ minimum: 1 }) })
+    expect(faults(Both, { a: '', b: 1.5 })).toEqual([
+      { path: 'a', fault: 'must not be empty' },
+      { path: 'b', fault: 'must be an integer' },
+    ])
+  })
+
+  test('is nowhere in a value that fits', () => {
+    expect(faults(Tree, { people: [] })).toEqual([])
+    expect(validator(Tree).accepts({ people: [] })).toBe(true)
+  })
+})
+
+describe('what is said', () => {
+  const Closed = Type.Object({ a: Type.Optional(Text()) }, { additionalProperties: false })
+
+  test.each<[string, TSchema, unknown, string | undefined]>([
+    ['an absent member', Type.Object({ a: Text() }), {}, 'is required'],
+    ['an unknown member', Closed, { b: 1 }, 'is not known here'],
+    ['a null', Text(), null, 'must be a string'],
+    ['a number for a text', Text(), 5, 'must be a string'],
+    ['a text for an integer', Type.Integer(), '5', 'must be an integer'],
+    ['a fraction', Type.Integer(), 5.5, 'must be an integer'],
+    ['too small a number', Type.Integer({ minimum: 1 }), 0, 'must be at least 1'],
+    ['too large a number', Type.Integer({ maximum: 100 }), 101, 'must be at most 100'],
+    ['a text for true', Type.Boolean(), 'true', 'must be true or false'],
+    ['an array for an object', Type.Object({}), [], 'must be an object'],
+    ['an object for an array', Type.Array(Text()), {}, 'must be an array'],
+    ['too few elements', Type.Array(Text(), { minItems: 1 }), [], 'must have at least 1 element'],
+    ['far too few elements', Type.Array(Text(), { minItems: 2 }), ['a'], 'must have at least 2 elements'],
+    [
+      'too many elements',
+      Type.Array(Text(), { maxItems: 2 }),
+      ['a', 'b', 'c'],
+      'must have at most 2 elements',
+    ],
+    [
+      'an element twice',
+      Type.Array(Text(), { uniqueItems: true }),
+      ['a', 'a'],
+      'must not hold an element twice',
+    ],
+    ['a word that is no choice', Choice(['Yes', 'No']), 'yes', 'must be one of Yes, No'],
+    ['a number for a choice', Choice(['Yes', 'No']), 1, 'must be one of Yes, No'],
+    ['a choice', Choice(['Yes', 'No']), 'No', undefined],
+    ['an empty text', Text({ minLength: 1 }), '', 'must not be empty'],
+    ['an empty text where that is allowed', Text({ maxLength: 5 }), '', undefined],
+    ['too long a text', Text({ maxLength: 3 }), 'abcd', 'must have at most 3 characters'],
+    ['a text of the greatest length', Text({ maxLength: 3 }), 'abc', undefined],
+    ['characters that take two units', Text({ maxLength: 3 }), '\u{1f600}\u{1f600}\u{1f600}', undefined],
+    ['too many of them', Text({ maxLength: 3 }), '\u{1f600}'.repeat(4), 'must have at most 3 characters'],
+    ['a NUL', Text(), 'a\0b', 'holds a character that cannot be stored'],
+    ['a lone surrogate', Text(), 'a\ud83d', 'holds a character that cannot be stored'],
+    ['another format', Text({ format: 'email' }), 'robin', 'not an e-mail address'],
+    ['a country code', Text({ format: 'country-code' }), 'uK', 'not an ISO 3166-1 alpha-2 country code'],
+    ['a country code in any case', Text({ format: 'country-code' }), 'gB', undefined],
+    ['a tag', Text({ format: 'language-tag' }), 'en_US', 'not a well-formed BCP 47 language tag'],
+    ['a day', Text({ format: 'date' }), '2026-02-29', 'not a calendar date as YYYY-MM-DD'],
+    ['a time', Text({ format: 'time-of-day' }), '24:01', 'not a time as HH:MM'],
+    ['midnight', Text({ format: 'time-of-day' }), '24:00', undefined],
+    [
+      'a phone number',
+      Text({ format: 'phone-number' }),
+      '416 555 0100',
+      'not a phone number with a leading + and 7 to 15 digits',
+    ],
+    [
+      'a timestamp',
+      Text({ format: 'date-time' }),
+      '2026-12-01T09:00:00+00:00',
+      'not a UTC timestamp as YYYY-MM-DDTHH:MM:SSZ',
+    ],
+  ])('of %s', (_, schema, value, fault) => {
+    expect(faultWith(schema, value)).toBe(fault)
+  })
+
+  test('of a text or null is what is wrong with the text', () => {
+    const Maybe = Type.Union([Type.Null(), Text({ maxLength: 3 })])
+    expect(faultWith(Maybe, null)).toBeUndefined()
+    expect(faultWith(Maybe, 'abcd')).toBe('must have at most 3 characters')
+  })
+
+  test('never holds the value', () => {
+    const All = Type.Object({
+      a: Text({ format: 'email' }),
+      b: Choice(['Yes', 'No']),
+      c: Type.Integer({ minimum: 1 }),
+      d: Type.Array(Text(), { uniqueItems: true }),
+    })
+    const said = JSON.stringify(faults(All, { a: 'canary', b: 'canary', c: -4711, d: ['canary', 'canary'] }))
+    expect(said).toContain('not an e-mail address')
+    expect(said).not.toMatch(/canary|4711/)
+  })
+})
+
+test('a schema says to the world what JSON Schema knows', () => {
+  expect(JSON.parse(JSON.stringify(Text({ minLength: 1, maxLength: 200 })))).toEqual({
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+  })
+  expect(JSON.parse(JSON.stringify(Choice(['Yes', 'No'], { description: 'An answer' })))).toEqual({
+    type: 'string',
+    enum: ['Yes', 'No'],
+    description: 'An answer',
+  })
+})

@@ -1,0 +1,101 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { booking } from '../support/builders'
+import { Folder, startSandbox, withFilesUpTo } from '../support/process'
+import { faultsIn } from './database'
+
+setDefaultTimeout(30_000)
+
+// The write that fails is another one for each size.
+const sizes = process.env.TEST_LONG ? Array.from({ length: 20 }, (_, index) => 100 + 11 * index) : [300]
+
+test.each(sizes)(
+  'where files end at %i blocks, bookings are refused whole, reads go on, and the process lives',
+  async (blocks) => {
+    using folder = new Folder()
+    const path = folder.file('full.sqlite')
+    const furnished = await startSandbox(['--database', path])
+    expect((await furnished.stop()).code).toBe(0)
+
+    // Room for a write-ahead log of some bookings and no more; the database itself is larger already.
+    expect(statSync(path).size).toBeGreaterThan(blocks * 512)
+    await using sandbox = await startSandbox(['--database', path], { command: withFilesUpTo(blocks) })
+    const slots = (await sandbox.offered()).slice(0, 60)
+    const lookUp = (index: number) => sandbox.get(`/partners/v1/user/?external_user_id=member-${index}`)
+    const statuses: number[] = []
+    for (const [index, slot] of slots.entries()) {
+      const answer = await sandbox.post(booking(`member-${index}`, slot))
+      statuses.push(answer.status)
+      if (answer.status === 201) continue
+      expect(answer.body).toEqual({ message: expect.any(String), status: answer.status })
+      expect(answer.status).toBeGreaterThanOrEqual(500)
+      expect(JSON.stringify(answer.body)).not.toMatch(/sqlite|disk|database|\.ts|member-|example\.com/i)
+      expect((await lookUp(index)).status).toBe(404)
+    }
+    const stored = statuses.filter((status) => status === 201).length
+    if (blocks === 300) expect(stored).toBeGreaterThan(0)
+    expect(stored).toBeLessThan(slots.length - 10)
+    expect(statuses).toEqual([...Array(stored).fill(201), ...statuses.slice(stored)])
+
+    // Many at once, which share a transaction: none is told that it is stored.
+    const crowd = await Promise.all(
+      slots.slice(-10).map((slot, index) => sandbox.post(booking(`crowd-${index}`, slot))),
+    )
+    expect(crowd.map(({ status }) => status >= 500)).toEqual(crowd.map(() => true))
+
+    const offered = new Set(
+      (await sandbox.offered()).map((slot) => `${slot.providerId} ${slot.utcStartTime}`),
+    )
+    const isFree = slots.map((slot) => offered.has(`${slot.providerId} ${slot.utcStartTime}`))
+    expect(isFree).toEqual(statuses.map((status) => status !== 201))
+    expect((await lookUp(0)).status).toBe(200)
+    expect((await sandbox.get('/partners/v1/provider-regions/?country_code=CA')).status).toBe(200)
+    expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
+    expect((await sandbox.stop()).code).toBe(0)
+
+    // With room again, what was stored is there, and what was refused can be had.
+    await using roomy = await startSandbox(['--database', path])
+    for (const [index, slot] of slots.slice(0, stored + 3).entries()) {
+      const answer = await roomy.post(booking(`member-${index}`, slot))
+      expect([answer.status, answer.headers.get('x-error-code')]).toEqual(
+        index < stored ? [400, 'slot_already_yours'] : [201, null],
+      )
+    }
+    expect((await roomy.stop()).code).toBe(0)
+    expect(faultsIn(path)).toEqual([])
+    const database = new Database(path, { readonly: true })
+    const members = database
+      .query("SELECT count(*) FROM members WHERE external_user_id LIKE 'member-%'")
+      .values()
+    database.close()
+    // One of them is the deactivated member that every sandbox has.
+    expect(members).toEqual([[stored + 3 + 1]])
+  },
+)
+
+const hasPrlimit = Bun.which('prlimit') !== null
+
+test.skipIf(!hasPrlimit)(
+  'once there is room again, bookings are stored without a restart (skipped without prlimit)',
+  async () => {
+    using folder = new Folder()
+    const path = folder.file('full.sqlite')
+    const furnished = await startSandbox(['--database', path])
+    await furnished.stop()
+    await using sandbox = await startSandbox(['--database', path], { command: withFilesUpTo(300) })
+    const slots = await sandbox.offered()
+    let failed = 0
+    for (let index = 0; failed < 5; index++) {
+      const { status } = await sandbox.post(booking(`member-${index}`, slots[index]))
+      if (status !== 201) failed++
+    }
+    expect(Bun.spawnSync(['prlimit', `--pid=${sandbox.pid}`, '--fsize=unlimited']).exitCode).toBe(0)
+    const stored = await Promise.all(
+      slots.slice(-20).map((slot, index) => sandbox.post(booking(`roomy-${index}`, slot))),
+    )
+    expect(stored.map(({ status }) => status)).toEqual(stored.map(() => 201))
+    expect((await sandbox.stop()).code).toBe(0)
+    expect(faultsIn(path)).toEqual([])
+  },
+)

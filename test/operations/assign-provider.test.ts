@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { RequestedSlot } from '../../src/domain/booking-request'
+import type { Provider } from '../../src/domain/provider'
+import type { Store } from '../../src/domain/store'
+import { assignProvider, concernOf } from '../../src/operations/assign-provider'
+import type { Context } from '../../src/operations/context'
+import { requireProvider } from '../../src/operations/find-records'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
+import { countryWide, provider, region } from '../support/builders'
+import { defaultNow, startService } from '../support/service'
+
+const now = Date.parse(defaultNow)
+// 09:00 and 09:45 in Toronto on Wednesday.
+const first = Date.parse('2026-12-02T14:00:00Z')
+const second = Date.parse('2026-12-02T14:45:00Z')
+
+let service: Awaited<ReturnType<typeof startService>>
+let context: Context
+let on1: Provider
+let on2: Provider
+
+beforeEach(async () => {
+  service = await startService({
+    directory: {
+      regions: [region(), countryWide('IE', 'Ireland')],
+      providers: [provider('on-1'), provider('on-2')],
+    },
+  })
+  context = service.context
+  on1 = requireProvider(context, 'on-1')
+  on2 = requireProvider(context, 'on-2')
+})
+afterEach(() => service.stop())
+
+async function submit(externalUserId: string, slot: RequestedSlot | null = null, country = 'CA') {
+  const member = {
+    email: `${externalUserId}@example.com`,
+    firstName: 'R',
+    lastName: 'S',
+    country,
+    state: 'ON',
+  }
+  const { partner } = service.partner
+  const submission = { partnerId: partner.id, externalUserId, member, slot, screeningAnswers: [] }
+  return (await submitBookingRequest(context, submission, now)).id
+}
+
+const isFree = ({ id }: Provider, at: number) => {
+  const listing = context.directory.findListing(id)
+  return listing !== null && context.directory.isOffered(listing, at, now)
+}
+
+const assign = (id: number, to: Provider, at: number | null = null) =>
+  assignProvider(context, id, to, at, now)
+
+describe('an unassigned intake', () => {
+  test('gets a provider, an authorization number and, if one is named, a slot that nobody else gets', async () => {
+    const assigned = await assign(await submit('a'), on1, first)
+    expect(assigned).toMatchObject({ state: 'pending', providerId: on1.id, startsAt: first })
+    expect(assigned.authorizationNumber).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/)
+    expect(isFree(on1, first)).toBe(false)
+    await expect(submit('b', { providerId: on1.id, startsAt: first })).rejects.toMatchObject({
+      kind: 'slot_unavailable',
+    })
+  })
+
+  test('can have a provider without a slot', async () => {
+    expect(await assign(await submit('a'), on1)).toMatchObject({ state: 'pending', startsAt: null })
+    expect(isFree(on1, first)).toBe(true)
+  })
+})
+
+describe('an intake that is assigned again', () => {
+  test.each(['pending', 'accepted', 'declined'] as const)(
+    'from %s is pending, without timestamps, its number the same and its earlier slot free',
+    async (state) => {
+      const id = await submit('a')
+      const { authorizationNumber } = await assign(id, on1, first)
+      if (state !== 'pending') await context.store.accept(id, now)
+      if (state === 'declined') await context.store.decline(id, now)
+      expect(await assign(id, on2, second)).toMatchObject({
+        state: 'pending',
+        providerId: on2.id,
+        startsAt: second,
+        acceptedAt: null,
+        declinedAt: null,
+        authorizationNumber,
+      })
+      expect([isFree(on1, first), isFree(on2, second)]).toEqual([true, false])
+    },
+  )
+
+  test('may keep the slot that it holds', async () => {
+    const id = await submit('a')
+    await assign(id, on1, first)
+    expect(await assign(id, on1, first)).toMatchObject({ startsAt: first })
+    expect(isFree(on1, first)).toBe(false)
+  })
+
+  test('once declined has no claim to the slot that it held', async () => {
+    const id = await submit('a')
+    await assign(id, on1, first)
+    await context.store.decline(id, now)
+    await context.directory.catchUp()
+    await submit('b', { providerId: on1.id, startsAt: first })
+    await expect(assign(id, on1, first)).rejects.toMatchObject({ kind: 'slot_unavailable' })
+  })
+})
+
+describe('is refused, and nothing is changed:', () => {
+  async function expectRefused(id: number, to: Provider, at: number | null, kind: string): Promise<void> {
+    const before = await context.store.findRequest(id)
+    const lines = (await context.store.listAudit(1000)).length
+    await expect(assign(id, to, at)).rejects.toMatchObject({ kind })
+    expect(await context.store.findRequest(id)).toEqual(before)
+    expect(await context.store.listAudit(1000)).toHaveLength(lines)
+  }
+
+  test('a booking request', async () => {
+    const id = await submit('a', { providerId: on1.id, startsAt: first })
+    await expectRefused(id, on2, null, 'move_unknown')
+  })
+
+  test('a provider who is deactivated', async () => {
+    await context.store.setProviderActive(on1.id, false)
+    await expectRefused(await submit('a'), on1, null, 'move_unknown')
+  })
+
+  test.each([
+    ['off the grid', first + 60_000],
+    ['outside working hours', first - 6 * 3_600_000],
+    ['in the past', now - 86_400_000],
+    ['after the horizon', first + 35 * 86_400_000],
+  ])('a slot %s', async (_, at) => expectRefused(await submit('a'), on1, at, 'slot_unavailable'))
+
+  test("another's slot", async () => {
+    await submit('b', { providerId: on1.id, startsAt: first })
+    await expectRefused(await submit('a'), on1, first, 'slot_unavailable')
+  })
+
+  test('an intake whose person was erased', async () => {
+    const id = await submit('a')
+    await context.store.eraseMember((await context.store.findRequest(id))?.member?.id as number)
+    await expectRefused(id, on1, null, 'move_unknown')
+  })
+
+  test('a request that is not there', () =>
+    expect(assign(99, on1)).rejects.toMatchObject({ kind: 'record_unknown' }))
+})
+
+describe('what another process writes meanwhile is caught up with:', () => {
+  /** Does something right before the first assignment is written. */
+  function meanwhile(act: () => Promise<void>): Context {
+    let isDone = false
+    const store: Store = {
+      ...context.store,
+      async assign(...words) {
+        if (!isDone) await act()
+        isDone = true
+        return context.store.assign(...words)
+      },
+    }
+    return { ...context, store }
+  }
+
+  test('a provider who has been deactivated is refused', async () => {
+    const id = await submit('a')
+    const racing = meanwhile(() => context.store.setProviderActive(on1.id, false))
+    await expect(assignProvider(racing, id, on1, null, now)).rejects.toMatchObject({ kind: 'move_unknown' })
+  })
+
+  test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
+    const id = await submit('a')
+    const later = meanwhile(() =>
+      context.store.addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }),
+    )
+    expect(await assignProvider(later, id, on1, first, now)).toMatchObject({ startsAt: first })
+    const sameDay = meanwhile(() =>
+      context.store.addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }),
+    )
+    await expect(assignProvider(sameDay, id, on1, second, now)).rejects.toMatchObject({
+      kind: 'slot_unavailable',
+    })
+  })
+
+  test('a slot that has been taken is refused', async () => {
+    const id = await submit('a')
+    const racing = meanwhile(async () => {
+      await submit('b', { providerId: on1.id, startsAt: first })
+    })
+    await expect(assignProvider(racing, id, on1, first, now)).rejects.toMatchObject({
+      kind: 'slot_unavailable',
+    })
+  })
+})
+
+test('a provider who is not licensed where the member is gives concern, and so does a region unknown', async () => {
+  const memberOf = async (id: number) => {
+    const member = (await context.store.findRequest(id))?.member
+    if (!member) throw new Error('the request has no member')
+    return member
+  }
+  const concern = async (country: string) =>
+    concernOf(context.directory, await memberOf(await submit(country, null, country)), on1, now)
+  expect(await concern('CA')).toBeNull()
+  expect(await concern('IE')).toEqual({ about: 'unlicensed', region: 'IE' })
+  expect(await concern('FR')).toEqual({ about: 'region unknown', country: 'FR' })
+})

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { formatTable, tableNames } from '../../src/operations/directory-csv'
+import { type DirectoryFile, DirectoryInvalid } from '../../src/operations/directory-file'
+import { exportDirectory } from '../../src/operations/export-directory'
+import { loadDirectory, loadEntries, readDirectoryTables } from '../../src/operations/load-directory'
+import { countryWide, provider, region } from '../support/builders'
+import { startService, type TestService } from '../support/service'
+
+const awkward: DirectoryFile = {
+  regions: [
+    region(),
+    countryWide('IE', 'Éire, "the Republic"'),
+    region({ stateProvinceCode: 'QC', active: false }),
+  ],
+  providers: [
+    provider('a, 1', {
+      credentials: ' =1+1 ',
+      bio: 'one\r\ntwo\nthree\rfour "five"',
+      languagesSpoken: ['en-CA', 'fr'],
+      inPersonRegions: ['IE', 'CA-ON'],
+      licenses: [
+        { region: 'IE', from: '2020-01-01', until: '2027-01-01' },
+        { region: 'CA-ON', from: '2019-01-01' },
+      ],
+      workingHours: [
+        {
+          weekdays: ['wednesday', 'monday'],
+          start: '22:00',
+          end: '02:00',
+          stepMinutes: 45,
+          until: '2027-01-01',
+        },
+        { weekdays: ['sunday'], start: '00:00', end: '24:00', from: '2026-01-01' },
+      ],
+      overrides: [
+        { date: '2026-12-25', windows: [] },
+        {
+          date: '2026-12-24',
+          windows: [
+            { start: '13:00', end: '14:00' },
+            { start: '09:00', end: '10:00', stepMinutes: 60 },
+          ],
+        },
+      ],
+      timeOff: [
+        { from: '2026-12-01', until: '2026-12-01' },
+        { from: '2026-12-02T10:00', until: '2026-12-02T11:00' },
+        { from: '2026-12-03T10:00:00Z', until: '2026-12-03T11:00:00Z' },
+      ],
+      minimumNoticeMinutes: 90,
+    }),
+    provider('ünlicensed', { licenses: [], workingHours: [], pronouns: '', gender: null, active: false }),
+  ],
+}
+
+let service: TestService
+beforeAll(async () => {
+  service = await startService({ directory: awkward })
+})
+afterAll(() => service.stop())
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+const file = (name: string, text: string) => ({ name, bytes: bytesOf(text) })
+const load = (...files: { name: string; bytes: Uint8Array }[]) =>
+  loadEntries(service.context, readDirectoryTables(service.context, files))
+
+function faultsOf(...files: { name: string; bytes: Uint8Array }[]): string[] {
+  try {
+    readDirectoryTables(service.context, files)
+  } catch (error) {
+    if (error instanceof DirectoryInvalid) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+test('what is exported, as JSON or as CSV, changes nothing when it is loaded again', async () => {
+  const exported = exportDirectory(service.context)
+  expect(await loadDirectory(service.context, exported)).toMatchObject({
+    added: [],
+    changed: [],
+    deactivated: [],
+  })
+  const files = tableNames.map((table) => file(`${table}.csv`, formatTable(table, exported)))
+  expect(await load(...files)).toEqual({ added: [], changed: [], deactivated: [], unchanged: 5 })
+})
+
+test('rows end in CR LF, and cells are quoted only where they must be', () => {
+  expect(formatTable('licenses', exportDirectory(service.context))).toBe(
+    'ref,region,from,until\r\n"a, 1",IE,2020-01-01,2027-01-01\r\n"a, 1",CA-ON,2019-01-01,\r\n',
+  )
+})
+
+test('what no file tells stays as it is stored', () => {
+  const before = exportDirectory(service.context)
+  const { providers, regions } = readDirectoryTables(service.context, [
+    file('l.csv', 'until,ref,region,from\n,ünlicensed,CA-ON,2024-01-01\n'),
+  ])
+  expect(regions).toHaveLength(3)
+  expect(providers.map(({ ref, licenses }) => [ref, licenses])).toEqual([
+    ['a, 1', []],
+    ['ünlicensed', [{ region: 'CA-ON', from: '2024-01-01', until: null }]],
+  ])
+  expect(providers[0]?.overrides).toEqual(before.providers[0]?.overrides ?? [])
+  expect(providers[0]?.bio).toBe('one\r\ntwo\nthree\rfour "five"')
+})
+
+test('a byte order mark, LF, blank lines, rows of empty cells and capital TRUE are taken', () => {
+  const text =
+    '\ufeffref,firstName,lastName,timeZone,languagesSpoken,modalities,active\n\n,,,,,,\n' +
+    'b,Bo,Bee,Europe/Dublin,en; fr-CA,in-video,TRUE\n'
+  const { providers } = readDirectoryTables(service.context, [file('p.csv', text)])
+  expect(providers).toHaveLength(1)
+  expect(providers[0]).toMatchObject({ ref: 'b', languagesSpoken: ['en', 'fr-CA'], active: true, bio: null })
+})
+
+test('every fault names its file, line and column, where cells hold line breaks too', () => {
+  const providers =
+    'ref,firstName,lastName,timeZone,languagesSpoken,modalities,bio,minimumNoticeMinutes\r\n' +
+    'b,Bo,Bee,Europe/Dublin,en,in-video,"one\r\ntwo\nthree",\r\n' +
+    '\r\n' +
+    'c,,Cee,Europe/Dublin,en_,video,,1.5\r\n'
+  const licenses = 'ref,region,from,until\nb,CA-ON,2026-02-30,\nnobody,CA-ON,2026-02-03,\nb,CA-ON\n'
+  expect(faultsOf(file('p.csv', providers), file('l.csv', licenses))).toEqual([
+    'l.csv line 2, from: not a calendar date as YYYY-MM-DD',
+    'l.csv line 3, ref: names no provider',
+    'l.csv line 4: has 2 cells where the header row has 4',
+    'p.csv line 6, firstName: is required',
+    'p.csv line 6, languagesSpoken: not a well-formed BCP 47 language tag',
+    'p.csv line 6, modalities: must be one of in-person, telephonic, in-video',
+    'p.csv line 6, minimumNoticeMinutes: must be an integer',
+  ])
+})
+
+test('faults that only the whole shows name their lines too', () => {
+  const schedules =
+    'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
+    '"a, 1",hours,monday,,09:00,09:00,,,\n' +
+    '"a, 1",override,,2026-12-01,09:00,10:00,,,\n' +
+    '"a, 1",override,,2026-12-01,24:00,11:00,,,\n' +
+    '"a, 1",time-off,,,,,,2026-12-02,2026-12-01\n'
+  expect(faultsOf(file('s.csv', schedules))).toEqual([
+    's.csv line 2, end: must not equal start',
+    's.csv line 4, start: must be before 24:00',
+    's.csv line 5, until: must be after from',
+  ])
+})
+
+test('faults of form do not hide those that only the whole shows', () => {
+  const providers =
+    'ref,firstName,lastName,timeZone,languagesSpoken,modalities,minimumNoticeMinutes\n' +
+    'b,Bo,Bee,Mars/One,en,in-video,soon\n'
+  const schedules =
+    'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
+    'b,hours,monday,,9:00,10:00,,,\n' +
+    'b,time-off,,,,,,2026-12-02,2026-12-01\n'
+  expect(faultsOf(file('p.csv', providers), file('s.csv', schedules))).toEqual([
+    'p.csv line 2, minimumNoticeMinutes: must be an integer',
+    'p.csv line 2, timeZone: must be an IANA time zone',
+    's.csv line 2, start: not a time as HH:MM',
+    's.csv line 3, until: must be after from',
+  ])
+})
+
+test('rows of a schedule keep to the cells of their kind', () => {
+  const schedules =
+    'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
+    '"a, 1",lunch,,,,,,,\n' +
+    '"a, 1",time-off,monday,,,,,2026-12-01,2026-12-01\n' +
+    '"a, 1",override,,2026-12-01,,,,,\n' +
+    '"a, 1",override,,2026-12-01,09:00,10:00,,,\n'
+  expect(faultsOf(file('s.csv', schedules))).toEqual([
+    's.csv line 2, kind: must be one of hours, override, time-off',
+    's.csv line 3, weekdays: must be empty where the kind is time-off',
+    's.csv line 5, date: a row without start and end must be the only one of its date',
+  ])
+})
+
+test('a region that stored licenses need and the file leaves out is told with the provider', () => {
+  const regions =
+    'countryCode,stateProvinceCode,stateProvinceNameLocal,stateProvinceLabel\nCA,ON,Ontario,Province\n'
+  expect(faultsOf(file('r.csv', regions))).toEqual([
+    'provider a, 1 as stored, licenses[0].region: names no region of this file',
+    'provider a, 1 as stored, inPersonRegions[1]: names no region of this file',
+  ])
+})
+
+test.each([
+  ['', 'x.csv: is empty: a header row is required'],
+  ['one,two\n', 'x.csv line 1: the header row is none of those of regions, providers, licenses, schedules'],
+  [
+    'ref,region,from,form,from\n',
+    'x.csv line 1: column 4 is none of ref, region, from, until\nx.csv line 1: from stands in the header row twice',
+  ],
+  ['ref,region\n', 'x.csv line 1: the header row lacks from, as licenses have it'],
+  ['ref,region,from\n\n"a","b\n\n', 'x.csv line 3: a quote of the row that begins here is never closed'],
+  ['ref,region,from\na,"b"c,d\n', 'x.csv line 2: a quote inside a quoted cell of this row must be doubled'],
+])('a file that is no table is refused: %j', (text, fault) => {
+  expect(faultsOf(file('x.csv', text)).join('\n')).toBe(fault)
+})
+
+test('a file that is not UTF-8, and two files of one table, are refused', () => {
+  expect(faultsOf({ name: 'x.csv', bytes: new Uint8Array([0x61, 0xff]) })).toEqual([
+    'x.csv line 1: the file is not UTF-8',
+  ])
+  const licenses = 'ref,region,from,until\n'
+  expect(faultsOf(file('1.csv', licenses), file('2.csv', licenses))).toEqual([
+    '2.csv: another file tells the licenses too',
+  ])
+})

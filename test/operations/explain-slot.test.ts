@@ -1,0 +1,265 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { Directory } from '../../src/directory/directory'
+import type { Provider } from '../../src/domain/provider'
+import type { Region } from '../../src/domain/region'
+import type { Store } from '../../src/domain/store'
+import type { Context } from '../../src/operations/context'
+import { explainSlot } from '../../src/operations/explain-slot'
+import { listFreeSlots } from '../../src/operations/free-slots'
+import { horizonMinutes } from '../../src/scheduling/availability'
+import { minuteMillis } from '../../src/scheduling/calendar'
+import { slotMinutes } from '../../src/scheduling/slots'
+import { builtInZones } from '../../src/zones/packed'
+import { asked } from '../scheduling/practices'
+import { daily, type Practice, practice } from '../scheduling/provider'
+
+const ontario: Region = {
+  id: 1,
+  countryCode: 'CA',
+  code: 'ON',
+  localName: 'Ontario',
+  label: 'Province',
+  active: true,
+}
+const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
+const zones = builtInZones()
+
+/** A directory of one provider, whose licenses are in Ontario and Québec by turns; request N holds slot N. */
+async function directoryOf(
+  { taken, licenses, ...schedule }: Practice,
+  different: Partial<Provider> = {},
+  regions: readonly Region[] = [ontario, quebec],
+): Promise<{ context: Context; provider: Provider }> {
+  const provider: Provider = {
+    id: 1,
+    ref: 'on-1',
+    firstName: 'Marlow',
+    lastName: 'Fernhill',
+    credentials: null,
+    pronouns: null,
+    gender: null,
+    bio: null,
+    languagesSpoken: ['en'],
+    modalities: ['in-video'],
+    active: true,
+    inPersonRegionIds: [],
+    ...schedule,
+    licenses: licenses.map((license, index) => ({ ...license, regionId: (index % 2) + 1 })),
+    ...different,
+  }
+  const held = taken.map((start, index) => ({
+    requestId: index + 1,
+    startsAt: start * minuteMillis,
+    endsAt: (start + slotMinutes) * minuteMillis,
+  }))
+  const changes = { version: 1, keys: [], regions, providers: [provider], taken: new Map([[1, held]]) }
+  const store = { readDirectory: async () => changes } as unknown as Store
+  return { context: { directory: await Directory.load(store, zones.find) } as Context, provider }
+}
+
+const now = Date.parse('2026-12-01T12:00:00Z')
+
+/** The reason and the words for a slot of a practice, asked on a Tuesday at 07:00 in Toronto. */
+async function whyOf(
+  of: Practice,
+  startsAt: string,
+  different: Partial<Provider> = {},
+  regions: readonly Region[] = [ontario, quebec],
+) {
+  const { context, provider } = await directoryOf(of, different, regions)
+  return explainSlot(context, provider, Date.parse(startsAt), null, now)
+}
+
+const nineToFive = practice({ workingHours: [daily('09:00', '12:00'), daily('13:00', '17:00')] })
+
+test('a slot is said to be offered exactly if it is, anywhere and by a search in a region', async () => {
+  const picks = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), {
+    minLength: 12,
+    maxLength: 12,
+  })
+  await fc.assert(
+    fc.asyncProperty(asked, picks, fc.boolean(), async ({ practice, now }, picks, isQuebecActive) => {
+      const { context, provider } = await directoryOf(practice, {}, [
+        ontario,
+        { ...quebec, active: isQuebecActive },
+      ])
+      for (const region of [null, ontario, { ...quebec, active: isQuebecActive }]) {
+        const free = listFreeSlots(context, provider, region, now)
+        const minute = Math.floor(now / minuteMillis)
+        const starts = picks.flatMap((pick) => [
+          free[Math.floor(pick * free.length)] ?? now,
+          (minute - 60 + Math.floor(pick * (horizonMinutes + 120))) * minuteMillis,
+          (practice.taken[Math.floor(pick * practice.taken.length)] ?? minute) * minuteMillis,
+        ])
+        for (const startsAt of starts) {
+          const { offered, reason } = explainSlot(context, provider, startsAt, region, now)
+          expect(offered, `${startsAt} ${reason}`).toBe(free.includes(startsAt))
+          expect(offered).toBe(reason === null)
+        }
+      }
+    }),
+    { numRuns: 150 },
+  )
+}, 60_000)
+
+test('a slot that is offered', async () => {
+  expect(await whyOf(nineToFive, '2026-12-01T14:00:00Z')).toEqual({
+    offered: true,
+    reason: null,
+    why: 'it is offered',
+    requestId: null,
+    nearestStartsAt: [],
+  })
+})
+
+test('a slot that starts this very minute is offered, one that started a minute ago is over', async () => {
+  expect(
+    await whyOf(practice({ workingHours: [daily('07:00', '08:00')] }), '2026-12-01T12:00:00Z'),
+  ).toMatchObject({
+    offered: true,
+  })
+  expect(
+    await whyOf(practice({ workingHours: [daily('06:59', '08:00')] }), '2026-12-01T11:59:00Z'),
+  ).toMatchObject({
+    reason: 'past',
+  })
+})
+
+const cases: [name: string, practice: Practice, startsAt: string, reason: string, why: string][] = [
+  ['over', nineToFive, '2026-11-30T14:00:00Z', 'past', 'it is over: it is Tue 2026-12-01 07:00 there now'],
+  [
+    'too far ahead',
+    nineToFive,
+    '2027-01-04T14:00:00Z',
+    'horizon',
+    'slots are offered 30 days ahead; this one comes within reach at Sat 2026-12-05 09:00',
+  ],
+  [
+    'too near for the notice',
+    { ...nineToFive, minimumNoticeMinutes: 180 },
+    '2026-12-01T14:00:00Z',
+    'notice',
+    "the provider asks for 180 minutes' notice, which ended at Tue 2026-12-01 06:00",
+  ],
+  [
+    'of nobody who is licensed',
+    { ...nineToFive, licenses: [] },
+    '2026-12-01T14:00:00Z',
+    'no_license',
+    'the provider holds no license for any active region',
+  ],
+  [
+    'after the license',
+    { ...nineToFive, licenses: [{ from: '2020-01-01', until: '2026-12-02' }] },
+    '2026-12-03T14:00:00Z',
+    'license_ended',
+    'the license for CA-ON ended with 2026-12-02 in America/Toronto',
+  ],
+  [
+    'before the license',
+    { ...nineToFive, licenses: [{ from: '2026-12-04', until: null }] },
+    '2026-12-03T14:00:00Z',
+    'license_not_started',
+    'the license for CA-ON starts with 2026-12-04 in America/Toronto',
+  ],
+  [
+    'on a date that has other hours',
+    { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [{ start: '15:00', end: '17:00' }] }] },
+    '2026-12-03T14:00:00Z',
+    'override',
+    'other hours stand in for those of Thu 2026-12-03: 15:00 to 17:00',
+  ],
+  [
+    'on a date without work',
+    { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [] }] },
+    '2026-12-03T14:00:00Z',
+    'override',
+    'other hours stand in for those of Thu 2026-12-03: none',
+  ],
+  [
+    'after midnight, of a window that an override of the day before took away',
+    practice({ workingHours: [daily('22:30', '02:00')], overrides: [{ date: '2026-12-03', windows: [] }] }),
+    '2026-12-04T05:00:00Z',
+    'override',
+    'other hours stand in for those of Thu 2026-12-03: none',
+  ],
+  [
+    'outside the hours',
+    nineToFive,
+    '2026-12-03T13:00:00Z',
+    'outside_hours',
+    'it is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
+  ],
+  [
+    'outside hours that run over midnight',
+    practice({ workingHours: [daily('22:00', '02:00')] }),
+    '2026-12-03T08:00:00Z',
+    'outside_hours',
+    'it is outside the working hours: Thu 2026-12-03 has 22:00 to 02:00 the next day, ' +
+      'Wed 2026-12-02 has 22:00 to 02:00 the next day',
+  ],
+  [
+    'not whole inside the hours',
+    nineToFive,
+    '2026-12-03T16:30:00Z',
+    'outside_hours',
+    'it is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
+  ],
+  [
+    'between two starts',
+    nineToFive,
+    '2026-12-03T14:20:00Z',
+    'off_grid',
+    'no slot starts then; the nearest start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
+  ],
+  [
+    'off by a second',
+    nineToFive,
+    '2026-12-03T14:00:01Z',
+    'off_grid',
+    'no slot starts then; the nearest start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
+  ],
+  [
+    'in time off',
+    { ...nineToFive, timeOff: [{ from: '2026-12-03', until: '2026-12-04' }] },
+    '2026-12-03T14:00:00Z',
+    'time_off',
+    'time off from Thu 2026-12-03 00:00 to Sat 2026-12-05 00:00',
+  ],
+]
+
+test.each(cases)('a slot %s', async (_, practice, startsAt, reason, why) => {
+  expect(await whyOf(practice, startsAt)).toMatchObject({ offered: false, reason, why })
+})
+
+test('a slot that a request holds names the request, the one that touches it too', async () => {
+  const start = Date.parse('2026-12-03T14:00:00Z') / minuteMillis
+  const busy = { ...nineToFive, taken: [start - 1_440, start + 10] }
+  expect(await whyOf(busy, '2026-12-03T14:00:00Z')).toMatchObject({
+    reason: 'taken',
+    requestId: 2,
+    why: 'taken by request 2, from Thu 2026-12-03 09:10',
+  })
+})
+
+test('a deactivated provider, and a deactivated region, are told before the rest', async () => {
+  expect(await whyOf(nineToFive, '2020-01-01T00:00:00Z', { active: false })).toMatchObject({
+    reason: 'provider_deactivated',
+    why: 'the provider is deactivated',
+  })
+  const closed = [{ ...ontario, active: false }]
+  expect(await whyOf(nineToFive, '2026-12-03T14:00:00Z', {}, closed)).toMatchObject({
+    reason: 'region_deactivated',
+    why: 'the region CA-ON is deactivated',
+  })
+})
+
+test('a search in a region lists nobody before their license there starts', async () => {
+  const later = { ...nineToFive, licenses: [{ from: '2026-12-03', until: null }] }
+  const { context, provider } = await directoryOf(later)
+  const startsAt = Date.parse('2026-12-03T14:00:00Z')
+  expect(explainSlot(context, provider, startsAt, null, now).offered).toBe(true)
+  expect(explainSlot(context, provider, startsAt, ontario, now).reason).toBe('not_listed')
+  expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
+})

@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { MemberUpdate } from '../../src/domain/member'
+import type { Modality } from '../../src/domain/modality'
+import type { Provider } from '../../src/domain/provider'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
+import {
+  type Candidate,
+  modalitiesIn,
+  rankCandidates,
+  suggestProviders,
+} from '../../src/operations/suggest-providers'
+import { countryWide, provider, region } from '../support/builders'
+import { defaultNow, startService } from '../support/service'
+
+const now = Date.parse(defaultNow)
+const nextSlot = now / 60_000 + 60
+const toronto = { name: 'America/Toronto', transitions: [], offsets: [-300] }
+
+function candidate(ref: string, different: Partial<Candidate> = {}, languages = ['en']): Candidate {
+  const id = Number(ref.slice(1))
+  return {
+    provider: { id, ref, languagesSpoken: languages } as unknown as Provider,
+    zone: toronto,
+    regions: ['CA-ON'],
+    isRegionKnown: true,
+    modalities: ['in-video'],
+    freeSlots: [nextSlot],
+    ...different,
+  }
+}
+
+const rank = (candidates: Candidate[], language = 'en', modalities: Modality[] = []) =>
+  rankCandidates(candidates, { language, modalities }).map(({ provider: { ref } }) => ref)
+
+describe('the order', () => {
+  test('puts the language before the modality, and that before who is free soonest', () => {
+    const both = candidate('p1', { freeSlots: [nextSlot + 900] }, ['fr-CA'])
+    const language = candidate('p2', { modalities: ['telephonic'] }, ['fr'])
+    const modality = candidate('p3', {}, ['en'])
+    const neither = candidate('p4', { modalities: ['telephonic'] }, ['en'])
+    expect(rank([neither, modality, language, both], 'fr', ['in-video'])).toEqual(['p1', 'p2', 'p3', 'p4'])
+  })
+
+  test('of those who fit alike is by the soonest slot, none last, then by id', () => {
+    const candidates = [
+      candidate('p5', { freeSlots: [] }),
+      candidate('p4', { freeSlots: [] }),
+      candidate('p3'),
+      candidate('p2', { freeSlots: [nextSlot - 45] }),
+      candidate('p1'),
+    ]
+    expect(rank(candidates)).toEqual(['p2', 'p1', 'p3', 'p4', 'p5'])
+  })
+
+  test('holds no modality against anybody where none is asked for', () => {
+    const [suggestion] = rankCandidates([candidate('p1')], { language: 'en', modalities: [] })
+    expect(suggestion?.reasons).toContainEqual({ about: 'modality', fits: null, offered: ['in-video'] })
+  })
+})
+
+test('the soonest three slots are told in UTC and by the clock of the provider', () => {
+  const freeSlots = [nextSlot, nextSlot + 45, nextSlot + 90, nextSlot + 135]
+  const [suggestion] = rankCandidates([candidate('p1', { freeSlots })], { language: 'en', modalities: [] })
+  expect(suggestion?.slots).toEqual([
+    { startsAt: Date.parse('2026-12-01T13:00:00Z'), localTime: 'Tue 2026-12-01 08:00' },
+    { startsAt: Date.parse('2026-12-01T13:45:00Z'), localTime: 'Tue 2026-12-01 08:45' },
+    { startsAt: Date.parse('2026-12-01T14:30:00Z'), localTime: 'Tue 2026-12-01 09:30' },
+  ])
+  expect(suggestion?.reasons).toContainEqual({ about: 'slots', fits: true, free: 4 })
+})
+
+test.each<[string, Modality[]]>([
+  ['Video counselling', ['in-video']],
+  ['in-video', ['in-video']],
+  ['IN PERSON', ['in-person']],
+  ['face-to-face', ['in-person']],
+  ['telephonic', ['telephonic']],
+  ['by Telephone or online', ['telephonic', 'in-video']],
+  ['Individual therapy', []],
+  ['Couples, persons of faith', []],
+  ['', []],
+])('the words %p ask for %p', (text, expected) => expect(modalitiesIn(text)).toEqual(expected))
+
+describe('for an intake', () => {
+  let service: Awaited<ReturnType<typeof startService>>
+  const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
+  const providers = [
+    provider('on-1'),
+    provider('on-2', { modalities: ['in-person', 'in-video'], inPersonRegions: ['CA-ON'] }),
+    provider('qc-1', {
+      licenses: [{ region: 'CA-QC', from: '2020-01-01' }],
+      languagesSpoken: ['fr-CA'],
+      modalities: ['in-person'],
+      inPersonRegions: ['CA-QC'],
+    }),
+    provider('both', {
+      licenses: ['CA-ON', 'CA-QC'].map((of) => ({ region: of, from: '2020-01-01' })),
+      modalities: ['in-person'],
+      inPersonRegions: ['CA-QC'],
+    }),
+    provider('ended', { licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-11-30' }] }),
+    provider('away', { active: false }),
+    provider('ie-1', { licenses: [{ region: 'IE', from: '2020-01-01' }] }),
+  ]
+
+  beforeEach(async () => {
+    const regions = [region(), quebec, countryWide('IE', 'Ireland')]
+    service = await startService({ directory: { regions, providers } })
+  })
+  afterEach(() => service.stop())
+
+  async function suggestFor({ context, partner }: typeof service, profile: Partial<MemberUpdate>) {
+    const member = { email: 'r@example.com', firstName: 'R', lastName: 'S', country: 'CA', ...profile }
+    const submission = { partnerId: partner.partner.id, externalUserId: 'm', member, slot: null }
+    const { id } = await submitBookingRequest(context, { ...submission, screeningAnswers: [] }, now)
+    return suggestProviders(context, id, now)
+  }
+
+  const refs = ({ suggestions }: Awaited<ReturnType<typeof suggestFor>>) =>
+    suggestions.map(({ provider: { ref } }) => ref)
+
+  test.each(['ON', 'on', 'CA-ON', ' Ontario ', 'ONTARIO'])(
+    'of a member in %p, those licensed there now and active are found',
+    async (state) => {
+      const found = await suggestFor(service, { state })
+      expect(refs(found)).toEqual(['on-1', 'on-2', 'both'])
+      expect(found.suggestions[0]?.reasons).toContainEqual({
+        about: 'license',
+        fits: true,
+        regions: ['CA-ON'],
+      })
+    },
+  )
+
+  test('the name of a region is known without its accents', async () => {
+    expect(refs(await suggestFor(service, { state: 'quebec' }))).toEqual(['both', 'qc-1'])
+  })
+
+  test('in person means in the region of the member', async () => {
+    const found = await suggestFor(service, { state: 'ON', preferredModality: 'In person' })
+    expect(refs(found)).toEqual(['on-2', 'on-1', 'both'])
+    expect(found.suggestions[2]?.reasons).toContainEqual({ about: 'modality', fits: false, offered: [] })
+  })
+
+  test('a language that is spoken comes first', async () => {
+    const found = await suggestFor(service, { state: 'QC', preferredSpokenLanguage: 'fr' })
+    expect(refs(found)).toEqual(['qc-1', 'both'])
+  })
+
+  test('a country that is not divided needs no state', async () => {
+    expect(refs(await suggestFor(service, { country: 'IE', state: 'Leinster' }))).toEqual(['ie-1'])
+  })
+
+  test('where the region cannot be told, those licensed in the country are found and that is said', async () => {
+    const found = await suggestFor(service, { state: 'Atlantis' })
+    expect(refs(found)).toEqual(['on-1', 'on-2', 'both', 'qc-1'])
+    const [first] = found.suggestions
+    expect(first?.reasons).toContainEqual({ about: 'license', fits: null, regions: ['CA-ON'] })
+  })
+
+  test('a country where nobody is licensed has no suggestion', async () => {
+    expect(refs(await suggestFor(service, { country: 'FR' }))).toEqual([])
+  })
+
+  test('only slots that can be had are told', async () => {
+    const { context } = service
+    const { suggestions } = await suggestFor(service, { state: 'ON' })
+    for (const { provider: found, slots } of suggestions) {
+      const listing = context.directory.findListing(found.id)
+      expect(slots).toHaveLength(3)
+      for (const { startsAt } of slots) {
+        expect(listing && context.directory.isOffered(listing, startsAt, now)).toBe(true)
+      }
+    }
+  })
+})

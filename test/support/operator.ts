@@ -1,0 +1,76 @@
+import { type Exit, eventually, Folder, Program, theProgram } from './process'
+import type { Answer } from './service'
+
+/** An operator with the program and a folder: commands run on one production database, made by init. */
+export class Operator implements Disposable {
+  readonly folder = new Folder()
+  readonly database = this.folder.file('anteroom.sqlite')
+
+  constructor(private readonly command: readonly string[] = theProgram) {}
+
+  /** Runs a command to its end, with `input` on its stdin. */
+  async run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
+    const child = Bun.spawn([...this.command, ...args], {
+      cwd: this.folder.path,
+      env: { ANTEROOM_DATABASE: this.database, USER: 'olive', ...settings },
+      stdin: Buffer.from(input),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+    await child.exited
+    return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
+  }
+
+  /** Runs a command that must succeed, and tells what it printed. */
+  async do(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(args)
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
+    return stdout
+  }
+
+  /** The same for a command that prints JSON. */
+  async ask<T>(...args: string[]): Promise<T> {
+    return JSON.parse(await this.do(...args, '--json')) as T
+  }
+
+  /** Starts the service on the database, at a free port. */
+  async serve(): Promise<Served> {
+    const program = new Served(['serve', '--port', '0', '--base-url', 'https://api.example'], {
+      command: this.command,
+      cwd: this.folder.path,
+      env: { ANTEROOM_DATABASE: this.database },
+    })
+    await eventually('the service to listen', () => program.stdout.includes('\n') || !program.isRunning)
+    program.port = Number(/port (\d+)/.exec(program.stdout)?.[1])
+    if (!program.port) throw new Error(`the service did not start: ${(await program.exit()).stderr}`)
+    return program
+  }
+
+  [Symbol.dispose](): void {
+    this.folder[Symbol.dispose]()
+  }
+}
+
+/** A running service. */
+export class Served extends Program {
+  port = 0
+
+  get(path: string, token: string): Promise<Answer> {
+    return this.#send(path, { headers: { Authorization: `Bearer ${token}` } })
+  }
+
+  post(body: unknown, token: string): Promise<Answer> {
+    return this.#send('/partners/v1/booking-request/', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    })
+  }
+
+  async #send(path: string, init: RequestInit): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, init)
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text && JSON.parse(text) }
+  }
+}

@@ -1,0 +1,267 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { scripts } from '../../package.json'
+import type { Answer } from './service'
+
+const root = new URL('../..', import.meta.url).pathname
+const buildFolder = /^anteroom-built-(\d+)\b/
+
+/** The words that start the program: the executable, built once in a run of the tests. */
+export const theProgram: readonly string[] = [builtExecutable()]
+
+function builtExecutable(): string {
+  // With the time of the start: another process had this number once, and another source.
+  const folder = join(tmpdir(), `anteroom-built-${process.pid}-${Math.floor(performance.timeOrigin)}`)
+  const executable = join(folder, 'anteroom')
+  if (!existsSync(executable)) {
+    removeOldBuilds()
+    const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...buildWords(executable)], { cwd: root })
+    if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
+  }
+  return executable
+}
+
+/** Removes what earlier runs have built: under `bun test` a process is not told that it ends. */
+function removeOldBuilds(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(buildFolder.exec(name)?.[1])
+    if (pid === process.pid || (pid && !isAlive(pid)))
+      rmSync(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as { code?: string }).code === 'EPERM'
+  }
+}
+
+/** What package.json's build script has Bun do, for an executable of another path. */
+export function buildWords(executable: string): string[] {
+  const words = scripts.build.replace(/--outfile=\S+/, `--outfile=${executable}`).split(' ')
+  return words.slice(words.indexOf('build'))
+}
+
+/** The words that start it so that no file of its can grow beyond so many blocks of 512 bytes. */
+export function withFilesUpTo(blocks: number): readonly string[] {
+  // Without the signal, a write that is too large fails as on a full disk.
+  return ['sh', '-c', `trap '' XFSZ; ulimit -S -f ${blocks}; exec "$@"`, 'sh', ...theProgram]
+}
+
+/** How a program ended, and all that it said. */
+export interface Exit {
+  /** Null where a signal ended it. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface ProgramOptions {
+  /** The words before the arguments: the executable, unless another is named. */
+  readonly command?: readonly string[]
+  readonly cwd?: string
+  /** All of the environment; this process's, unless one is given. */
+  readonly env?: Record<string, string>
+}
+
+/** The program as a child process. Leaving its scope kills it. */
+export class Program implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+  /** Where its temporary files go, so that they go with it even where it is killed. */
+  readonly #temporary = new Folder()
+  readonly #read: Promise<unknown>
+  stdout = ''
+  stderr = ''
+
+  constructor(args: readonly string[], { command = theProgram, cwd, env }: ProgramOptions = {}) {
+    // The test runner's own mark on the environment would make another program of it.
+    const { NODE_ENV: _, ...inherited } = process.env
+    this.#child = Bun.spawn([...command, ...args], {
+      ...(cwd !== undefined && { cwd }),
+      env: env ?? { ...inherited, TMPDIR: this.#temporary.path },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    this.#read = Promise.all([
+      collect(this.#child.stdout, (text) => {
+        this.stdout += text
+      }),
+      collect(this.#child.stderr, (text) => {
+        this.stderr += text
+      }),
+    ])
+  }
+
+  get pid(): number {
+    return this.#child.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Sends a signal and does not wait. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** How it ended, once it has. */
+  async exit(): Promise<Exit> {
+    await within(this.#child.exited, 10_000, 'the program to end')
+    await this.#read
+    this.#temporary[Symbol.dispose]()
+    const { exitCode, signalCode: signal } = this.#child
+    return { code: signal === null ? exitCode : null, signal, stdout: this.stdout, stderr: this.stderr }
+  }
+
+  /** Asks it to stop, as an operator does, and tells how it ended. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    this.signal(signal)
+    return this.exit()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.signal('SIGKILL')
+    await this.#child.exited
+    this.#temporary[Symbol.dispose]()
+  }
+}
+
+/** Runs the program to its end. */
+export async function runProgram(args: readonly string[], options: ProgramOptions = {}): Promise<Exit> {
+  await using program = new Program(args, options)
+  return await program.exit()
+}
+
+/** What the sandbox prints with --json. */
+export interface SandboxReport {
+  readonly baseUrl: string
+  readonly docsUrl: string
+  readonly openapiUrl: string
+  readonly database: string
+  readonly now: string
+  readonly partners: readonly {
+    readonly name: string
+    readonly state: string
+    readonly token: string
+    readonly organization: string | null
+  }[]
+  readonly examples: {
+    readonly deactivatedMember: string
+    readonly countryCode: string
+    readonly regionId: number
+    readonly providerId: number
+    readonly utcStartTime: string
+    readonly utcEndTime: string
+  }
+}
+
+/** A slot as a search offers it. */
+export interface OfferedSlot {
+  readonly providerId: number
+  readonly utcStartTime: string
+}
+
+/** A running sandbox. The token used where none is given is the first partner's. */
+export class Sandbox extends Program {
+  report = {} as SandboxReport
+
+  token(state = 'active', position = 0): string {
+    return this.report.partners.filter((partner) => partner.state === state)[position]?.token ?? ''
+  }
+
+  get(path: string, token = this.token()): Promise<Answer> {
+    return this.send(path, { headers: { Authorization: `Bearer ${token}` } })
+  }
+
+  post(body: unknown, token = this.token()): Promise<Answer> {
+    return this.send('/partners/v1/booking-request/', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  }
+
+  async send(path: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await fetch(`${this.report.baseUrl}${path}`, init)
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+  }
+
+  /** What can be booked in the example's region: of each provider the first slot, then the second, and so on. */
+  async offered(): Promise<OfferedSlot[]> {
+    const { regionId } = this.report.examples
+    const { body } = await this.get(`/partners/v1/providers/?region_id=${regionId}&page_size=100`)
+    const found: { providerId: number; availability: OfferedSlot[] }[] = body.results
+    const longest = Math.max(...found.map(({ availability }) => availability.length))
+    return Array.from({ length: longest }, (_, place) =>
+      found.flatMap(({ providerId, availability }) => {
+        const slot = availability[place]
+        return slot ? [{ providerId, utcStartTime: slot.utcStartTime }] : []
+      }),
+    ).flat()
+  }
+}
+
+/** Starts a sandbox on a free port and waits until it is ready. */
+export async function startSandbox(
+  args: readonly string[] = [],
+  options: ProgramOptions = {},
+): Promise<Sandbox> {
+  const sandbox = new Sandbox(['sandbox', '--port', '0', '--json', ...args], options)
+  await eventually('the sandbox to be ready', () => sandbox.stdout.includes('\n') || !sandbox.isRunning)
+  if (!sandbox.stdout.includes('\n')) {
+    throw new Error(`the sandbox ended before it was ready: ${(await sandbox.exit()).stderr}`)
+  }
+  sandbox.report = JSON.parse(sandbox.stdout.slice(0, sandbox.stdout.indexOf('\n')))
+  return sandbox
+}
+
+/** A folder that goes when its scope is left. */
+export class Folder implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'anteroom-test-'))
+
+  file(name: string): string {
+    return join(this.path, name)
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+/** Asks again until the answer is yes, or it has taken too long. */
+export async function eventually(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  patienceMillis = 20_000,
+): Promise<void> {
+  const deadline = performance.now() + patienceMillis
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`waited too long for ${what}`)
+    await Bun.sleep(5)
+  }
+}
+
+async function within<T>(promise: Promise<T>, patienceMillis: number, what: string): Promise<T> {
+  let timer: Timer | undefined
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited too long for ${what}`)), patienceMillis)
+  })
+  try {
+    return await Promise.race([promise, tooLong])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }))
+}

@@ -1,0 +1,109 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { newKey, signToken } from '../../src/auth/token'
+import { createMasterKey } from '../../src/vault/master-key-file'
+import { openTestStore } from '../db/place'
+import { Folder } from '../support/process'
+
+const canaries = ['canary-question-5b1f', 'canary-answer-90ce', 'canary-again-77d2']
+
+/** A secret as somebody would look for it: as it is, and in the spellings of texts. */
+function spellings(secret: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(secret)
+  const texts = (['base64', 'base64url', 'hex'] as const).map((encoding) => bytes.toString(encoding))
+  return [bytes, ...[...texts, bytes.toString('hex').toUpperCase()].map((text) => Buffer.from(text))]
+}
+
+test('neither screening answers nor the secrets of tokens lie readable in any file of the database', async () => {
+  using folder = new Folder()
+  const path = folder.file('store.sqlite')
+  const masterKey = createMasterKey(folder.file('key'))
+  const store = openTestStore(path, masterKey)
+  const partner = await store.addPartner('Readable Partner', null, 0)
+  const keys = [
+    { ...newKey(), issuedAt: 0, startsAt: 0 },
+    { ...newKey(), issuedAt: 10, startsAt: 10 },
+  ]
+  for (const key of keys) await store.addKey(partner.id, key)
+  for (const canary of canaries) {
+    const { outcome } = await store.submit({
+      partnerId: partner.id,
+      externalUserId: `readable-${canaries.indexOf(canary)}`,
+      member: {
+        email: `m${canaries.indexOf(canary)}@example.com`,
+        firstName: 'R',
+        lastName: 'S',
+        country: 'CA',
+      },
+      slot: null,
+      screeningAnswers: [{ question: `Q ${canary}`, answer: canary }],
+      version: 0,
+      slotOffered: null,
+      localOffsetMinutes: null,
+      authorizationNumber: null,
+      submittedAt: 0,
+    })
+    expect(outcome).toBe('stored')
+  }
+  const tokens = await Promise.all(keys.map(signToken))
+  const hidden = [
+    ...canaries.map((canary) => Buffer.from(canary)),
+    ...[masterKey, ...keys.map(({ secret }) => secret)].flatMap(spellings),
+    ...tokens.map((token) => Buffer.from(token.split('.')[2] as string)),
+  ]
+  const search = () => {
+    const files = readdirSync(folder.path).filter((name) => name !== 'key')
+    const bytes = files.map((name) => readFileSync(folder.file(name)))
+    return { files, holds: (text: Buffer) => bytes.some((content) => content.includes(text)) }
+  }
+
+  const open = search()
+  expect(open.files.sort()).toEqual(['store.sqlite', 'store.sqlite-shm', 'store.sqlite-wal'])
+  // The search finds what does lie there: it is not looking in the wrong place.
+  expect(open.holds(Buffer.from('readable-0'))).toBe(true)
+  expect(hidden.filter(open.holds).map(String)).toEqual([])
+
+  await store.close()
+  const closed = search()
+  expect(closed.holds(Buffer.from('readable-0'))).toBe(true)
+  expect(hidden.filter(closed.holds).map(String)).toEqual([])
+})
+
+test('nothing of a member who was erased can be found in any file of the database', async () => {
+  using folder = new Folder()
+  const path = folder.file('store.sqlite')
+  const store = openTestStore(path)
+  const partner = await store.addPartner('Readable Partner', null, 0)
+  const submit = (name: string) =>
+    store.submit({
+      partnerId: partner.id,
+      externalUserId: `${name}-external`,
+      member: {
+        email: `${name}@example.com`,
+        firstName: `${name}-first`,
+        lastName: `${name}-last`,
+        country: 'CA',
+        phoneNumber: `${name}-phone`,
+        reasonForSeekingSupport: `${name} reason `.repeat(300),
+      },
+      slot: null,
+      screeningAnswers: [{ question: 'Q', answer: `${name}-answer` }],
+      version: 0,
+      slotOffered: null,
+      localOffsetMinutes: null,
+      authorizationNumber: null,
+      submittedAt: 0,
+    })
+  const answers = [await submit('stays'), await submit('canary-leaver'), await submit('canary-leaver')]
+  const [, erased] = answers.map((answer) =>
+    answer.outcome === 'stored' ? answer.request.member.id : Number.NaN,
+  )
+  const found = (text: string) =>
+    readdirSync(folder.path).filter((name) => readFileSync(folder.file(name)).includes(text))
+  expect(found('canary-leaver').length).toBeGreaterThan(0)
+  expect(await store.eraseMember(erased as number)).toEqual({ isLogCut: true })
+  expect(found('canary-leaver')).toEqual([])
+  expect(found('stays-first').length).toBeGreaterThan(0)
+  await store.close()
+  expect(found('canary-leaver')).toEqual([])
+})
