@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { readStorageConfig } from '../config'
-import { systemClock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
-import { openService } from '../service'
 import { printLine } from './output'
-import { storageCommand } from './storage'
+import { openProduction, storageCommand } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
@@ -13,21 +11,15 @@ export function initCommand(): Command {
 }
 
 async function init(flags: object): Promise<void> {
-  const { database, masterKey, zoneFolder } = readStorageConfig(flags)
-  if (existsSync(database))
+  const config = readStorageConfig(flags)
+  const { database, masterKey } = config
+  if (existsSync(database)) {
     throw new Refusal('database_unusable', 'there is a file at the database path already')
+  }
   if ('file' in masterKey && existsSync(masterKey.file)) {
     throw new Refusal('database_unusable', 'there is a file at the master key path already')
   }
-  const service = await openService({
-    purpose: 'production',
-    database,
-    masterKey,
-    create: true,
-    zoneFolder,
-    clock: systemClock,
-    actor: 'init',
-  })
+  const service = await openProduction(config, 'init', true)
   await service.close()
   printLine(`Made the database ${database}.`)
   if ('file' in masterKey) {

@@ -36,7 +36,7 @@ export function createProgram(): Command {
     .addCommand(backupCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())
-  eachCommand(program, (command) => command.exitOverride().showSuggestionAfterError())
+  eachCommand(program, (command) => command.exitOverride().configureOutput({ outputError: writeOneLine }))
   return program
 }
 
@@ -51,6 +51,11 @@ export async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`anteroom: ${faultOf(error)}\n`)
     return error instanceof Refusal ? exitCodeOf(error.kind) : exitCodes.failed
   }
+}
+
+/** What is wrong with the words, and the word that may have been meant, in one line. */
+function writeOneLine(text: string, write: (line: string) => void): void {
+  write(`${text.trim().replaceAll('\n', ' ')}\n`)
 }
 
 function eachCommand(command: Command, visit: (command: Command) => void): void {

@@ -1,10 +1,8 @@
 import { Command } from 'commander'
 import { readServerConfig, type SettingName, settings } from '../config'
-import { systemClock } from '../domain/clock'
-import { openService } from '../service'
 import { printLine } from './output'
 import { stopSignal } from './stop-signal'
-import { withSettings } from './storage'
+import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
 export function serveCommand(): Command {
@@ -13,19 +11,11 @@ export function serveCommand(): Command {
 }
 
 async function serve(flags: object): Promise<void> {
-  const { database, masterKey, zoneFolder, baseUrl, host, port } = readServerConfig(flags)
-  const service = await openService({
-    purpose: 'production',
-    database,
-    masterKey,
-    create: false,
-    zoneFolder,
-    clock: systemClock,
-    actor: 'service',
-  })
+  const config = readServerConfig(flags)
+  const service = await openProduction(config, 'service')
   try {
     const stopped = stopSignal()
-    const server = service.listen(host, port, baseUrl)
+    const server = service.listen(config.host, config.port, config.baseUrl)
     printLine(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
     await stopped
     await server.stop()

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { Command } from 'commander'
-import { readStorageConfig, type SettingName, settings } from '../config'
+import { readStorageConfig, type SettingName, type StorageConfig, settings } from '../config'
 import { systemClock } from '../domain/clock'
 import type { Context } from '../operations/context'
 import { openService, type Service } from '../service'
@@ -28,21 +28,26 @@ export function withContext<T>(flags: object, work: (context: Context) => Promis
 
 /** The same with the whole service. */
 export async function withService<T>(flags: object, work: (service: Service) => Promise<T>): Promise<T> {
-  const { database, masterKey, zoneFolder } = readStorageConfig(flags)
-  const service = await openService({
-    purpose: 'production',
-    database,
-    masterKey,
-    create: false,
-    zoneFolder,
-    clock: systemClock,
-    actor: operator(),
-  })
+  const service = await openProduction(readStorageConfig(flags), operator())
   try {
     return await work(service)
   } finally {
     await service.close()
   }
+}
+
+/** Opens the production database, in the name of `actor` for the audit log; `create` makes it. */
+export function openProduction(config: StorageConfig, actor: string, create = false): Promise<Service> {
+  const { database, masterKey, zoneFolder } = config
+  return openService({
+    purpose: 'production',
+    database,
+    masterKey,
+    create,
+    zoneFolder,
+    clock: systemClock,
+    actor,
+  })
 }
 
 /** Who gives the command, for the audit log: the name that the machine knows, or else the number. */

@@ -288,7 +288,7 @@ describe('words', () => {
   test('a typo gets the word that was meant, and exit code 2', async () => {
     using operator = new Operator()
     const { code, stderr } = await operator.run(['tokn', 'issue'])
-    expect([code, stderr]).toEqual([2, "error: unknown command 'tokn'\n(Did you mean token?)\n"])
+    expect([code, stderr]).toEqual([2, "error: unknown command 'tokn' (Did you mean token?)\n"])
   })
 
   test('help and version open no database', async () => {

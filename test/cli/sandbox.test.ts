@@ -564,7 +564,7 @@ describe('options that are wrong', () => {
     [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', 'http://x.example/#', address)],
     [['--database', ''], /^(error|anteroom): .*--database.*\n$/],
     [['--nonsense'], "error: unknown option '--nonsense'\n"],
-    [['--prot', '1'], "error: unknown option '--prot'\n(Did you mean --port?)\n"],
+    [['--prot', '1'], "error: unknown option '--prot' (Did you mean --port?)\n"],
     [['extra'], "error: too many arguments for 'sandbox'. Expected 0 arguments but got 1: extra.\n"],
   ])('%j are told on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()

