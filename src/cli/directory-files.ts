@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../directory-files/document'
+import { type CsvFile, formatTable, type TableName, tableNames } from '../directory-files/tables'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
-import { type CsvFile, formatTable, type TableName, tableNames } from '../operations/directory-csv'
-import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../operations/directory-file'
 import { readDirectoryTables } from '../operations/load-directory'
 
 /** What files tell of a directory: one JSON document, or tables in CSV. */

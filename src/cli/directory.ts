@@ -1,11 +1,10 @@
 import { Command, Option } from 'commander'
+import { type DirectoryEntries, DirectoryInvalid } from '../directory-files/document'
+import { formatTable, type TableName, tableNames } from '../directory-files/tables'
 import { Refusal } from '../domain/errors'
 import type { DirectoryLoad } from '../domain/store'
 import type { Context } from '../operations/context'
-import { formatTable, type TableName, tableNames } from '../operations/directory-csv'
-import { type DirectoryEntries, DirectoryInvalid } from '../operations/directory-file'
-import { exportDirectory } from '../operations/export-directory'
-import { loadEntries } from '../operations/load-directory'
+import { exportDirectory, loadEntries } from '../operations/load-directory'
 import {
   existing,
   readEntries,

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { webAddressFault } from '../config'
+import { builtInDirectory, withGenerated } from '../directory-files/sandbox'
 import { clockStartingAt, systemClock } from '../domain/clock'
 import type { Context } from '../operations/context'
 import {
@@ -21,7 +22,6 @@ import {
   type SandboxPartner,
 } from '../operations/fill-sandbox'
 import { loadDirectory } from '../operations/load-directory'
-import { builtInDirectory, withGenerated } from '../operations/sandbox-directory'
 import { dayMinutes, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
 import { slotAt } from '../scheduling/slots'
 import { openService, type Service } from '../service'

@@ -26,6 +26,13 @@ export type AuditAction =
   | 'database.back-up'
   | 'authentication.refuse'
 
+/** Who does a thing, and when: told with each change, since one process serves several people. */
+export interface Act {
+  readonly actor: string
+  /** ms */
+  readonly at: number
+}
+
 /** One line to be: who did what to which record, and how it ended. Never the value of a field. */
 export interface AuditEntry {
   /** ms */

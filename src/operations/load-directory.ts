@@ -1,9 +1,8 @@
+import { describeDirectory } from '../directory-files/describe'
+import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../directory-files/document'
+import { type CsvFile, readTables } from '../directory-files/tables'
 import type { DirectoryLoad } from '../domain/store'
-import type { Fault } from '../domain/validation'
 import type { Context } from './context'
-import { type CsvFile, readCsvDocument } from './directory-csv'
-import { type DirectoryEntries, DirectoryInvalid, readDirectoryFile } from './directory-file'
-import { exportDirectory } from './export-directory'
 
 /**
  * Makes the directory what a file describes: regions are known by their codes and providers by their refs,
@@ -28,36 +27,16 @@ export async function loadEntries(
   return load
 }
 
+/** The directory as a directory file tells it: loaded again, it changes nothing. */
+export function exportDirectory({ directory }: Context): DirectoryFile {
+  return describeDirectory(directory.listAllRegions(), directory.listProviders())
+}
+
 /**
  * What CSV files describe, together with what is stored where they say nothing.
  *
  * @throws DirectoryInvalid with every fault and the line of the file that it is on
  */
 export function readDirectoryTables(context: Context, files: readonly CsvFile[]): DirectoryEntries {
-  const { document, faults, placeOf } = readCsvDocument(files, exportDirectory(context))
-  const read = tryToRead(context, document)
-  if ('entries' in read && faults.length === 0) return read.entries
-  const placed =
-    'faults' in read ? read.faults.map(({ path, fault }) => ({ path: placeOf(path), fault })) : []
-  throw new DirectoryInvalid([...faults, ...placed].sort(byLine))
-}
-
-function tryToRead(
-  { directory }: Context,
-  document: unknown,
-): { entries: DirectoryEntries } | { faults: readonly Fault[] } {
-  try {
-    return { entries: readDirectoryFile(document, (name) => directory.knowsZone(name)) }
-  } catch (error) {
-    if (!(error instanceof DirectoryInvalid)) throw error
-    return { faults: error.faults }
-  }
-}
-
-const { compare } = new Intl.Collator('en', { numeric: true })
-
-/** File by file and line by line; the faults of one line as they were found. */
-function byLine(a: Fault, b: Fault): number {
-  const lineOf = ({ path }: Fault) => path.replace(/,[^,]*$/, '')
-  return compare(lineOf(a), lineOf(b))
+  return readTables(files, exportDirectory(context), (name) => context.directory.knowsZone(name))
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { builtInDirectory, withGenerated } from '../../src/operations/sandbox-directory'
+import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { booking } from '../support/builders'
 import { Operator } from '../support/operator'
 

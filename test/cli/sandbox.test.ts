@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { exitCodes } from '../../src/cli/exit-code'
-import type { DirectoryFile } from '../../src/operations/directory-file'
+import type { DirectoryFile } from '../../src/directory-files/document'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { eventually, Folder, Program, runProgram, type Sandbox, startSandbox } from '../support/process'
 

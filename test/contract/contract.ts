@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { createHmac, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import type { DirectoryFile } from '../../src/operations/directory-file'
+import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Answer, TestService } from '../support/service'
 
 /** The paths of the contract. */

@@ -1,4 +1,4 @@
-import type { DirectoryFile } from '../../src/operations/directory-file'
+import type { DirectoryFile } from '../../src/directory-files/document'
 
 type ProviderInFile = DirectoryFile['providers'][number]
 type RegionInFile = DirectoryFile['regions'][number]

@@ -1,15 +1,13 @@
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
-import type { Context } from './context'
-import type { DirectoryFile, ProviderInFile } from './directory-file'
+import type { DirectoryFile, ProviderInFile } from './document'
 
-/** The directory as a directory file tells it: loaded again, it changes nothing. */
-export function exportDirectory({ directory }: Context): DirectoryFile {
-  const regions = directory.listAllRegions()
+/** A directory as a directory file tells it: loaded again, it changes nothing. */
+export function describeDirectory(regions: readonly Region[], providers: readonly Provider[]): DirectoryFile {
   const refs = new Map(regions.map((region) => [region.id, regionRef(region)]))
   return {
     regions: regions.map(toRegionInFile),
-    providers: directory.listProviders().map((provider) => toProviderInFile(provider, refs)),
+    providers: providers.map((provider) => toProviderInFile(provider, refs)),
   }
 }
 

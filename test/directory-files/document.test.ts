@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
 import { Refusal } from '../../src/domain/errors'
-import { type DirectoryFile, readDirectoryFile } from '../../src/operations/directory-file'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
 import { startService, type TestService } from '../support/service'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { type DirectoryFile, readDirectoryFile } from '../../src/operations/directory-file'
-import { builtInDirectory, withGenerated } from '../../src/operations/sandbox-directory'
+import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
+import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { formatDate, parseDate, parseTimeOfDay } from '../../src/scheduling/calendar'
 import { builtInZones } from '../../src/zones/packed'
 

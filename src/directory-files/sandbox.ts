@@ -1,6 +1,6 @@
 import builtIn from '../../fixtures/directory.json'
 import { formatDate, parseDate } from '../scheduling/calendar'
-import { type DirectoryFile, isDirectoryFile } from './directory-file'
+import { type DirectoryFile, isDirectoryFile } from './document'
 
 /** The day as of which the built-in directory is written. */
 const writtenOn = parseDate('2026-01-05') as number

@@ -1,6 +1,6 @@
 import type { Fault } from '../domain/validation'
 import { CsvFault, type CsvRow, formatCsv, readCsv } from './csv'
-import { type DirectoryFile, DirectoryInvalid } from './directory-file'
+import { type DirectoryEntries, type DirectoryFile, DirectoryInvalid, readDirectoryFile } from './document'
 
 type CellKind = 'text' | 'list' | 'integer' | 'boolean'
 
@@ -80,7 +80,7 @@ type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
 
 /** A document made of CSV files, not validated yet. */
-export interface CsvDocument {
+interface CsvDocument {
   readonly document: unknown
   /** What the document cannot show. */
   readonly faults: readonly Fault[]
@@ -89,12 +89,30 @@ export interface CsvDocument {
 }
 
 /**
- * The document that CSV files describe; each file is the table that its header row fits best. What no file
- * tells is as `stored` has it: a file of licenses alone replaces the licenses of all, and nothing else.
+ * What CSV files describe; each file is the table that its header row fits best. What no file tells is as
+ * `stored` has it: a file of licenses alone replaces the licenses of all, and nothing else.
  *
- * @throws DirectoryInvalid for a file that is no table at all
+ * @param isZone whether the zone data knows a zone of that name
+ * @throws DirectoryInvalid with every fault and the line of the file that it is on
  */
-export function readCsvDocument(files: readonly CsvFile[], stored: DirectoryFile): CsvDocument {
+export function readTables(
+  files: readonly CsvFile[],
+  stored: DirectoryFile,
+  isZone: (name: string) => boolean,
+): DirectoryEntries {
+  const { document, faults, placeOf } = documentOf(files, stored)
+  try {
+    const entries = readDirectoryFile(document, isZone)
+    if (faults.length === 0) return entries
+    throw new DirectoryInvalid([])
+  } catch (error) {
+    if (!(error instanceof DirectoryInvalid)) throw error
+    const placed = error.faults.map(({ path, fault }) => ({ path: placeOf(path), fault }))
+    throw new DirectoryInvalid([...faults, ...placed].sort(byLine))
+  }
+}
+
+function documentOf(files: readonly CsvFile[], stored: DirectoryFile): CsvDocument {
   const faults: Fault[] = []
   const rows = new Map<TableName, Row[]>()
   for (const file of files) {
@@ -189,6 +207,14 @@ function meaningOf(cell: string, kind: CellKind): unknown {
   // Spreadsheets write these in capitals.
   if (kind === 'boolean' && /^(true|false)$/i.test(cell)) return cell.toLowerCase() === 'true'
   return cell
+}
+
+const { compare } = new Intl.Collator('en', { numeric: true })
+
+/** File by file and line by line; the faults of one line as they were found. */
+function byLine(a: Fault, b: Fault): number {
+  const lineOf = ({ path }: Fault) => path.replace(/,[^,]*$/, '')
+  return compare(lineOf(a), lineOf(b))
 }
 
 class DocumentBuilder {

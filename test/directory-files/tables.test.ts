@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { formatTable, tableNames } from '../../src/operations/directory-csv'
-import { type DirectoryFile, DirectoryInvalid } from '../../src/operations/directory-file'
-import { exportDirectory } from '../../src/operations/export-directory'
-import { loadDirectory, loadEntries, readDirectoryTables } from '../../src/operations/load-directory'
+import { type DirectoryFile, DirectoryInvalid } from '../../src/directory-files/document'
+import { formatTable, tableNames } from '../../src/directory-files/tables'
+import {
+  exportDirectory,
+  loadDirectory,
+  loadEntries,
+  readDirectoryTables,
+} from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
 import { startService, type TestService } from '../support/service'
 

@@ -1,0 +1,34 @@
+import type { Act } from './audit'
+
+/** What a check found. Only what is bad makes the whole unhealthy. */
+export interface Finding {
+  /** What was checked, as `integrity`. */
+  readonly check: string
+  readonly state: 'ok' | 'note' | 'bad'
+  /** In the operator's words. */
+  readonly detail: string
+}
+
+/**
+ * What needs the engine itself and not only its records: keeping copies, looking after its health, and leaving no
+ * trace of what was erased. An engine that cannot do one of these refuses with what the operator can do instead.
+ */
+export interface Upkeep {
+  /**
+   * Writes a sound copy of the database to a place where nothing is, checked and synced before it gets its name,
+   * and notes when.
+   *
+   * @param target where, in the engine's own terms
+   * @throws Refusal database_unusable if there is something already, or no copy could be made
+   */
+  backUp(target: string, act: Act): Promise<void>
+
+  /** Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy. */
+  check(now: number): Promise<Finding[]>
+
+  /**
+   * Removes what was erased from wherever the engine still has it. False if others who are reading kept it from
+   * doing so: then it can be asked again.
+   */
+  purge(): Promise<boolean>
+}
