@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
-import { openStore } from '../db/sqlite/store'
+import { openEngine } from '../db/sqlite/engine'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
@@ -24,8 +24,6 @@ export interface ServiceOptions {
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
-  /** Who the audit log says it was. */
-  readonly actor: string
 }
 
 /** How often what was noted while requests were answered is written down. */
@@ -46,13 +44,13 @@ export interface Service {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, database, masterKey, create, zoneFolder, clock, actor } = options
+  const { purpose, database, masterKey, create, zoneFolder, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeDatabase(database)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const store = openStore({ path: database, purpose, vault, create, actor, clock })
-  const directory = await Directory.load(store, zones.find)
+  const { store, feed, close } = openEngine({ path: database, purpose, vault, create })
+  const directory = await Directory.load({ feed, findZone: zones.find, clock, report: console.error })
   const notebook = new Notebook()
   const context: Context = { store, directory, clock, notebook }
   return {
@@ -77,7 +75,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         },
       }
     },
-    close: () => store.close(),
+    close,
   }
 }
 

@@ -1,24 +1,53 @@
-import { asc, desc, sql } from 'drizzle-orm'
+import { asc, desc, gt, sql } from 'drizzle-orm'
 import {
   type AuditEntry,
   type AuditHead,
   type AuditLine,
   type AuditVerdict,
+  auditHash,
   auditStart,
-  auditText,
+  verifyLines,
 } from '../../src/domain/audit'
 import type { Drizzle } from './drizzle'
 import { audit } from './schema'
 
+/** Lines that are read at once. */
+const chunkSize = 1_000
+
 /** The audit log: lines are added, listed and checked, and the database refuses everything else. */
 export function auditQueries(db: Drizzle) {
-  const newest = db.select().from(audit).orderBy(desc(audit.id)).limit(1).prepare()
-  const all = db.select().from(audit).orderBy(asc(audit.id)).prepare()
   const latest = db.select().from(audit).orderBy(desc(audit.id)).limit(sql.placeholder('limit')).prepare()
+  const chunkAfter = db
+    .select()
+    .from(audit)
+    .where(gt(audit.id, sql.placeholder('id')))
+    .orderBy(asc(audit.id))
+    .limit(chunkSize)
+    .prepare()
+  const insert = db
+    .insert(audit)
+    .values({
+      id: sql.placeholder('id'),
+      at: sql.placeholder('at'),
+      actor: sql.placeholder('actor'),
+      action: sql.placeholder('action'),
+      record: sql.placeholder('record'),
+      outcome: sql.placeholder('outcome'),
+      hash: sql.placeholder('hash'),
+    })
+    .prepare()
 
   function head(): AuditHead {
-    const { id, hash } = newest.get() ?? { id: 0, hash: auditStart }
+    const { id, hash } = latest.get({ limit: 1 }) ?? { id: 0, hash: auditStart }
     return { id, hash }
+  }
+
+  function* lines(): Generator<AuditLine> {
+    let chunk = chunkAfter.all({ id: 0 })
+    while (chunk.length > 0) {
+      yield* chunk
+      chunk = chunkAfter.all({ id: chunk.at(-1)?.id })
+    }
   }
 
   return {
@@ -27,35 +56,10 @@ export function auditQueries(db: Drizzle) {
     append(entry: AuditEntry): void {
       const last = head()
       const line = { ...entry, id: last.id + 1 }
-      db.insert(audit)
-        .values({ ...line, hash: hashOf(last.hash, line) })
-        .run()
+      insert.run({ ...line, hash: auditHash(last.hash, line) })
     },
 
     list: (limit: number): AuditLine[] => latest.all({ limit }).reverse(),
-
-    verify(noted: AuditHead | null): AuditVerdict {
-      let last: AuditHead = { id: 0, hash: auditStart }
-      let isNotedSeen = noted === null || noted.id === 0
-      for (const line of all.all()) {
-        if (line.id !== last.id + 1) return { intact: false, id: last.id + 1, fault: 'the line is missing' }
-        if (line.hash !== hashOf(last.hash, line)) {
-          return { intact: false, id: line.id, fault: 'the line is not as it was written' }
-        }
-        last = line
-        if (noted?.id === line.id) {
-          if (noted.hash !== line.hash)
-            return { intact: false, id: line.id, fault: 'the line is not the one noted' }
-          isNotedSeen = true
-        }
-      }
-      if (!isNotedSeen)
-        return { intact: false, id: last.id + 1, fault: 'the lines up to the one noted are missing' }
-      return { intact: true, head: { id: last.id, hash: last.hash } }
-    },
+    verify: (noted: AuditHead | null): AuditVerdict => verifyLines(lines(), noted),
   }
-}
-
-function hashOf(previousHash: string, line: Omit<AuditLine, 'hash'>): string {
-  return new Bun.CryptoHasher('sha256').update(auditText(previousHash, line)).digest('hex')
 }

@@ -1,9 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { Refusal } from '../../src/domain/errors'
-import { defaultLanguageTag } from '../../src/domain/language'
-import { foldEmail, type Member, type MemberProfile, type MemberUpdate } from '../../src/domain/member'
-import { refuseDuplicate } from './constraint'
-import { columnPlaceholders, type Drizzle } from './drizzle'
+import { foldEmail, type Member } from '../../src/domain/member'
+import type { Records } from '../../src/domain/writes'
+import type { Drizzle } from './drizzle'
+import { type RecordTable, recordTable } from './record-table'
 import { members } from './schema'
 
 /** Queries on members. */
@@ -23,14 +22,9 @@ export function memberQueries(db: Drizzle) {
     .from(members)
     .where(eq(members.foldedEmail, sql.placeholder('foldedEmail')))
     .prepare()
-  const insert = db
-    .insert(members)
-    .values(columnPlaceholders(members, ['id']))
-    .returning({ id: members.id })
-    .prepare()
-  const update = db
-    .update(members)
-    .set(columnPlaceholders(members, ['id', 'createdAt']))
+  const byId = db
+    .select()
+    .from(members)
     .where(eq(members.id, sql.placeholder('id')))
     .prepare()
 
@@ -41,78 +35,27 @@ export function memberQueries(db: Drizzle) {
     },
 
     findById(id: number): Member | null {
-      const row = db.select().from(members).where(eq(members.id, id)).get()
+      const row = byId.get({ id })
       return row ? toMember(row) : null
     },
 
-    timesOf: (id: number) =>
-      db
-        .select({ createdAt: members.createdAt, updatedAt: members.updatedAt })
-        .from(members)
-        .where(eq(members.id, id))
-        .get() as { createdAt: number; updatedAt: number },
-
-    remove: (id: number): void => void db.delete(members).where(eq(members.id, id)).run(),
+    /** When a member was made and last told of, in ms. */
+    timesOf(id: number): { createdAt: number; updatedAt: number } {
+      const { createdAt = 0, updatedAt = 0 } = byId.get({ id }) ?? {}
+      return { createdAt, updatedAt }
+    },
 
     /** The id of the member, of whichever partner, to whom an e-mail address belongs. */
     ownerOf: (email: string): number | null => byEmail.get({ foldedEmail: foldEmail(email) })?.id ?? null,
-
-    /** The member as the update leaves them: `existing` changed, or a new one. */
-    save(
-      existing: Member | null,
-      identity: Pick<Member, 'partnerId' | 'externalUserId'>,
-      changes: MemberUpdate,
-      at: number,
-    ): Member {
-      const profile = { ...(existing?.profile ?? emptyProfile), ...changes }
-      const { partnerId, externalUserId } = identity
-      const active = existing?.active ?? true
-      const row = {
-        partnerId,
-        externalUserId,
-        active,
-        ...profile,
-        foldedEmail: foldEmail(profile.email),
-        updatedAt: at,
-      }
-      const id = refuseDuplicate(
-        () => {
-          if (!existing) return (insert.get({ ...row, createdAt: at }) as { id: number }).id
-          update.run({ ...row, id: existing.id })
-          return existing.id
-        },
-        () => new Refusal('email_taken', 'already belongs to a different member'),
-      )
-      return { id, partnerId, externalUserId, active, profile }
-    },
-
-    setActive(id: number, active: boolean): void {
-      const found = db.update(members).set({ active }).where(eq(members.id, id)).returning().get()
-      if (!found) throw new Refusal('record_unknown', 'there is no such member')
-    },
   }
 }
 
-const emptyProfile: Omit<
-  MemberProfile,
-  keyof Pick<MemberUpdate, 'email' | 'firstName' | 'lastName' | 'country'>
-> = {
-  preferredName: null,
-  preferredPronouns: null,
-  dob: null,
-  gender: null,
-  maritalStatus: null,
-  clientType: null,
-  leaveVoicemail: null,
-  phoneNumber: null,
-  streetAddress: null,
-  suite: null,
-  city: null,
-  state: null,
-  zipCode: null,
-  reasonForSeekingSupport: null,
-  preferredModality: null,
-  preferredSpokenLanguage: defaultLanguageTag,
+export function memberTable(db: Drizzle): RecordTable<'member'> {
+  return recordTable<'member'>(db, members, ({ profile, ...others }: Partial<Records['member']>) => ({
+    ...others,
+    ...profile,
+    ...(profile && { foldedEmail: foldEmail(profile.email) }),
+  }))
 }
 
 /** A member as a row tells them. */

@@ -1,9 +1,8 @@
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AuditAction } from '../../src/domain/audit'
 import type { RequestState } from '../../src/domain/booking-request'
-import type { Modality } from '../../src/domain/modality'
 import type { KeyEndReason } from '../../src/domain/partner'
-import type { Override, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import type { ChangedNoun } from '../../src/domain/writes'
 
 // The tables as queries see them. Constraints stand in the migrations, which a test compares with this page.
 
@@ -62,11 +61,12 @@ export const providers = sqliteTable('providers', {
   gender: text(),
   bio: text(),
   timeZone: text('time_zone').notNull(),
-  languagesSpoken: text('languages_spoken', { mode: 'json' }).$type<readonly string[]>().notNull(),
-  modalities: text({ mode: 'json' }).$type<readonly Modality[]>().notNull(),
-  workingHours: text('working_hours', { mode: 'json' }).$type<readonly WeeklyHours[]>().notNull(),
-  overrides: text({ mode: 'json' }).$type<readonly Override[]>().notNull(),
-  timeOff: text('time_off', { mode: 'json' }).$type<readonly TimeOff[]>().notNull(),
+  // JSON, read record by record, so that one which cannot be read stops no other.
+  languagesSpoken: text('languages_spoken').notNull(),
+  modalities: text().notNull(),
+  workingHours: text('working_hours').notNull(),
+  overrides: text().notNull(),
+  timeOff: text('time_off').notNull(),
   minimumNoticeMinutes: integer('minimum_notice_minutes').notNull(),
   active: flag(),
 })
@@ -133,7 +133,7 @@ export const bookingRequests = sqliteTable('booking_requests', {
 
 export const changes = sqliteTable('changes', {
   version: integer().primaryKey({ autoIncrement: true }),
-  noun: text().$type<'partner' | 'region' | 'provider' | 'taken'>().notNull(),
+  noun: text().$type<ChangedNoun>().notNull(),
   recordId: integer('record_id').notNull(),
 })
 

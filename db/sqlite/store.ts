@@ -1,405 +1,155 @@
-import { closeSync, openSync } from 'node:fs'
-import type { AuditAction } from '../../src/domain/audit'
-import type { RequestRecord, RequestState } from '../../src/domain/booking-request'
-import type { Clock } from '../../src/domain/clock'
-import { Refusal } from '../../src/domain/errors'
-import type { Member } from '../../src/domain/member'
-import type { Provider } from '../../src/domain/provider'
-import type {
-  Assignment,
-  AssignmentOutcome,
-  DirectoryLoad,
-  JudgedSubmission,
-  Store,
-  SubmissionOutcome,
-  TakenSlot,
-} from '../../src/domain/store'
-import type { Vault } from '../../src/domain/vault'
-import { auditQueries } from './audit'
-import { bookingRequestQueries } from './booking-requests'
-import { changeQueries, type Noun } from './changes'
-import { directoryQueries } from './directory'
-import { drizzleOn } from './drizzle'
-import { healthOf, noteBackup } from './health'
-import { cutLog, tryCutLog } from './log'
-import { memberQueries } from './members'
-import { openDatabase, type Purpose } from './open'
-import { partnerQueries } from './partners'
-import { Writer } from './writer'
+import type { Act } from '../../src/domain/audit'
+import { decideLoad } from '../../src/domain/compare-directory'
+import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
+import { decideErasure, decideExport, decideMemberState, type MemberExport } from '../../src/domain/decide-member'
+import { decideAcceptance, decideAssignment, decideDecline, decideReading } from '../../src/domain/decide-move'
+import {
+  decideOrganization,
+  decideOrganizationState,
+  decidePartner,
+  decidePartnerOrganization,
+  decidePartnerState,
+} from '../../src/domain/decide-onboarding'
+import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
+import { decideSubmission } from '../../src/domain/decide-submission'
+import type { Store } from '../../src/domain/store'
+import type { Decision } from '../../src/domain/writes'
+import { carryOut } from './carry-out'
+import { toRefusal } from './constraint'
+import type { Queries } from './queries'
+import type { Writer } from './writer'
 
-export interface StoreOptions {
-  readonly path: string
-  readonly purpose: Purpose
-  readonly vault: Vault
-  /** Whether to make the database if there is none. */
-  readonly create: boolean
-  /** Who the audit log says it was. */
-  readonly actor: string
-  readonly clock: Clock
-}
+/** Reads, and tells in the domain's words why it could not. */
+type Read = <T>(work: () => T) => Promise<T>
 
-/** How much of a large reading is done before other requests get their turn. */
-const chunkSize = 500
+/** Decides and writes in one transaction, in the name of whoever acts; null for a partner, who leaves no audit line. */
+type Change = <T>(act: Act | null, decide: () => Decision<T>) => Promise<T>
 
-function* chunksOf(ids: readonly number[]): Generator<readonly number[]> {
-  for (let start = 0; start < ids.length; start += chunkSize) yield ids.slice(start, start + chunkSize)
-}
-
-function othersTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
-
-/** The Store on an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
-export function openStore({ path, purpose, vault, create, actor, clock }: StoreOptions): Store {
-  const database = openDatabase(path, purpose, vault, create)
-  const db = drizzleOn(database)
-  const writer = new Writer(database)
-  let isClosed = false
-  const changes = changeQueries(db)
-  const audit = auditQueries(db)
-  const partners = partnerQueries(db, vault)
-  const directory = directoryQueries(db, changes.add)
-  const members = memberQueries(db)
-  const requests = bookingRequestQueries(db, vault)
-
-  function submit(submission: JudgedSubmission): SubmissionOutcome {
-    const { partnerId, externalUserId, slot } = submission
-    if (slot && wasMisjudged(submission.version, slot.providerId)) return { outcome: 'stale' }
-    const existing = members.find(partnerId, externalUserId)
-    if (existing && !existing.active) return { outcome: 'member_deactivated' }
-    const emailOwner = members.ownerOf(submission.member.email)
-    if (emailOwner !== null && emailOwner !== existing?.id) return { outcome: 'email_taken' }
-    if (slot) {
-      const holders = requests.touching(slot.providerId, slot.startsAt)
-      if (holders.some((held) => held.memberId === existing?.id && held.startsAt === slot.startsAt)) {
-        return { outcome: 'slot_already_yours' }
-      }
-      if (!submission.slotOffered || holders.length > 0) return { outcome: 'slot_taken' }
+/** The Store on SQLite: facts are fetched, the domain decides, what it decided is written. */
+export function sqliteStore(queries: Queries, writer: Writer): Store {
+  const read: Read = async (work) => {
+    try {
+      return work()
+    } catch (error) {
+      throw toRefusal(error)
     }
-    const member = members.save(existing, submission, submission.member, submission.submittedAt)
-    const request = requests.add(member, submission)
-    if (slot) changes.add('taken', slot.providerId)
-    return { outcome: 'stored', request }
   }
-
-  /** Whether what the slot was judged by has changed since. Taken slots are looked up here and never stale. */
-  function wasMisjudged(version: number, providerId: number): boolean {
-    const since = changes.since(version)
-    return (
-      since === null ||
-      since.some(
-        ({ noun, recordId }) => noun === 'region' || (noun === 'provider' && recordId === providerId),
-      )
-    )
-  }
-
-  /** A change of the operator's and its audit line, in one transaction; `noun` where the directory shows it. */
-  function change<T>(
-    action: AuditAction,
-    record: string | ((value: T) => string) | null,
-    work: () => T,
-  ): Promise<T> {
-    return writer.write(() => {
-      const value = work()
-      const named = typeof record === 'function' ? record(value) : record
-      audit.append({ at: clock.now(), actor, action, record: named, outcome: 'done' })
-      return value
-    })
-  }
-
-  /** The same for what the directory shows of a partner, a region or a provider. */
-  function shown(
-    action: AuditAction,
-    noun: 'partner' | 'provider',
-    id: number,
-    work: () => void,
-  ): Promise<void> {
-    return change(action, `${noun} ${id}`, () => {
-      work()
-      changes.add(noun, id)
-    })
-  }
-
-  function requireRequest(id: number): RequestRecord {
-    const request = requests.find(id)
-    if (!request) throw new Refusal('record_unknown', 'there is no such request')
-    return request
-  }
-
-  function requireProvider(id: number): Provider {
-    const [provider] = directory.findProviders([id])
-    if (!provider) throw new Refusal('record_unknown', 'there is no such provider')
-    return provider
-  }
-
-  function requireMember(id: number): Member {
-    const member = members.findById(id)
-    if (!member) throw new Refusal('record_unknown', 'there is no such member')
-    return member
-  }
-
-  function noteTaken(providerId: number | null): void {
-    if (providerId !== null) changes.add('taken', providerId)
-  }
-
-  function assign(id: number, assignment: Assignment): AssignmentOutcome {
-    const { providerId, startsAt, version } = assignment
-    const request = requireRequest(id)
-    if (!request.isIntake) return 'not_an_intake'
-    requireProvider(providerId)
-    // Without a slot too: the provider may have been deactivated since.
-    if (wasMisjudged(version, providerId)) return 'stale'
-    if (startsAt !== null && requests.touching(providerId, startsAt).some((held) => held.id !== id)) {
-      return 'slot_taken'
-    }
-    requests.assign(id, assignment)
-    noteTaken(request.providerId)
-    noteTaken(providerId)
-    audit.append({
-      at: clock.now(),
-      actor,
-      action: 'request.assign',
-      record: `request ${id}`,
-      outcome: 'done',
-    })
-    return 'done'
-  }
-
-  function move(id: number, from: readonly RequestState[], name: string): RequestRecord {
-    const request = requireRequest(id)
-    if (!from.includes(request.state)) {
-      throw new Refusal('move_unknown', `a request that is ${request.state} cannot be ${name}`)
-    }
-    return request
-  }
-
+  const change: Change = (act, decide) => writer.write(() => carryOut(queries, decide(), act))
   return {
-    async directoryVersion() {
-      return changes.newestVersion()
-    },
+    ...partnerStore(queries, read, change),
+    ...directoryStore(queries, change),
+    ...requestStore(queries, read, change, writer),
+    ...memberStore(queries, read, change),
+    ...auditStore(queries, read, writer),
+    noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
+  }
+}
 
-    async readDirectory(since) {
-      // Read before all the rest: what is committed meanwhile has a later version and will be read again.
-      const version = changes.newestVersion()
-      const rows = since === null ? null : changes.since(since)
-      const idsOf = (noun: Noun) => [
-        ...new Set(rows?.filter((row) => row.noun === noun).map(({ recordId }) => recordId)),
-      ]
-      const providerIds = rows ? idsOf('provider') : directory.listProviderIds()
-      const takenIds = rows ? idsOf('taken') : providerIds
-      const providers: Provider[] = []
-      const taken = new Map<number, readonly TakenSlot[]>()
-      for (const ids of chunksOf(providerIds)) {
-        // A transaction, so that a provider's parts are of one moment while another process writes.
-        providers.push(...database.transaction(() => directory.findProviders(ids))())
-        await othersTurn()
-      }
-      for (const ids of chunksOf(takenIds)) {
-        for (const id of ids) taken.set(id, requests.takenSlots(id))
-        await othersTurn()
-      }
-      return {
-        version,
-        keys: !rows || idsOf('partner').length > 0 ? partners.listKeys() : null,
-        regions: !rows || idsOf('region').length > 0 ? directory.listRegions() : null,
-        providers,
-        taken,
-      }
-    },
+function partnerStore({ partners }: Queries, read: Read, change: Change) {
+  /** Undefined for an id that is nobody's, null for none. */
+  const organizationOf = (id: number | null) =>
+    id === null ? null : (partners.findOrganization(id) ?? undefined)
+  const keyFacts = (id: number) => ({ partner: partners.find(id), keys: partners.keyRecordsOf(id) })
+  return {
+    listOrganizations: () => read(partners.listOrganizations),
+    addOrganization: (name, act) =>
+      change(act, () => decideOrganization(partners.findOrganizationNamed(name), name, act)),
+    setOrganizationActive: (id, active, act) =>
+      change(act, () => decideOrganizationState(partners.findOrganization(id), active)),
 
-    async findMember(partnerId, externalUserId) {
-      return members.find(partnerId, externalUserId)
-    },
+    listPartners: () => read(partners.list),
+    addPartner: (name, organizationId, act) =>
+      change(act, () => decidePartner(partners.findNamed(name), organizationOf(organizationId), name, act)),
+    setPartnerActive: (id, active, act) =>
+      change(act, () => decidePartnerState(partners.find(id), active)),
+    setPartnerOrganization: (id, organizationId, act) =>
+      change(act, () => decidePartnerOrganization(partners.find(id), organizationOf(organizationId))),
 
-    submit: (submission) => writer.write(() => submit(submission)),
+    listKeys: () => read(partners.listKeyRecords),
+    issueKey: (partnerId, key, act) => change(act, () => decideIssue(keyFacts(partnerId), key, act)),
+    rotateKey: (partnerId, key, act) => change(act, () => decideRotation(keyFacts(partnerId), key, act)),
+    revokeKeys: (partnerId, act) => change(act, () => decideRevocation(keyFacts(partnerId), act)),
+  } satisfies Partial<Store>
+}
 
-    addOrganization: (name, at) =>
-      change(
-        'organization.add',
-        ({ id }) => `organization ${id}`,
-        () => partners.addOrganization(name, at),
-      ),
+function directoryStore({ directory, changes }: Queries, change: Change) {
+  const find = (id: number) => directory.findProviders([id])
+  const provider = (id: number) => find(id).providers[0] ?? null
+  return {
+    loadDirectory: (comparison, act) =>
+      change(act, () => decideLoad(comparison, changes.since(comparison.version))),
+    setProviderActive: (id, active, act) =>
+      change(act, () => decideProviderState(provider(id) ?? find(id).unreadable[0] ?? null, active)),
+    addTimeOff: (id, absence, act) => change(act, () => decideTimeOff(provider(id), absence)),
+    removeTimeOff: (id, absence, act) => change(act, () => decideTimeOffRemoval(provider(id), absence)),
+  } satisfies Partial<Store>
+}
 
-    async listOrganizations() {
-      return partners.listOrganizations()
-    },
-
-    setOrganizationActive: (id, active) =>
-      change(active ? 'organization.reactivate' : 'organization.deactivate', `organization ${id}`, () => {
-        partners.setOrganizationActive(id, active)
-        changes.add('partner', id)
-      }),
-
-    addPartner: (name, organizationId, at) =>
-      change(
-        'partner.add',
-        ({ id }) => `partner ${id}`,
-        () => partners.addPartner(name, organizationId, at),
-      ),
-
-    async listPartners() {
-      return partners.list()
-    },
-
-    setPartnerActive: (id, active) =>
-      shown(active ? 'partner.reactivate' : 'partner.deactivate', 'partner', id, () =>
-        partners.setPartnerActive(id, active),
-      ),
-
-    setPartnerOrganization: (id, organizationId) =>
-      shown('partner.set-organization', 'partner', id, () =>
-        partners.setPartnerOrganization(id, organizationId),
-      ),
-
-    addKey: (partnerId, key) =>
-      shown(key.startsAt > key.issuedAt ? 'token.rotate' : 'token.issue', 'partner', partnerId, () =>
-        partners.addKey(partnerId, key),
-      ),
-
-    revokeKeys: (partnerId, at) =>
-      shown('token.revoke', 'partner', partnerId, () => partners.revokeKeys(partnerId, at)),
-
-    async listKeys() {
-      return partners.listKeyRecords()
-    },
-
-    noteKeyUses: (uses) => writer.write(() => partners.noteUses(uses)),
-
-    loadDirectory: (regions, providers) =>
-      change('directory.load', null, () => directory.load(regions, providers)),
-
-    async previewDirectory(regions, providers) {
-      let load: DirectoryLoad | undefined
-      const undone = new Error('a preview changes nothing')
-      await writer
-        .write(() => {
-          load = directory.load(regions, providers)
-          throw undone
+function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
+  const { requests, members, directory, changes } = queries
+  return {
+    submit: (draft) =>
+      writer.write(() => {
+        const { partnerId, externalUserId, slot } = draft
+        const decision = decideSubmission(draft, {
+          since: changes.since(draft.version),
+          member: members.find(partnerId, externalUserId),
+          emailOwnerId: members.ownerOf(draft.member.email),
+          holders: slot ? requests.touching(slot.providerId, slot.startsAt) : [],
         })
-        .catch((error: unknown) => {
-          if (error !== undone) throw error
+        return decision === 'stale' ? decision : carryOut(queries, decision, null)
+      }),
+
+    listRequests: (filter) => read(() => requests.list(filter)),
+    findRequest: (id) => read(() => requests.find(id)),
+    readScreening: (id, act) => change(act, () => decideReading(requests.find(id), requests.screeningOf(id))),
+    sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, requests.screeningOf(id)]))),
+
+    assign: (id, draft, act) =>
+      writer.write(() => {
+        const { providerId, startsAt, version } = draft
+        const decision = decideAssignment(draft, {
+          request: requests.find(id),
+          isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
+          since: changes.since(version),
+          holders: startsAt === null ? [] : requests.touching(providerId, startsAt),
         })
-      return load as DirectoryLoad
-    },
-
-    setProviderActive: (id, active) =>
-      shown(active ? 'provider.reactivate' : 'provider.deactivate', 'provider', id, () =>
-        directory.setActive(id, active),
-      ),
-
-    addTimeOff: (id, absence) =>
-      shown('provider.time-off-add', 'provider', id, () =>
-        directory.setTimeOff(id, [...requireProvider(id).timeOff, absence]),
-      ),
-
-    removeTimeOff: (id, absence) =>
-      shown('provider.time-off-remove', 'provider', id, () => {
-        const { timeOff } = requireProvider(id)
-        const left = timeOff.filter(({ from, until }) => from !== absence.from || until !== absence.until)
-        if (left.length === timeOff.length) throw new Refusal('record_unknown', 'there is no such time off')
-        directory.setTimeOff(id, left)
+        if (decision === 'stale') return decision
+        carryOut(queries, decision, act)
+        return 'done'
       }),
+    accept: (id, act) => change(act, () => decideAcceptance(requests.find(id), act)),
+    decline: (id, act) => change(act, () => decideDecline(requests.find(id), act)),
+  } satisfies Partial<Store>
+}
 
-    async listRequests(filter) {
-      return requests.list(filter)
-    },
+function memberStore({ members, requests }: Queries, read: Read, change: Change) {
+  const held = (id: number): MemberExport | null => {
+    const member = members.findById(id)
+    if (!member) return null
+    const theirs = requests.listOf(id).map(({ member: _, ...request }) => ({
+      ...request,
+      screeningAnswers: requests.screeningOf(request.id),
+    }))
+    return { member, ...members.timesOf(id), requests: theirs }
+  }
+  return {
+    findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
+    findMemberById: (id) => read(() => members.findById(id)),
+    setMemberActive: (id, active, act) => change(act, () => decideMemberState(members.findById(id), active)),
+    exportMember: (id, act) => change(act, () => decideExport(held(id))),
+    eraseMember: (id, act) => change(act, () => decideErasure(members.findById(id), requests.listOf(id))),
+  } satisfies Partial<Store>
+}
 
-    async findRequest(id) {
-      return requests.find(id)
-    },
-
-    readScreening: (id) =>
-      change('request.read-screening', `request ${id}`, () => {
-        requireRequest(id)
-        return requests.screeningOf(id)
-      }),
-
-    async sortingAnswers(ids) {
-      return new Map(ids.map((id) => [id, requests.screeningOf(id)]))
-    },
-
-    assign: (id, assignment) => writer.write(() => assign(id, assignment)),
-
-    accept: (id, at) =>
-      change('request.accept', `request ${id}`, () => {
-        move(id, ['pending'], 'accepted')
-        requests.accept(id, at)
-      }),
-
-    decline: (id, at) =>
-      change('request.decline', `request ${id}`, () => {
-        const { providerId } = move(id, ['pending', 'accepted'], 'declined')
-        requests.decline(id, at)
-        noteTaken(providerId)
-      }),
-
-    async findMemberById(id) {
-      return members.findById(id)
-    },
-
-    setMemberActive: (id, active) =>
-      change(active ? 'member.reactivate' : 'member.deactivate', `member ${id}`, () =>
-        members.setActive(id, active),
-      ),
-
-    exportMember: (id) =>
-      change('member.export', `member ${id}`, () => {
-        const member = requireMember(id)
-        const held = requests.listOf(id).map(({ member: _, ...request }) => ({
-          ...request,
-          screeningAnswers: requests.screeningOf(request.id),
-        }))
-        return { member, ...members.timesOf(id), requests: held }
-      }),
-
-    async eraseMember(id) {
-      await change('member.erase', `member ${id}`, () => {
-        requireMember(id)
-        requests.forget(id)
-        members.remove(id)
-      })
-      // What was erased still stands in the write-ahead log until that is written back and cut.
-      return { isLogCut: await cutLog(database) }
-    },
-
+function auditStore({ audit }: Queries, read: Read, writer: Writer) {
+  return {
     appendAudit: (entries) =>
       writer.write(() => {
         for (const entry of entries) audit.append(entry)
       }),
-
-    async listAudit(limit) {
-      return audit.list(limit)
-    },
-
-    async auditHead() {
-      return audit.head()
-    },
-
-    async verifyAudit(noted) {
-      return audit.verify(noted)
-    },
-
-    async backUp(path, at) {
-      // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
-      closeSync(openSync(path, 'wx', 0o600))
-      database.query('VACUUM INTO ?').run(path)
-      await change('database.back-up', null, () => noteBackup(database, at))
-    },
-
-    async checkHealth() {
-      return healthOf(database)
-    },
-
-    async close() {
-      if (isClosed) return
-      isClosed = true
-      try {
-        // So that the file alone is the whole database, once nobody has it open.
-        tryCutLog(database)
-      } catch {
-        // No room, say: then the log stays beside the file, and whoever opens it next reads both.
-      }
-      database.close()
-    },
-  }
+    listAudit: (limit) => read(() => audit.list(limit)),
+    auditHead: () => read(audit.head),
+    verifyAudit: (noted) => read(() => audit.verify(noted)),
+  } satisfies Partial<Store>
 }

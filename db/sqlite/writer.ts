@@ -1,11 +1,10 @@
 import type { Database } from 'bun:sqlite'
-import { Refusal } from '../../src/domain/errors'
-import { isBusy } from './constraint'
+import { isBusy, toRefusal } from './constraint'
 
-/** How long a write waits for another process's transaction before it is refused. */
-const patienceMillis = 2_000
+/** Busy timeout: how long a write waits for another process's transaction before it is refused. */
+const busyTimeoutMillis = 2_000
 const retryMillis = 10
-/** Writes in one transaction: more would make the first of them wait long for its answer. */
+/** Group commit: writes in one transaction; more would make the first of them wait long for its answer. */
 const largestGroup = 256
 
 interface Job {
@@ -16,7 +15,7 @@ interface Job {
 }
 
 /**
- * The only way to write. What is asked for in one turn of the event loop is done in one durable transaction,
+ * The only way to write: group commit. What is asked for in one turn of the event loop is done in one durable transaction,
  * a savepoint each, so that each write is all or nothing and many share one sync of the disk.
  */
 export class Writer {
@@ -29,7 +28,8 @@ export class Writer {
    * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
    * its own changes alone. `work` must be synchronous: a transaction does not survive an await.
    *
-   * @throws Refusal storage_busy when another process holds the lock for too long
+   * @throws Refusal storage_busy when another process holds the lock for too long, storage_failed when the disk is
+   *   full, say
    */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -56,7 +56,7 @@ export class Writer {
     const answers = this.#commit(group)
     for (const [index, job] of group.entries()) {
       const answer = answers[index] as Answer
-      if ('error' in answer) job.reject(answer.error)
+      if ('error' in answer) job.reject(toRefusal(answer.error))
       else job.resolve(answer.value)
     }
     if (this.#queue.length > 0) this.#schedule(() => setImmediate(() => this.#drain()))
@@ -90,11 +90,11 @@ export class Writer {
   }
 
   #postpone(error: unknown): void {
-    const waited = isBusy(error) ? performance.now() - patienceMillis : Infinity
+    const waited = isBusy(error) ? performance.now() - busyTimeoutMillis : Infinity
     const refused = this.#queue.filter((job) => job.queuedAt <= waited)
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
     for (const job of refused) {
-      job.reject(isBusy(error) ? new Refusal('storage_busy', 'the service is busy; try again') : error)
+      job.reject(toRefusal(error))
     }
     if (this.#queue.length > 0) this.#schedule(() => setTimeout(() => this.#drain(), retryMillis))
   }

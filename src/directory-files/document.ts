@@ -3,7 +3,7 @@ import { Refusal } from '../domain/errors'
 import { modalities } from '../domain/modality'
 import { absenceFault, weekdays } from '../domain/provider'
 import { regionRef } from '../domain/region'
-import type { ProviderEntry, RegionEntry } from '../domain/store'
+import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
 import { Choice, type Fault, Text, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
@@ -105,12 +105,6 @@ const partShapes = {
   hours: validator(HoursInFile),
   override: validator(OverrideInFile),
   absence: validator(AbsenceInFile),
-}
-
-/** What a directory file describes, as the store takes it. */
-export interface DirectoryEntries {
-  readonly regions: readonly RegionEntry[]
-  readonly providers: readonly ProviderEntry[]
 }
 
 /** A description of a directory that is refused, with every fault, a line of the message each. */

@@ -1,9 +1,16 @@
+import type { Clock } from '../domain/clock'
+import type {
+  DirectoryChanges,
+  DirectoryFeed,
+  TakenSlot,
+  UnreadableProvider,
+  Version,
+} from '../domain/directory-feed'
 import type { PartnerKey } from '../domain/partner'
 import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
-import type { DirectoryChanges, Store, TakenSlot } from '../domain/store'
 import { type Availability, availabilityAt, type Calendar } from '../scheduling/availability'
-import { minuteMillis } from '../scheduling/calendar'
+import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import { compileLicense, compileSchedule } from './compile'
@@ -22,47 +29,76 @@ export interface Listing {
 // A booking names no region; ids of regions begin at 1.
 const anyRegion = 0
 
+/** A provider who is left out of all that partners see, and why. */
+export interface UnlistedProvider extends UnreadableProvider {
+  readonly fault: string
+}
+
+/** What the directory is made from. */
+export interface DirectorySources {
+  readonly feed: DirectoryFeed
+  readonly findZone: (name: string) => TimeZone | null
+  readonly clock: Clock
+  /** Is told of each provider who is left out. */
+  readonly report: (fault: string) => void
+}
+
+/** How long slots stay known that are over: a clock may be set back a little. */
+const keptMillis = 7 * dayMinutes * minuteMillis
+
 /**
- * The read model: who may call, who is licensed where, who speaks what, who is free when. It is loaded from
- * the Store once and follows its record of changes; nothing else asks the database for these.
+ * The read model: who may call, who is licensed where, who speaks what, who is free when. It is loaded once and
+ * follows the feed of changes; nothing else asks the database for these.
  */
 export class Directory {
-  /** The Store's version that all the rest shows. */
-  version = 0
+  #version: Version | null = null
   #keys = new Map<string, PartnerKey>()
   #regions = new Map<number, Region>()
+  /** All providers who can be read, those without a listing too. */
+  #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
+  #unlisted = new Map<number, UnlistedProvider>()
   /** Listings by region of license, in order of provider id. */
   #licensedIn = new Map<number, Listing[]>()
-  #catchingUp: Promise<void> | null = null
+  #reading: Promise<void> | null = null
 
-  private constructor(
-    private readonly store: Store,
-    private readonly findZone: (name: string) => TimeZone | null,
-  ) {}
+  private constructor(private readonly sources: DirectorySources) {}
 
-  static async load(store: Store, findZone: (name: string) => TimeZone | null): Promise<Directory> {
-    const directory = new Directory(store, findZone)
-    directory.#apply(await store.readDirectory(null))
+  /** @throws Refusal database_unusable naming a record, other than a provider's, that cannot be read */
+  static async load(sources: DirectorySources): Promise<Directory> {
+    const directory = new Directory(sources)
+    await directory.catchUp()
     return directory
+  }
+
+  /** The version of what is stored that all the rest shows. */
+  get version(): Version {
+    return this.#version as Version
   }
 
   /** Brings the directory up to what is stored at this moment, by this process or another. */
   async catchUp(): Promise<void> {
-    while ((await this.store.directoryVersion()) > this.version) {
-      // Those who notice the same changes wait for one reading of them.
-      this.#catchingUp ??= this.store
-        .readDirectory(this.version)
-        .then((changes) => this.#apply(changes))
-        .finally(() => {
-          this.#catchingUp = null
-        })
-      await this.#catchingUp
-    }
+    // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next.
+    if (this.#reading) await this.#reading.catch(() => {})
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null
+    })
+    await this.#reading
+  }
+
+  async #read(): Promise<void> {
+    const { feed, clock } = this.sources
+    const changes = await feed.changesSince(this.#version, clock.now() - keptMillis)
+    if (changes) this.#apply(changes)
   }
 
   knowsZone(name: string): boolean {
-    return this.findZone(name) !== null
+    return this.sources.findZone(name) !== null
+  }
+
+  /** All keys that partners ever had, in order of issue. */
+  listKeys(): PartnerKey[] {
+    return [...this.#keys.values()]
   }
 
   findKey(kid: string): PartnerKey | null {
@@ -107,9 +143,19 @@ export class Directory {
       .sort((a, b) => a.provider.id - b.provider.id)
   }
 
-  /** All providers in order of id, deactivated ones too. */
+  /** All providers in order of id, deactivated ones and those who are left out of searches too. */
   listProviders(): Provider[] {
-    return [...this.#listings.values()].map(({ provider }) => provider).sort((a, b) => a.id - b.id)
+    return [...this.#providers.values()].sort((a, b) => a.id - b.id)
+  }
+
+  /** Those who are left out of searches since their record cannot be read or used. */
+  listUnlisted(): UnlistedProvider[] {
+    return [...this.#unlisted.values()].sort((a, b) => a.id - b.id)
+  }
+
+  /** Those of whom nothing is known but what they are called. */
+  listUnreadable(): UnreadableProvider[] {
+    return this.listUnlisted().filter(({ id }) => !this.#providers.has(id))
   }
 
   /** A provider, active or not. */
@@ -156,8 +202,12 @@ export class Directory {
   #apply(changes: DirectoryChanges): void {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const provider of changes.providers) {
-      const taken = changes.taken.get(provider.id)
-      this.#replace(this.#list(provider, taken ?? this.#takenOf(provider.id)))
+      this.#providers.set(provider.id, provider)
+      this.#tryToList(provider, changes.taken.get(provider.id) ?? this.#takenOf(provider.id))
+    }
+    for (const { id, ref } of changes.unreadable) {
+      this.#providers.delete(id)
+      this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
     }
     for (const [id, taken] of changes.taken) {
       const listing = this.#listings.get(id)
@@ -168,49 +218,80 @@ export class Directory {
       // Whether a region is active decides what a booking in any region can have.
       for (const { answers } of this.#listings.values()) answers.delete(anyRegion)
     }
-    this.version = changes.version
+    this.#version = changes.version
   }
 
   #takenOf(providerId: number): readonly TakenSlot[] {
     return this.#listings.get(providerId)?.taken ?? []
   }
 
-  #list(provider: Provider, taken: readonly TakenSlot[]): Listing {
-    const zone = this.findZone(provider.timeZone)
-    if (!zone) throw new Error(`the zone data does not know the zone of provider ${provider.ref}`)
-    return {
-      provider,
-      calendar: {
-        schedule: compileSchedule(provider, zone),
-        taken: toIntervals(taken),
-        minimumNoticeMinutes: provider.minimumNoticeMinutes,
-      },
-      taken,
-      licenses: provider.licenses.map((license) => ({
-        regionId: license.regionId,
-        interval: compileLicense(license, zone),
-      })),
-      answers: new Map(),
+  /** One provider who cannot be listed must not keep the others from being so. */
+  #tryToList(provider: Provider, taken: readonly TakenSlot[]): void {
+    const { id, ref, timeZone } = provider
+    const zone = this.sources.findZone(timeZone)
+    if (!zone) {
+      this.#leaveOut({ id, ref, fault: `the zone data does not know the time zone ${timeZone}` })
+      return
     }
+    try {
+      this.#replace(toListing(provider, zone, taken))
+      this.#unlisted.delete(id)
+    } catch {
+      this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
+    }
+  }
+
+  #leaveOut(unlisted: UnlistedProvider): void {
+    const { id, ref, fault } = unlisted
+    this.#unlist(id)
+    this.#unlisted.set(id, unlisted)
+    this.sources.report(`provider ${ref} is left out of searches: ${fault}`)
+  }
+
+  #unlist(id: number): void {
+    for (const regionId of regionsOf(this.#listings.get(id))) {
+      const listed = this.#licensedIn.get(regionId) ?? []
+      listed.splice(positionOf(id, listed), 1)
+    }
+    this.#listings.delete(id)
   }
 
   #replace(listing: Listing): void {
     const { id } = listing.provider
-    const before = this.#listings.get(id)
-    this.#listings.set(id, listing)
-    const regionsOf = ({ licenses }: Listing) => new Set(licenses.map(({ regionId }) => regionId))
     const after = regionsOf(listing)
-    for (const regionId of before ? regionsOf(before) : []) {
+    for (const regionId of regionsOf(this.#listings.get(id))) {
       if (after.has(regionId)) continue
       const listed = this.#licensedIn.get(regionId) ?? []
       listed.splice(positionOf(id, listed), 1)
     }
+    this.#listings.set(id, listing)
     for (const regionId of after) {
       const listed = this.#licensedIn.get(regionId) ?? []
       const position = positionOf(id, listed)
       listed.splice(position, listed[position]?.provider.id === id ? 1 : 0, listing)
       this.#licensedIn.set(regionId, listed)
     }
+  }
+}
+
+function regionsOf(listing: Listing | undefined): Set<number> {
+  return new Set(listing?.licenses.map(({ regionId }) => regionId))
+}
+
+function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot[]): Listing {
+  return {
+    provider,
+    calendar: {
+      schedule: compileSchedule(provider, zone),
+      taken: toIntervals(taken),
+      minimumNoticeMinutes: provider.minimumNoticeMinutes,
+    },
+    taken,
+    licenses: provider.licenses.map((license) => ({
+      regionId: license.regionId,
+      interval: compileLicense(license, zone),
+    })),
+    answers: new Map(),
   }
 }
 

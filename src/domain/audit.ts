@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** Everything that is written to the audit log, as a closed list. */
 export type AuditAction =
   | 'organization.add'
@@ -51,9 +53,11 @@ export interface AuditLine extends AuditEntry {
   readonly hash: string
 }
 
-/** What the hash of a line is taken of: the hash of the line before it, and all that the line says. */
-export function auditText(previousHash: string, line: Omit<AuditLine, 'hash'>): string {
-  return JSON.stringify([previousHash, line.id, line.at, line.actor, line.action, line.record, line.outcome])
+/** The hash of a line: of the hash of the line before it, and of all that the line says. */
+export function auditHash(previousHash: string, line: Omit<AuditLine, 'hash'>): string {
+  const { id, at, actor, action, record, outcome } = line
+  const text = JSON.stringify([previousHash, id, at, actor, action, record, outcome])
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** What stands for the hash of the line before the first. */
@@ -69,3 +73,17 @@ export interface AuditHead {
 export type AuditVerdict =
   | { readonly intact: true; readonly head: AuditHead }
   | { readonly intact: false; readonly id: number; readonly fault: string }
+
+/** Whether lines, from the first on, are as they were written and reach up to a head that was noted before. */
+export function verifyLines(lines: Iterable<AuditLine>, noted: AuditHead | null): AuditVerdict {
+  const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
+  let last: AuditHead = { id: 0, hash: auditStart }
+  for (const line of lines) {
+    if (line.id !== last.id + 1) return broken(last.id + 1, 'the line is missing')
+    if (line.hash !== auditHash(last.hash, line)) return broken(line.id, 'the line is not as it was written')
+    if (noted?.id === line.id && noted.hash !== line.hash) return broken(line.id, 'the line is not the one noted')
+    last = { id: line.id, hash: line.hash }
+  }
+  if (noted && noted.id > last.id) return broken(last.id + 1, 'the lines up to the one noted are missing')
+  return { intact: true, head: last }
+}

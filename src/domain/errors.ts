@@ -30,10 +30,12 @@ export type Kind =
   | 'record_unknown'
   | 'move_unknown'
   | 'directory_invalid'
+  | 'directory_changed'
   | 'database_unusable'
   | 'settings_invalid'
   | 'not_confirmed'
   | 'storage_busy'
+  | 'storage_failed'
 
 /** A request that is refused, for a reason that may be told to whoever made it. It has changed nothing. */
 export class Refusal extends Error {
@@ -43,7 +45,8 @@ export class Refusal extends Error {
   constructor(
     readonly kind: Kind,
     message: string,
+    options?: ErrorOptions,
   ) {
-    super(message)
+    super(message, options)
   }
 }

@@ -27,15 +27,33 @@ export interface PartnerKey {
   readonly partner: Partner
 }
 
+/** A key to be: its public id, its secret and the instant (ms) from which it is in force. */
+export type NewKey = Pick<PartnerKey, 'kid' | 'secret' | 'startsAt'>
+
 /** Why a key has an end: another took its place, the operator ended it, or it never began. */
 export type KeyEndReason = 'rotated' | 'revoked' | 'cancelled'
 
 /** What may be told of a key: everything but its secret. Instants in ms. */
 export interface KeyRecord extends Omit<PartnerKey, 'secret' | 'partner'> {
+  /** Of the record; the key's public id is its kid. */
+  readonly id: number
   readonly partnerId: number
   readonly endReason: KeyEndReason | null
   /** To the minute; null for a key that was never used. */
   readonly lastUsedAt: number | null
+}
+
+/** How a key stands at a moment. */
+export type KeyState = 'in force' | 'waiting' | 'ended'
+
+/** @param now ms */
+export function keyStateAt(
+  { startsAt, endsAt }: Pick<KeyRecord, 'startsAt' | 'endsAt'>,
+  now: number,
+): KeyState {
+  // One that was cancelled ends where it would have started.
+  if (endsAt !== null && (endsAt <= now || endsAt <= startsAt)) return 'ended'
+  return startsAt > now ? 'waiting' : 'in force'
 }
 
 /** Who a request comes from, once its token has been verified and its organization found in order. */

@@ -1,5 +1,7 @@
 import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord, slotMillis } from '../domain/booking-request'
+import { refuseAssignment } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
@@ -7,10 +9,8 @@ import { regionRef } from '../domain/region'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import type { Context } from './context'
 import { requireRequest } from './find-records'
+import { decideOnFreshSnapshot } from './fresh-snapshot'
 import { whereaboutsOf } from './member-region'
-
-// Each round means that the operator changed the provider between the judgement and the write.
-const mostRounds = 10
 
 /** What of an intake's provider a person should look at before they are assigned; nothing is refused for it. */
 export type AssignmentConcern =
@@ -21,7 +21,6 @@ export type AssignmentConcern =
  * Attaches a provider to an intake, with a slot of theirs (`startsAt`, ms) or without one (null). An intake
  * that has a provider already gets the new one in their place: it is pending again and its earlier slot free.
  *
- * @param now ms
  * @throws Refusal record_unknown, move_unknown for what is no intake that can be assigned or for a provider
  *   who is deactivated, slot_unavailable, storage_busy
  */
@@ -30,48 +29,40 @@ export async function assignProvider(
   requestId: number,
   provider: Provider,
   startsAt: number | null,
-  now: number,
+  act: Act,
 ): Promise<RequestRecord> {
   const { directory, store } = context
-  for (let round = 0; round < mostRounds; round++) {
-    await directory.catchUp()
-    const request = await requireRequest(context, requestId)
-    requireAssignable(request)
-    const listing = directory.findListing(provider.id)
-    if (!listing) throw new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
-    if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, now)) {
-      throw slotUnavailable(provider, startsAt)
-    }
-    const outcome = await store.assign(requestId, {
-      providerId: provider.id,
-      startsAt,
-      localOffsetMinutes: startsAt === null ? null : localOffsetAt(listing, startsAt),
-      version: directory.version,
-      authorizationNumber: newAuthorizationNumber(),
+  try {
+    await decideOnFreshSnapshot(context, async () => {
+      const request = await requireRequest(context, requestId)
+      requireAssignable(request)
+      const listing = directory.findListing(provider.id)
+      if (!listing) throw new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
+      if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
+        throw new Refusal('slot_unavailable', 'the slot is not available')
+      }
+      const draft = {
+        providerId: provider.id,
+        startsAt,
+        localOffsetMinutes: startsAt === null ? null : localOffsetAt(listing, startsAt),
+        version: directory.version,
+        authorizationNumber: newAuthorizationNumber(),
+      }
+      return store.assign(requestId, draft, act)
     })
-    if (outcome === 'slot_taken') throw slotUnavailable(provider, startsAt as number)
-    if (outcome === 'not_an_intake') requireAssignable({ ...request, isIntake: false })
-    if (outcome === 'done') {
-      await directory.catchUp()
-      return requireRequest(context, requestId)
-    }
+  } catch (error) {
+    if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
+    throw slotUnavailable(provider, startsAt)
   }
-  throw new Refusal('storage_busy', 'the provider is being changed; try again')
+  return requireRequest(context, requestId)
 }
 
 /** @throws Refusal move_unknown for a booking request, and for an intake of a person who was erased */
 export function requireAssignable(
   request: RequestRecord,
 ): asserts request is RequestRecord & { readonly member: Member } {
-  if (!request.isIntake) {
-    throw new Refusal(
-      'move_unknown',
-      'a booking request came with its provider and slot; only an intake can be assigned',
-    )
-  }
-  if (!request.member) {
-    throw new Refusal('move_unknown', 'the person of this request was erased; there is nobody to assign to')
-  }
+  const refusal = refuseAssignment(request)
+  if (refusal) throw refusal
 }
 
 /**

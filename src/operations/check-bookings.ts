@@ -1,16 +1,25 @@
 import { localOffsetAt } from '../directory/directory'
-import type { RequestRecord } from '../domain/booking-request'
+import type { TakenSlot } from '../domain/directory-feed'
+import type { Provider } from '../domain/provider'
 import type { Context } from './context'
 
+/** A slot that is taken, and of whom. */
+export interface MovedSlot {
+  readonly provider: Provider
+  readonly slot: TakenSlot
+}
+
 /**
- * The requests that hold a slot after `now` (ms) at which the provider's clock will not show what it was to show
- * when the slot was taken: zone data has changed since, or the provider's zone.
+ * The taken slots after `now` (ms) at which the provider's clock will not show what it was to show when the slot was
+ * taken: zone data has changed since, or the provider's zone.
  */
-export async function requestsMoved({ store, directory }: Context, now: number): Promise<RequestRecord[]> {
-  const requests = await store.listRequests({ intakesOnly: false, unassignedOnly: false })
-  return requests.filter(({ state, startsAt, providerId, localOffsetMinutes }) => {
-    if (startsAt === null || startsAt <= now || state === 'declined') return false
-    const listing = directory.findAnyListing(providerId as number)
-    return listing !== null && localOffsetAt(listing, startsAt) !== localOffsetMinutes
+export function slotsMoved({ directory }: Context, now: number): MovedSlot[] {
+  return directory.listProviders().flatMap((provider) => {
+    const listing = directory.findAnyListing(provider.id)
+    if (!listing) return []
+    return listing.taken
+      .filter(({ startsAt }) => startsAt > now)
+      .filter(({ startsAt, localOffsetMinutes }) => localOffsetAt(listing, startsAt) !== localOffsetMinutes)
+      .map((slot) => ({ provider, slot }))
   })
 }

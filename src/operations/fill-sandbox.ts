@@ -1,11 +1,12 @@
 import { signToken } from '../auth/token'
+import type { Act } from '../domain/audit'
 import type { RequestedSlot } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Organization, Partner, PartnerKey } from '../domain/partner'
 import { minuteMillis } from '../scheduling/calendar'
 import type { Context } from './context'
-import { issueToken } from './issue-token'
 import { submitBookingRequest } from './submit-booking-request'
+import { issueFirstToken, rotateToken } from './tokens'
 
 /** What a partner of the sandbox stands for. */
 export type SandboxState =
@@ -38,12 +39,12 @@ export const deactivatedMember = 'member-deactivated'
 const longAgo = Date.UTC(2000, 0, 1)
 
 /** Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and some bookings. */
-export async function fillSandbox(context: Context, now: number): Promise<void> {
-  const { store, directory } = context
-  const organization = (name: string) => store.addOrganization(name, now)
+export async function fillSandbox(context: Context, act: Act): Promise<void> {
+  const { store } = context
+  const organization = (name: string) => store.addOrganization(name, act)
   const partner = async (name: string, of: Organization | null): Promise<Partner> => {
-    const added = await store.addPartner(name, of?.id ?? null, now)
-    await issueToken(context, added, longAgo, longAgo)
+    const added = await store.addPartner(name, of?.id ?? null, act)
+    await issueFirstToken(context, added, { ...act, at: longAgo })
     return added
   }
   const harbour = await organization('Harbourlight Health')
@@ -53,18 +54,16 @@ export async function fillSandbox(context: Context, now: number): Promise<void> 
   const closed = await organization('Old Orchard Wellness')
   await partner('Old Orchard', closed)
   await partner('Newcomer', null)
-  await store.setPartnerActive(inactive.id, false)
-  await store.setOrganizationActive(closed.id, false)
-  await issueToken(context, first, longAgo + 1, longAgo + 1)
-  await directory.catchUp()
-  await deactivateMember(context, first, now)
-  await takeSlots(context, second, now)
+  await store.setPartnerActive(inactive.id, false, act)
+  await store.setOrganizationActive(closed.id, false, act)
+  await rotateToken(context, first, longAgo + 1, { ...act, at: longAgo + 1 })
+  await deactivateMember(context, first, act)
+  await takeSlots(context, second, act.at)
 }
 
 /** All tokens of the sandbox, those to build against first. */
-export async function listSandboxPartners({ store }: Context, now: number): Promise<SandboxPartner[]> {
-  const { keys } = await store.readDirectory(null)
-  const byPartner = [...(keys ?? [])].sort((a, b) => a.partner.id - b.partner.id)
+export async function listSandboxPartners({ directory }: Context, now: number): Promise<SandboxPartner[]> {
+  const byPartner = directory.listKeys().sort((a, b) => a.partner.id - b.partner.id)
   const partners = byPartner.map(async (key) => ({
     name: key.partner.name,
     state: stateOf(key, now),
@@ -82,9 +81,9 @@ function stateOf({ endsAt, partner }: PartnerKey, now: number): SandboxState {
   return partner.organization.active ? 'active' : 'organization_deactivated'
 }
 
-async function deactivateMember(context: Context, partner: Partner, now: number): Promise<void> {
-  const { member } = await submit(context, partner, deactivatedMember, null, now)
-  await context.store.setMemberActive(member.id, false)
+async function deactivateMember(context: Context, partner: Partner, act: Act): Promise<void> {
+  const { member } = await submit(context, partner, deactivatedMember, null, act.at)
+  await context.store.setMemberActive(member.id, false, act)
 }
 
 /** Books every seventh slot of every third provider, three of them at most. */

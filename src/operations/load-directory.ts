@@ -1,7 +1,14 @@
+import type { DirectoryFile } from '../directory-files/document'
 import { describeDirectory } from '../directory-files/describe'
-import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../directory-files/document'
+import { readDirectoryFile } from '../directory-files/document'
 import { type CsvFile, readTables } from '../directory-files/tables'
-import type { DirectoryLoad } from '../domain/store'
+import type { Act } from '../domain/audit'
+import {
+  compareDirectory,
+  type DirectoryComparison,
+  type DirectoryEntries,
+  type DirectoryLoad,
+} from '../domain/compare-directory'
 import type { Context } from './context'
 
 /**
@@ -10,21 +17,35 @@ import type { Context } from './context'
  *
  * @throws Refusal directory_invalid with every fault of the file; then nothing was changed
  */
-export async function loadDirectory(context: Context, document: unknown): Promise<DirectoryLoad> {
-  return loadEntries(
-    context,
-    readDirectoryFile(document, (name) => context.directory.knowsZone(name)),
-  )
+export async function loadDirectory(context: Context, document: unknown, act: Act): Promise<DirectoryLoad> {
+  const { directory } = context
+  const entries = readDirectoryFile(document, (name) => directory.knowsZone(name))
+  return loadCompared(context, compareWithDirectory(context, entries), act)
 }
 
-/** The same for what has been read already. */
-export async function loadEntries(
+/**
+ * What a description would change, and on which version of the directory that is so. It takes no lock.
+ *
+ * @throws Refusal directory_invalid for a region that brings an id which is not its own
+ */
+export function compareWithDirectory({ directory }: Context, entries: DirectoryEntries): DirectoryComparison {
+  return compareDirectory(entries, {
+    version: directory.version,
+    regions: directory.listAllRegions(),
+    providers: directory.listProviders(),
+    unreadable: directory.listUnreadable(),
+  })
+}
+
+/** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */
+export async function loadCompared(
   { store, directory }: Context,
-  { regions, providers }: DirectoryEntries,
+  comparison: DirectoryComparison,
+  act: Act,
 ): Promise<DirectoryLoad> {
-  const load = await store.loadDirectory(regions, providers)
+  await store.loadDirectory(comparison, act)
   await directory.catchUp()
-  return load
+  return comparison.load
 }
 
 /** The directory as a directory file tells it: loaded again, it changes nothing. */

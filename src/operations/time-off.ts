@@ -1,8 +1,9 @@
 import type { Listing } from '../directory/directory'
+import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
 import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
-import type { TakenSlot } from '../domain/store'
+import type { TakenSlot } from '../domain/directory-feed'
 import { minuteMillis } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
 import type { Context } from './context'
@@ -25,7 +26,7 @@ export function parseTimeOff(from: string, until: string): TimeOff {
 export interface TimeOffAdded {
   /** Whether it was there already. */
   readonly isKnown: boolean
-  /** The slots in it that requests hold, and go on holding: from `now` (ms) on. */
+  /** The slots in it that requests hold, and go on holding: those that are not over. */
   readonly held: readonly TakenSlot[]
 }
 
@@ -34,15 +35,15 @@ export async function addTimeOff(
   { store, directory }: Context,
   { id }: Provider,
   absence: TimeOff,
-  now: number,
+  act: Act,
 ): Promise<TimeOffAdded> {
   const listing = directory.findAnyListing(id) as Listing
   const isKnown = positionOf(absence, listing.provider) >= 0
   if (!isKnown) {
-    await store.addTimeOff(id, absence)
+    await store.addTimeOff(id, absence, act)
     await directory.catchUp()
   }
-  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, now) }
+  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, act.at) }
 }
 
 function heldIn(absence: TimeOff, { provider, calendar, taken }: Listing, now: number): TakenSlot[] {

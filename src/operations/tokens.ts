@@ -1,61 +1,47 @@
 import { authenticate } from '../auth/authenticate'
+import { newKey, signToken } from '../auth/token'
+import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import type { KeyRecord, Partner } from '../domain/partner'
+import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
 import type { Context } from './context'
-import { issueToken } from './issue-token'
-
-/** How a key stands at a moment. */
-export type KeyState = 'in force' | 'waiting' | 'ended'
-
-/** @param now ms */
-export function keyStateAt(
-  { startsAt, endsAt }: Pick<KeyRecord, 'startsAt' | 'endsAt'>,
-  now: number,
-): KeyState {
-  // One that was cancelled ends where it would have started.
-  if (endsAt !== null && (endsAt <= now || endsAt <= startsAt)) return 'ended'
-  return startsAt > now ? 'waiting' : 'in force'
-}
 
 /**
  * A partner's first token, or the first after the last was revoked. It is told here and never again.
  *
  * @throws Refusal token_exists while the partner has one that is in force or waits
  */
-export async function issueFirstToken(context: Context, partner: Partner, now: number): Promise<string> {
-  if ((await currentKeys(context, partner, now)).length > 0) {
-    throw new Refusal('token_exists', 'the partner has a token; rotate replaces it')
-  }
-  return issueToken(context, partner, now, now)
+export async function issueFirstToken(
+  { store, directory }: Context,
+  partner: Partner,
+  act: Act,
+): Promise<string> {
+  const key = { ...newKey(), startsAt: act.at }
+  await store.issueKey(partner.id, key, act)
+  await directory.catchUp()
+  return signToken({ ...key, issuedAt: act.at })
 }
 
 /**
  * A token that takes the place of the one in force at `cutoverAt` (ms), with no overlap; one that waited is
- * cancelled.
+ * cancelled. It is told here and never again.
  *
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force
  */
 export async function rotateToken(
-  context: Context,
+  { store, directory }: Context,
   partner: Partner,
   cutoverAt: number,
-  now: number,
+  act: Act,
 ): Promise<string> {
-  if (cutoverAt < now) throw new Refusal('field_invalid', 'the cutover must not be in the past')
-  const keys = await currentKeys(context, partner, now)
-  if (!keys.some((key) => keyStateAt(key, now) === 'in force')) {
-    throw new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one')
-  }
-  return issueToken(context, partner, now, cutoverAt)
+  const key = { ...newKey(), startsAt: cutoverAt }
+  await store.rotateKey(partner.id, key, act)
+  await directory.catchUp()
+  return signToken({ ...key, issuedAt: act.at })
 }
 
 /** The keys of a partner, in order of issue. */
 export async function listTokens({ store }: Context, partner: Partner): Promise<KeyRecord[]> {
   return (await store.listKeys()).filter(({ partnerId }) => partnerId === partner.id)
-}
-
-async function currentKeys(context: Context, partner: Partner, now: number): Promise<KeyRecord[]> {
-  return (await listTokens(context, partner)).filter((key) => keyStateAt(key, now) !== 'ended')
 }
 
 /** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */

@@ -1,0 +1,62 @@
+import type { Database } from 'bun:sqlite'
+import type { DirectoryFeed, TakenSlot } from '../../src/domain/directory-feed'
+import type { Provider } from '../../src/domain/provider'
+import type { Change, ChangedNoun } from '../../src/domain/writes'
+import type { FoundProviders } from './directory'
+import type { Queries } from './queries'
+
+/** How much of a large reading is done before other requests get their turn. */
+const chunkSize = 500
+
+/** The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names. */
+export function directoryFeed(database: Database, { changes, partners, directory, requests }: Queries): DirectoryFeed {
+  /** In transactions, so that a provider's parts are of one moment while another process writes. */
+  const readProviders = (ids: readonly number[]) =>
+    inChunks(ids, (chunk) => [database.transaction(() => directory.findProviders(chunk))()])
+  const readTaken = (ids: readonly number[], after: number) =>
+    inChunks(ids, (chunk) => chunk.map((id): [number, TakenSlot[]] => [id, requests.takenSlots(id, after)]))
+
+  return {
+    async changesSince(since, after) {
+      // Read before all the rest: what is committed meanwhile has a later version and will be read again.
+      const version = changes.newestVersion()
+      if (version === since) return null
+      const rows = since === null ? null : changes.since(since)
+      const providerIds = rows ? idsOf('provider', rows) : directory.listProviderIds()
+      const found: FoundProviders[] = await readProviders(providerIds)
+      const taken = new Map(await readTaken(rows ? idsOf('taken', rows) : providerIds, after))
+      return {
+        version,
+        keys: isTold('partner', rows) ? partners.listKeys() : null,
+        regions: isTold('region', rows) ? directory.listRegions() : null,
+        providers: found.flatMap(({ providers }): readonly Provider[] => providers),
+        unreadable: found.flatMap(({ unreadable }) => unreadable),
+        taken,
+      }
+    },
+  }
+}
+
+function idsOf(noun: ChangedNoun, rows: readonly Change[]): number[] {
+  return [...new Set(rows.filter((row) => row.noun === noun).map(({ recordId }) => recordId))]
+}
+
+function isTold(noun: ChangedNoun, rows: readonly Change[] | null): boolean {
+  return rows === null || rows.some((row) => row.noun === noun)
+}
+
+async function inChunks<Item>(
+  ids: readonly number[],
+  read: (chunk: readonly number[]) => readonly Item[],
+): Promise<Item[]> {
+  const items: Item[] = []
+  for (let start = 0; start < ids.length; start += chunkSize) {
+    items.push(...read(ids.slice(start, start + chunkSize)))
+    await yieldToEventLoop()
+  }
+  return items
+}
+
+function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

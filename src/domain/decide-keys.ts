@@ -1,0 +1,72 @@
+import type { Act } from './audit'
+import { Refusal } from './errors'
+import { type KeyRecord, keyStateAt, type NewKey, type Partner } from './partner'
+import { type Decision, outcome, type Write } from './writes'
+
+/** A partner, and all the keys that it ever had. */
+export interface KeyFacts {
+  readonly partner: Partner | null
+  readonly keys: readonly KeyRecord[]
+}
+
+/** A partner's first key, or the first after the last was revoked: in force from the key's start on. */
+export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
+  if (!partner) return unknownPartner()
+  if (currentKeys(keys, at).length > 0) {
+    return new Refusal('token_exists', 'the partner has a token; rotate replaces it')
+  }
+  return outcome('token.issue', 'partner', partner.id, [addKey(partner, key, at)])
+}
+
+/**
+ * A key that takes the place of the one in force when it starts, with no overlap (contract, Authentication 5); one
+ * that waited never will.
+ */
+export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
+  if (!partner) return unknownPartner()
+  if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')
+  if (!keys.some((known) => keyStateAt(known, at) === 'in force')) {
+    return new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one')
+  }
+  return outcome('token.rotate', 'partner', partner.id, [
+    ...endKeys(keys, at, key.startsAt, 'rotated'),
+    addKey(partner, key, at),
+  ])
+}
+
+/** Ends the key in force at once and cancels one that waits. */
+export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Decision {
+  if (!partner) return unknownPartner()
+  const ended = endKeys(keys, at, at, 'revoked')
+  return ended.length > 0
+    ? outcome('token.revoke', 'partner', partner.id, ended)
+    : new Refusal('record_unknown', 'the partner has no token that could be revoked')
+}
+
+function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {
+  return keys.filter((key) => keyStateAt(key, at) !== 'ended')
+}
+
+function endKeys(
+  keys: readonly KeyRecord[],
+  at: number,
+  endsAt: number,
+  endReason: 'rotated' | 'revoked',
+): Write[] {
+  return currentKeys(keys, at).map((key) => ({
+    set: 'key',
+    id: key.id,
+    to:
+      keyStateAt(key, at) === 'waiting'
+        ? { endsAt: key.startsAt, endReason: 'cancelled' }
+        : { endsAt, endReason },
+  }))
+}
+
+function addKey({ id: partnerId }: Partner, key: NewKey, issuedAt: number): Write {
+  return { add: 'key', row: { ...key, partnerId, issuedAt, endsAt: null, endReason: null } }
+}
+
+function unknownPartner(): Refusal {
+  return new Refusal('record_unknown', 'there is no such partner')
+}

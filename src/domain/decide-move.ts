@@ -1,0 +1,127 @@
+import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis } from './booking-request'
+import type { Act } from './audit'
+import type { Version } from './directory-feed'
+import { Refusal } from './errors'
+import type { SlotHolder } from './decide-submission'
+import { type Change, type Decision, isStale, outcome } from './writes'
+
+/** The states from which a request can make each move (decisions, States). */
+const movesFrom: Record<'accepted' | 'declined', readonly RequestState[]> = {
+  accepted: ['pending'],
+  declined: ['pending', 'accepted'],
+}
+
+/** Whether requests of a state hold their slot, where they have one. */
+export function holdsSlot(state: RequestState): boolean {
+  return state === 'pending' || state === 'accepted'
+}
+
+/** pending -> accepted. */
+export function decideAcceptance(request: RequestRecord | null, { at }: Act): Decision {
+  const refusal = refuseMove(request, 'accepted')
+  if (refusal || !request) return refusal ?? unknownRequest()
+  return outcome('request.accept', 'request', request.id, [
+    { set: 'request', id: request.id, to: { state: 'accepted', acceptedAt: at } },
+  ])
+}
+
+/** pending or accepted -> declined; the slot is free again. */
+export function decideDecline(request: RequestRecord | null, { at }: Act): Decision {
+  const refusal = refuseMove(request, 'declined')
+  if (refusal || !request) return refusal ?? unknownRequest()
+  return outcome(
+    'request.decline',
+    'request',
+    request.id,
+    [{ set: 'request', id: request.id, to: { state: 'declined', declinedAt: at } }],
+    providersOf(request),
+  )
+}
+
+/** A provider attached to an intake, as a snapshot of the directory allows it. */
+export interface AssignmentDraft {
+  readonly providerId: number
+  /** ms; null to attach the provider without a slot. */
+  readonly startsAt: number | null
+  /** Minutes east of UTC of the provider's clock at the slot; null without a slot. */
+  readonly localOffsetMinutes: number | null
+  /** The snapshot's version. */
+  readonly version: Version
+  /** For an intake that has none yet. */
+  readonly authorizationNumber: string
+}
+
+/** What holds at the moment of writing. */
+export interface AssignmentFacts {
+  readonly request: RequestRecord | null
+  readonly isProviderKnown: boolean
+  readonly since: readonly Change[] | null
+  /** Who holds a slot of the provider that touches the one asked for. */
+  readonly holders: readonly SlotHolder[]
+}
+
+/** An intake of any state -> pending with the provider, its earlier slot free; the number, once given, stays. */
+export function decideAssignment(
+  draft: AssignmentDraft,
+  { request, isProviderKnown, since, holders }: AssignmentFacts,
+): 'stale' | Decision {
+  const { providerId, startsAt, localOffsetMinutes } = draft
+  if (!request) return unknownRequest()
+  const refusal = refuseAssignment(request)
+  if (refusal) return refusal
+  if (!isProviderKnown) return new Refusal('record_unknown', 'there is no such provider')
+  // Without a slot too: the provider may have been deactivated since.
+  if (isStale(since, providerId)) return 'stale'
+  if (holders.some(({ requestId }) => requestId !== request.id)) {
+    return new Refusal('slot_unavailable', 'the slot is not available')
+  }
+  const to = {
+    state: 'pending' as const,
+    providerId,
+    authorizationNumber: request.authorizationNumber ?? draft.authorizationNumber,
+    startsAt,
+    endsAt: startsAt === null ? null : startsAt + slotMillis,
+    localOffsetMinutes,
+    acceptedAt: null,
+    declinedAt: null,
+  }
+  return outcome(
+    'request.assign',
+    'request',
+    request.id,
+    [{ set: 'request', id: request.id, to }],
+    [...new Set([...providersOf(request), providerId])],
+  )
+}
+
+/** Why a provider cannot be attached to a request, whoever it is; null if one can. */
+export function refuseAssignment({ isIntake, member }: RequestRecord): Refusal | null {
+  if (!isIntake) {
+    const why = 'a booking request came with its provider and slot; only an intake can be assigned'
+    return new Refusal('move_unknown', why)
+  }
+  const why = 'the person of this request was erased; there is nobody to assign to'
+  return member ? null : new Refusal('move_unknown', why)
+}
+
+/** The screening answers of a request may be read; the audit log tells who did. */
+export function decideReading(
+  request: RequestRecord | null,
+  answers: readonly ScreeningAnswer[],
+): Decision<readonly ScreeningAnswer[]> {
+  if (!request) return unknownRequest()
+  return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
+}
+
+function refuseMove(request: RequestRecord | null, name: 'accepted' | 'declined'): Refusal | null {
+  if (!request || movesFrom[name].includes(request.state)) return null
+  return new Refusal('move_unknown', `a request that is ${request.state} cannot be ${name}`)
+}
+
+function providersOf({ providerId }: RequestRecord): number[] {
+  return providerId === null ? [] : [providerId]
+}
+
+function unknownRequest(): Refusal {
+  return new Refusal('record_unknown', 'there is no such request')
+}

@@ -1,0 +1,136 @@
+import type { AuditAction } from './audit'
+import type { RequestState, ScreeningAnswer } from './booking-request'
+import type { Refusal } from './errors'
+import type { MemberProfile } from './member'
+import type { KeyEndReason } from './partner'
+import type { Provider } from './provider'
+import type { Region } from './region'
+
+/** What an engine keeps, noun by noun, apart from the ids that it gives. Instants in ms. */
+export interface Records {
+  organization: { readonly name: string; readonly active: boolean; readonly createdAt: number }
+  partner: {
+    readonly name: string
+    readonly organizationId: number | null
+    readonly active: boolean
+    readonly createdAt: number
+  }
+  key: {
+    readonly partnerId: number
+    readonly kid: string
+    /** To be sealed. */
+    readonly secret: Uint8Array
+    readonly issuedAt: number
+    readonly startsAt: number
+    readonly endsAt: number | null
+    readonly endReason: KeyEndReason | null
+  }
+  /** Regions come with their ids, which providers refer to. */
+  region: Region
+  provider: Omit<Provider, 'id'>
+  member: {
+    readonly partnerId: number
+    readonly externalUserId: string
+    readonly active: boolean
+    readonly profile: MemberProfile
+    readonly createdAt: number
+    readonly updatedAt: number
+  }
+  request: {
+    /** Null once the person has been erased; `added` for the member whom the write before this one adds. */
+    readonly memberId: number | null | 'added'
+    readonly isIntake: boolean
+    readonly state: RequestState
+    readonly providerId: number | null
+    readonly authorizationNumber: string | null
+    readonly startsAt: number | null
+    readonly endsAt: number | null
+    readonly localOffsetMinutes: number | null
+    readonly acceptedAt: number | null
+    readonly declinedAt: number | null
+    /** To be sealed; null once the person has been erased. */
+    readonly screeningAnswers: readonly ScreeningAnswer[] | null
+    readonly submittedAt: number
+  }
+}
+
+export type Noun = keyof Records
+
+type WriteOf<N extends Noun> =
+  | { readonly add: N; readonly row: Records[N] }
+  | { readonly set: N; readonly id: number; readonly to: Partial<Records[N]> }
+  | { readonly remove: N; readonly id: number }
+
+/** One record to be added, changed in some members, or removed. */
+export type Write = { [N in Noun]: WriteOf<N> }[Noun]
+
+/** What a decision allows: what is to be written, all or nothing, and what is answered then. */
+export interface Outcome<Answer> {
+  /** In order. */
+  readonly writes: readonly Write[]
+  /** The providers of whom other slots are taken than before. */
+  readonly taken: readonly number[]
+  /** The line that is left in the audit log; without an id it names the record that the first write adds. */
+  readonly audit: AuditFact | null
+  /** @param ids of the record of each write, in order */
+  readonly answer: (ids: readonly number[]) => Answer
+}
+
+/** What was done to which record: `partner 3`. */
+export interface AuditFact {
+  readonly action: AuditAction
+  readonly noun: Noun | null
+  readonly id: number | null
+}
+
+/** A decision: no, and why, or what is to be done. */
+export type Decision<Answer = void> = Refusal | Outcome<Answer>
+
+/** What is to be written and audited, where nothing has to be answered. */
+export function outcome(
+  action: AuditAction,
+  noun: Noun | null,
+  id: number | null,
+  writes: readonly Write[],
+  taken: readonly number[] = [],
+): Outcome<void> {
+  return { writes, taken, audit: { action, noun, id }, answer: () => {} }
+}
+
+/** How the audit log names a record, as `partner 3`; null where a line is about none. */
+export function recordName({ noun, id }: AuditFact, addedId: number | undefined): string | null {
+  return noun && `${noun} ${id ?? addedId}`
+}
+
+/** A thing that the directory shows, as the record of changes names it; `taken` is a provider's taken slots. */
+export type ChangedNoun = 'partner' | 'region' | 'provider' | 'taken'
+
+/** One entry of the record of changes. */
+export interface Change {
+  readonly noun: ChangedNoun
+  readonly recordId: number
+}
+
+/** As what the directory shows a noun; null for those that it does not show. */
+export const shownAs: Record<Noun, ChangedNoun | null> = {
+  organization: 'partner',
+  partner: 'partner',
+  key: 'partner',
+  region: 'region',
+  provider: 'provider',
+  member: null,
+  request: null,
+}
+
+/**
+ * Whether what was decided of a provider on an earlier snapshot of the directory has to be decided anew
+ * (optimistic concurrency). Taken slots are looked up when it is written and make nothing stale.
+ *
+ * @param since all that has changed since that snapshot; null where that can no longer be told
+ */
+export function isStale(since: readonly Change[] | null, providerId: number): boolean {
+  return (
+    since === null ||
+    since.some(({ noun, recordId }) => noun === 'region' || (noun === 'provider' && recordId === providerId))
+  )
+}

@@ -1,0 +1,26 @@
+import { Refusal } from '../domain/errors'
+import type { Context } from './context'
+
+// Each round means that the operator changed the provider between the decision and the write.
+const mostRounds = 10
+
+/**
+ * Optimistic concurrency: what was decided on a snapshot of the directory is decided again, on a newer one, for as long
+ * as the Store finds it stale. The directory shows what was written before anybody is answered.
+ *
+ * @throws Refusal storage_busy, or what the attempt throws
+ */
+export async function decideOnFreshSnapshot<T>(
+  { directory }: Context,
+  attempt: () => Promise<T | 'stale'>,
+): Promise<T> {
+  for (let round = 0; round < mostRounds; round++) {
+    try {
+      const answer = await attempt()
+      if (answer !== 'stale') return answer
+    } finally {
+      await directory.catchUp()
+    }
+  }
+  throw new Refusal('storage_busy', 'the provider is being changed; try again')
+}
