@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
 import { openEngine } from '../db/sqlite/engine'
+import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'

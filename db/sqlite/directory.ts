@@ -19,7 +19,12 @@ export function directoryQueries(db: Drizzle) {
   const ids = sql`(select value from json_each(${sql.placeholder('ids')}))`
   const allRegions = db.select().from(regions).orderBy(asc(regions.id)).prepare()
   const allIds = db.select({ id: providers.id }).from(providers).orderBy(asc(providers.id)).prepare()
-  const some = db.select().from(providers).where(inArray(providers.id, ids)).orderBy(asc(providers.id)).prepare()
+  const some = db
+    .select()
+    .from(providers)
+    .where(inArray(providers.id, ids))
+    .orderBy(asc(providers.id))
+    .prepare()
   const theirLicenses = db
     .select()
     .from(licenses)
@@ -49,7 +54,11 @@ export function directoryQueries(db: Drizzle) {
         else
           found.providers.push({
             ...profile,
-            licenses: (held.get(row.id) ?? []).map(({ regionId, from, until }) => ({ regionId, from, until })),
+            licenses: (held.get(row.id) ?? []).map(({ regionId, from, until }) => ({
+              regionId,
+              from,
+              until,
+            })),
             inPersonRegionIds: (seenIn.get(row.id) ?? []).map(({ regionId }) => regionId),
           })
       }
@@ -59,7 +68,9 @@ export function directoryQueries(db: Drizzle) {
 }
 
 /** A row as a provider, apart from the regions; null for one that cannot be read. */
-function toProfile(row: typeof providers.$inferSelect): Omit<Provider, 'licenses' | 'inPersonRegionIds'> | null {
+function toProfile(
+  row: typeof providers.$inferSelect,
+): Omit<Provider, 'licenses' | 'inPersonRegionIds'> | null {
   try {
     return {
       ...row,
@@ -124,6 +135,9 @@ export function providerTable(db: Drizzle): RecordTable<'provider'> {
 /** Lists that belong to one provider alone are JSON in its row. */
 function toColumns({ licenses: _, inPersonRegionIds: __, ...profile }: Partial<Records['provider']>) {
   return Object.fromEntries(
-    Object.entries(profile).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
+    Object.entries(profile).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? JSON.stringify(value) : value,
+    ]),
   )
 }

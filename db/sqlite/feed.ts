@@ -9,7 +9,10 @@ import type { Queries } from './queries'
 const chunkSize = 500
 
 /** The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names. */
-export function directoryFeed(database: Database, { changes, partners, directory, requests }: Queries): DirectoryFeed {
+export function directoryFeed(
+  database: Database,
+  { changes, partners, directory, requests }: Queries,
+): DirectoryFeed {
   /** In transactions, so that a provider's parts are of one moment while another process writes. */
   const readProviders = (ids: readonly number[]) =>
     inChunks(ids, (chunk) => [database.transaction(() => directory.findProviders(chunk))()])

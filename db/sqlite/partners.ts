@@ -24,7 +24,10 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
   const partnerByName = selectPartners().where(eq(partners.name, name)).prepare()
   const selectKeys = () => db.select().from(partnerKeys)
   const allKeys = selectKeys().orderBy(asc(partnerKeys.id)).prepare()
-  const keysOfPartner = selectKeys().where(eq(partnerKeys.partnerId, id)).orderBy(asc(partnerKeys.id)).prepare()
+  const keysOfPartner = selectKeys()
+    .where(eq(partnerKeys.partnerId, id))
+    .orderBy(asc(partnerKeys.id))
+    .prepare()
   const noteUse = db
     .update(partnerKeys)
     .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), ${sql.placeholder('lastUsedAt')})` })

@@ -1,8 +1,18 @@
 import type { Act } from '../../src/domain/audit'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
-import { decideErasure, decideExport, decideMemberState, type MemberExport } from '../../src/domain/decide-member'
-import { decideAcceptance, decideAssignment, decideDecline, decideReading } from '../../src/domain/decide-move'
+import {
+  decideErasure,
+  decideExport,
+  decideMemberState,
+  type MemberExport,
+} from '../../src/domain/decide-member'
+import {
+  decideAcceptance,
+  decideAssignment,
+  decideDecline,
+  decideReading,
+} from '../../src/domain/decide-move'
 import {
   decideOrganization,
   decideOrganizationState,
@@ -60,8 +70,7 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
     listPartners: () => read(partners.list),
     addPartner: (name, organizationId, act) =>
       change(act, () => decidePartner(partners.findNamed(name), organizationOf(organizationId), name, act)),
-    setPartnerActive: (id, active, act) =>
-      change(act, () => decidePartnerState(partners.find(id), active)),
+    setPartnerActive: (id, active, act) => change(act, () => decidePartnerState(partners.find(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
       change(act, () => decidePartnerOrganization(partners.find(id), organizationOf(organizationId))),
 

@@ -1,6 +1,6 @@
+import type { DirectoryEntries } from '../domain/compare-directory'
 import type { Fault } from '../domain/validation'
 import { CsvFault, type CsvRow, formatCsv, readCsv } from './csv'
-import type { DirectoryEntries } from '../domain/compare-directory'
 import { type DirectoryFile, DirectoryInvalid, readDirectoryFile } from './document'
 
 type CellKind = 'text' | 'list' | 'integer' | 'boolean'

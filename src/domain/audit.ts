@@ -81,7 +81,8 @@ export function verifyLines(lines: Iterable<AuditLine>, noted: AuditHead | null)
   for (const line of lines) {
     if (line.id !== last.id + 1) return broken(last.id + 1, 'the line is missing')
     if (line.hash !== auditHash(last.hash, line)) return broken(line.id, 'the line is not as it was written')
-    if (noted?.id === line.id && noted.hash !== line.hash) return broken(line.id, 'the line is not the one noted')
+    if (noted?.id === line.id && noted.hash !== line.hash)
+      return broken(line.id, 'the line is not the one noted')
     last = { id: line.id, hash: line.hash }
   }
   if (noted && noted.id > last.id) return broken(last.id + 1, 'the lines up to the one noted are missing')

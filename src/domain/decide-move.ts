@@ -1,8 +1,8 @@
-import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis } from './booking-request'
 import type { Act } from './audit'
+import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis } from './booking-request'
+import type { SlotHolder } from './decide-submission'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
-import type { SlotHolder } from './decide-submission'
 import { type Change, type Decision, isStale, outcome } from './writes'
 
 /** The states from which a request can make each move (decisions, States). */

@@ -17,9 +17,7 @@ export function decideTimeOff(provider: Provider | null, absence: TimeOff): Deci
 
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {
   if (!provider) return unknownProvider()
-  const left = provider.timeOff.filter(
-    ({ from, until }) => from !== absence.from || until !== absence.until,
-  )
+  const left = provider.timeOff.filter(({ from, until }) => from !== absence.from || until !== absence.until)
   return left.length < provider.timeOff.length
     ? setTimeOff('provider.time-off-remove', provider, left)
     : new Refusal('record_unknown', 'there is no such time off')

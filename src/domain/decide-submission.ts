@@ -1,8 +1,8 @@
 import { type BookingRequest, type Submission, slotMillis } from './booking-request'
+import type { Version } from './directory-feed'
 import { Refusal } from './errors'
 import { defaultLanguageTag } from './language'
 import type { Member, MemberProfile } from './member'
-import type { Version } from './directory-feed'
 import { type Change, type Decision, isStale, type Write } from './writes'
 
 /** A submission with what a snapshot of the directory says of the slot that it asks for. */

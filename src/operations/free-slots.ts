@@ -1,7 +1,7 @@
 import type { Listing } from '../directory/directory'
+import type { TakenSlot } from '../domain/directory-feed'
 import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
-import type { TakenSlot } from '../domain/directory-feed'
 import { dayMinutes, formatDate, formatInstant, formatTimeOfDay, minuteMillis } from '../scheduling/calendar'
 import { type TimeZone, toLocal } from '../scheduling/time-zone'
 import type { Context } from './context'

@@ -1,5 +1,5 @@
-import type { DirectoryFile } from '../directory-files/document'
 import { describeDirectory } from '../directory-files/describe'
+import type { DirectoryFile } from '../directory-files/document'
 import { readDirectoryFile } from '../directory-files/document'
 import { type CsvFile, readTables } from '../directory-files/tables'
 import type { Act } from '../domain/audit'

@@ -51,17 +51,20 @@ async function load({ database }: Operator): Promise<void> {
     masterKey: { file: `${database}.key` },
     create: false,
     clock: systemClock,
-    actor: 'test',
   })
   const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
-  await loadDirectory(service.context, {
-    regions: [region(), quebec],
-    providers: refs.map((ref) =>
-      provider(ref, {
-        workingHours: [{ weekdays: [...weekdays], start: '09:00', end: '12:00' }],
-        licenses: [{ region: ref === 'qc-1' ? 'CA-QC' : 'CA-ON', from: '2020-01-01' }],
-      }),
-    ),
-  })
+  await loadDirectory(
+    service.context,
+    {
+      regions: [region(), quebec],
+      providers: refs.map((ref) =>
+        provider(ref, {
+          workingHours: [{ weekdays: [...weekdays], start: '09:00', end: '12:00' }],
+          licenses: [{ region: ref === 'qc-1' ? 'CA-QC' : 'CA-ON', from: '2020-01-01' }],
+        }),
+      ),
+    },
+    { actor: 'test', at: Date.now() },
+  )
   await service.close()
 }

@@ -9,7 +9,7 @@ import {
   SignJWT,
   UnsecuredJWT,
 } from 'jose'
-import { issueToken } from '../../src/operations/issue-token'
+import { rotateToken } from '../../src/operations/tokens'
 import { booking, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
 import {
@@ -62,10 +62,10 @@ async function addPartnerWithSecret(
   name: string,
 ): Promise<TestPartner & { kid: string; secret: Uint8Array }> {
   const added = await service.addPartner(name)
-  const now = service.context.clock.now()
+  const act = service.act()
   const kid = `known-${name}`
   const secret = new Uint8Array(randomBytes(32))
-  await service.context.store.addKey(added.partner.id, { kid, secret, issuedAt: now, startsAt: now })
+  await service.context.store.rotateKey(added.partner.id, { kid, secret, startsAt: act.at }, act)
   return { ...added, kid, secret, token: signed({ alg: 'HS256', kid }, secret) }
 }
 
@@ -383,15 +383,15 @@ describe('a deactivated partner', () => {
   test('is partner_inactive at the next request, and let in again once reactivated', async () => {
     const added = await service.addPartner('Canary Sleeper')
     expectSuccess(await service.get(regions, added.token), 200, ontario)
-    await service.context.store.setPartnerActive(added.partner.id, false)
+    await service.context.store.setPartnerActive(added.partner.id, false, service.act())
     expectUnauthorized(await service.get(regions, added.token), 'partner_inactive', secretsOf(added))
-    await service.context.store.setPartnerActive(added.partner.id, true)
+    await service.context.store.setPartnerActive(added.partner.id, true, service.act())
     expectSuccess(await service.get(regions, added.token), 200, ontario)
   })
 
   test('is partner_inactive on every path of the contract', async () => {
     const added = await service.addPartner('Canary Everywhere')
-    await service.context.store.setPartnerActive(added.partner.id, false)
+    await service.context.store.setPartnerActive(added.partner.id, false, service.act())
     const answers = await Promise.all([
       service.get(regions, added.token),
       service.get(`${paths.providers}?region_id=9`, added.token),
@@ -404,7 +404,7 @@ describe('a deactivated partner', () => {
 
   test('does not show through a forged signature, another alg or a crit header', async () => {
     const known = await addPartnerWithSecret('Canary Quiet')
-    await service.context.store.setPartnerActive(known.partner.id, false)
+    await service.context.store.setPartnerActive(known.partner.id, false, service.act())
     const tokens = [
       signed({ alg: 'HS256', kid: known.kid }),
       signed({ alg: 'HS512', kid: known.kid }, known.secret, 'sha512'),
@@ -418,7 +418,7 @@ describe('a deactivated partner', () => {
 
   test('is partner_inactive before its organization is looked at', async () => {
     const homeless = await service.addPartner('Canary Homeless', null)
-    await service.context.store.setPartnerActive(homeless.partner.id, false)
+    await service.context.store.setPartnerActive(homeless.partner.id, false, service.act())
     expectUnauthorized(await service.get(regions, homeless.token), 'partner_inactive', secretsOf(homeless))
   })
 })
@@ -440,12 +440,7 @@ describe('rotation and revocation', () => {
     rotating.setNow('2026-12-01T12:00:00Z')
     const added = await rotating.addPartner(name)
     const { context } = rotating
-    const next = await issueToken(
-      context,
-      added.partner,
-      context.clock.now(),
-      Date.parse('2026-12-01T13:00:00Z'),
-    )
+    const next = await rotateToken(context, added.partner, Date.parse('2026-12-01T13:00:00Z'), rotating.act())
     return { ...added, next }
   }
 
@@ -465,13 +460,13 @@ describe('rotation and revocation', () => {
 
   test('the tokens before and after the cutover are token_invalid of an inactive partner too', async () => {
     const { partner, token, next } = await addRotating('Canary Inactive Cutover')
-    await rotating.context.store.setPartnerActive(partner.id, false)
+    await rotating.context.store.setPartnerActive(partner.id, false, rotating.act())
     expectUnauthorized(await rotating.get(regions, token), 'partner_inactive', [kidOf(token), 'Canary'])
     expectUnauthorized(await rotating.get(regions, next), 'token_invalid', [kidOf(next), 'Canary'])
     rotating.setNow('2026-12-01T13:00:00Z')
     expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
     expectUnauthorized(await rotating.get(regions, next), 'partner_inactive', [kidOf(next), 'Canary'])
-    await rotating.context.store.setPartnerActive(partner.id, true)
+    await rotating.context.store.setPartnerActive(partner.id, true, rotating.act())
     expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
     expectSuccess(await rotating.get(regions, next), 200, ontario)
   })
@@ -479,7 +474,7 @@ describe('rotation and revocation', () => {
   test('a rotation at once leaves one token in force', async () => {
     const { partner, token } = await rotating.addPartner('Canary At Once')
     const { context } = rotating
-    const next = await issueToken(context, partner, context.clock.now(), context.clock.now())
+    const next = await rotateToken(context, partner, context.clock.now(), rotating.act())
     expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
     expectSuccess(await rotating.get(regions, next), 200, ontario)
   })
@@ -495,13 +490,13 @@ describe('rotation and revocation', () => {
   test('a revoked token and the successor that waits are token_invalid, at once and after the cutover', async () => {
     const { partner, token, next } = await addRotating('Canary Revoked')
     expectSuccess(await rotating.get(regions, token), 200, ontario)
-    await rotating.context.store.revokeKeys(partner.id, rotating.context.clock.now())
+    await rotating.context.store.revokeKeys(partner.id, rotating.act())
     for (const now of ['2026-12-01T12:00:00Z', '2026-12-01T13:00:00Z', '2026-12-02T12:00:00Z']) {
       rotating.setNow(now)
       expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
       expectUnauthorized(await rotating.get(regions, next), 'token_invalid', [kidOf(next), 'Canary'])
     }
-    await rotating.context.store.setPartnerActive(partner.id, false)
+    await rotating.context.store.setPartnerActive(partner.id, false, rotating.act())
     expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
   })
 })

@@ -380,7 +380,7 @@ describe('a booking in the grid', () => {
       expect((await service.post(paths.booking, next, other.token)).status).toBe(201)
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== second && at !== third)))
 
-      await service.context.store.decline(first.body.id, service.context.clock.now())
+      await service.context.store.decline(first.body.id, service.act())
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== third)))
       expect((await service.post(paths.booking, late, other.token)).status).toBe(201)
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== second && at !== third)))

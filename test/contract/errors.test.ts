@@ -124,7 +124,7 @@ describe('a wrong method', () => {
   test('comes before the organization, the body and the fields', async () => {
     const homeless = await service.addPartner('Method Partner', null)
     const closed = await service.addPartner('Closed Method Partner')
-    await service.context.store.setOrganizationActive(closed.organization?.id ?? 0, false)
+    await service.context.store.setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
     for (const bearer of [homeless.token, closed.token, service.partner.token]) {
       for (const path of Object.values(paths)) {
         const answer = await service.send(path, {
@@ -151,7 +151,7 @@ describe('the organization', () => {
       add: async () => {
         const added = await service.addPartner('Canary Closed')
         if (added.organization)
-          await service.context.store.setOrganizationActive(added.organization.id, false)
+          await service.context.store.setOrganizationActive(added.organization.id, false, service.act())
         return added
       },
     },
@@ -225,9 +225,9 @@ describe('the organization', () => {
     }
     const id = first.organization?.id ?? 0
     expect(await statuses()).toEqual([200, 200])
-    await service.context.store.setOrganizationActive(id, false)
+    await service.context.store.setOrganizationActive(id, false, service.act())
     expect(await statuses()).toEqual([403, 403])
-    await service.context.store.setOrganizationActive(id, true)
+    await service.context.store.setOrganizationActive(id, true, service.act())
     expect(await statuses()).toEqual([200, 200])
   })
 
@@ -446,7 +446,7 @@ describe('a fault of the service itself', () => {
 
 describe('the service goes on', () => {
   test('after every refusal of this file a booking is made as ever', async () => {
-    await loadDirectory(service.context, directory)
+    await loadDirectory(service.context, directory, service.act())
     const { providerId } = await entryOf(service, 31, 'Only')
     const body = booking('afterwards', { providerId, utcStartTime: '2026-12-04T09:00:00Z' })
     const answer = await service.post(paths.booking, body)

@@ -102,10 +102,14 @@ describe('the list', () => {
     const changing = await start()
     try {
       expect((await changing.get(`${paths.regions}?country_code=IE`)).body).toEqual([])
-      await loadDirectory(changing.context, {
-        ...directory,
-        regions: directory.regions.map((entry) => ({ ...entry, active: entry.id === 45 })),
-      })
+      await loadDirectory(
+        changing.context,
+        {
+          ...directory,
+          regions: directory.regions.map((entry) => ({ ...entry, active: entry.id === 45 })),
+        },
+        changing.act(),
+      )
       const answer = await changing.get(`${paths.regions}?country_code=IE`)
       expectSuccess(answer, 200, [
         {

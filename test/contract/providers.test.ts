@@ -279,7 +279,7 @@ describe('a change of the directory', () => {
       const before = await service.get(`${paths.providers}?region_id=31`)
       expect(await lastNames(service, 'region_id=12')).toEqual(['Changing', 'Staying'])
 
-      await loadDirectory(service.context, directory(true))
+      await loadDirectory(service.context, directory(true), service.act())
       expectRefusal(await service.get(`${paths.providers}?region_id=31`), { status: 400, path: 'region_id' })
       const [, staying] = before.body.results
       expectSuccess(await service.get(`${paths.providers}?country_code=CA`), 200, {
@@ -289,7 +289,7 @@ describe('a change of the directory', () => {
         results: [{ ...staying, details: { ...staying.details, firstName: 'New' } }],
       })
 
-      await loadDirectory(service.context, directory(false))
+      await loadDirectory(service.context, directory(false), service.act())
       expectSuccess(await service.get(`${paths.providers}?region_id=31`), 200, before.body)
     } finally {
       await service.stop()

@@ -532,7 +532,11 @@ describe('loading a directory file', () => {
 
   test('shows at once, and again under the same ids; what it leaves out is no longer there', async () => {
     const load = (...providers: DirectoryFile['providers']) =>
-      loadDirectory(service.context, { regions: [region(), countryWide('GB', 'United Kingdom')], providers })
+      loadDirectory(
+        service.context,
+        { regions: [region(), countryWide('GB', 'United Kingdom')], providers },
+        service.act(),
+      )
 
     expect(await load(provider('first'), provider('second'))).toEqual({
       added: ['CA-ON', 'GB', 'first', 'second'],
@@ -584,7 +588,7 @@ describe('loading a directory file', () => {
   })
 
   test('that is bad changes nothing', async () => {
-    await loadDirectory(service.context, file({ regions: [region()] }))
+    await loadDirectory(service.context, file({ regions: [region()] }), service.act())
     const before = await search()
     const bad = file({
       regions: [{ ...region(), stateProvinceNameLocal: 'Changed' }],
@@ -594,16 +598,16 @@ describe('loading a directory file', () => {
         provider('third', { timeZone: 'X' }),
       ],
     })
-    await expect(loadDirectory(service.context, bad)).rejects.toThrow(
+    await expect(loadDirectory(service.context, bad, service.act())).rejects.toThrow(
       new Refusal('directory_invalid', 'providers[2].timeZone: must be an IANA time zone'),
     )
     expect(await search()).toEqual(before)
   })
 
   test('takes zones by their names of today and yesterday, and no other', async () => {
-    await loadDirectory(service.context, file())
+    await loadDirectory(service.context, file(), service.act())
     const load = (timeZone: string) =>
-      loadDirectory(service.context, file({ providers: [provider('first', { timeZone })] }))
+      loadDirectory(service.context, file({ providers: [provider('first', { timeZone })] }), service.act())
     for (const zone of [
       'Asia/Kolkata',
       'Asia/Calcutta',

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type DirectoryFile, DirectoryInvalid } from '../../src/directory-files/document'
 import { formatTable, tableNames } from '../../src/directory-files/tables'
 import {
+  compareWithDirectory,
   exportDirectory,
+  loadCompared,
   loadDirectory,
-  loadEntries,
   readDirectoryTables,
 } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
@@ -66,7 +67,11 @@ afterAll(() => service.stop())
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const file = (name: string, text: string) => ({ name, bytes: bytesOf(text) })
 const load = (...files: { name: string; bytes: Uint8Array }[]) =>
-  loadEntries(service.context, readDirectoryTables(service.context, files))
+  loadCompared(
+    service.context,
+    compareWithDirectory(service.context, readDirectoryTables(service.context, files)),
+    service.act(),
+  )
 
 function faultsOf(...files: { name: string; bytes: Uint8Array }[]): string[] {
   try {
@@ -80,7 +85,7 @@ function faultsOf(...files: { name: string; bytes: Uint8Array }[]): string[] {
 
 test('what is exported, as JSON or as CSV, changes nothing when it is loaded again', async () => {
   const exported = exportDirectory(service.context)
-  expect(await loadDirectory(service.context, exported)).toMatchObject({
+  expect(await loadDirectory(service.context, exported, service.act())).toMatchObject({
     added: [],
     changed: [],
     deactivated: [],

@@ -274,14 +274,14 @@ describe('live answers are what the document tells', () => {
 async function refusals(): Promise<[path: string, answer: Answer][]> {
   const { store } = service.context
   const deactivated = await service.addPartner('Deactivated')
-  await store.setPartnerActive(deactivated.partner.id, false)
+  await store.setPartnerActive(deactivated.partner.id, false, service.act())
   const closed = await service.addPartner('Closed')
-  await store.setOrganizationActive(closed.organization?.id ?? 0, false)
+  await store.setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
   const homeless = await service.addPartner('Homeless', null)
   const slot = { providerId: 2, utcStartTime: '2026-12-01T14:00:00Z' }
   await service.post(paths.booking, booking('holder', slot))
   const left = await service.post(paths.booking, booking('left'))
-  await store.setMemberActive(left.body.member.id, false)
+  await store.setMemberActive(left.body.member.id, false, service.act())
 
   const tokens = [
     null,

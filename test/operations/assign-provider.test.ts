@@ -10,6 +10,7 @@ import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
 const now = Date.parse(defaultNow)
+const act = { actor: 'test', at: now }
 // 09:00 and 09:45 in Toronto on Wednesday.
 const first = Date.parse('2026-12-02T14:00:00Z')
 const second = Date.parse('2026-12-02T14:45:00Z')
@@ -51,7 +52,7 @@ const isFree = ({ id }: Provider, at: number) => {
 }
 
 const assign = (id: number, to: Provider, at: number | null = null) =>
-  assignProvider(context, id, to, at, now)
+  assignProvider(context, id, to, at, act)
 
 describe('an unassigned intake', () => {
   test('gets a provider, an authorization number and, if one is named, a slot that nobody else gets', async () => {
@@ -76,8 +77,8 @@ describe('an intake that is assigned again', () => {
     async (state) => {
       const id = await submit('a')
       const { authorizationNumber } = await assign(id, on1, first)
-      if (state !== 'pending') await context.store.accept(id, now)
-      if (state === 'declined') await context.store.decline(id, now)
+      if (state !== 'pending') await context.store.accept(id, act)
+      if (state === 'declined') await context.store.decline(id, act)
       expect(await assign(id, on2, second)).toMatchObject({
         state: 'pending',
         providerId: on2.id,
@@ -100,7 +101,7 @@ describe('an intake that is assigned again', () => {
   test('once declined has no claim to the slot that it held', async () => {
     const id = await submit('a')
     await assign(id, on1, first)
-    await context.store.decline(id, now)
+    await context.store.decline(id, act)
     await context.directory.catchUp()
     await submit('b', { providerId: on1.id, startsAt: first })
     await expect(assign(id, on1, first)).rejects.toMatchObject({ kind: 'slot_unavailable' })
@@ -122,7 +123,7 @@ describe('is refused, and nothing is changed:', () => {
   })
 
   test('a provider who is deactivated', async () => {
-    await context.store.setProviderActive(on1.id, false)
+    await context.store.setProviderActive(on1.id, false, act)
     await expectRefused(await submit('a'), on1, null, 'move_unknown')
   })
 
@@ -140,7 +141,7 @@ describe('is refused, and nothing is changed:', () => {
 
   test('an intake whose person was erased', async () => {
     const id = await submit('a')
-    await context.store.eraseMember((await context.store.findRequest(id))?.member?.id as number)
+    await context.store.eraseMember((await context.store.findRequest(id))?.member?.id as number, act)
     await expectRefused(id, on1, null, 'move_unknown')
   })
 
@@ -150,12 +151,12 @@ describe('is refused, and nothing is changed:', () => {
 
 describe('what another process writes meanwhile is caught up with:', () => {
   /** Does something right before the first assignment is written. */
-  function meanwhile(act: () => Promise<void>): Context {
+  function meanwhile(happens: () => Promise<void>): Context {
     let isDone = false
     const store: Store = {
       ...context.store,
       async assign(...words) {
-        if (!isDone) await act()
+        if (!isDone) await happens()
         isDone = true
         return context.store.assign(...words)
       },
@@ -165,20 +166,20 @@ describe('what another process writes meanwhile is caught up with:', () => {
 
   test('a provider who has been deactivated is refused', async () => {
     const id = await submit('a')
-    const racing = meanwhile(() => context.store.setProviderActive(on1.id, false))
-    await expect(assignProvider(racing, id, on1, null, now)).rejects.toMatchObject({ kind: 'move_unknown' })
+    const racing = meanwhile(() => context.store.setProviderActive(on1.id, false, act))
+    await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   })
 
   test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
     const id = await submit('a')
     const later = meanwhile(() =>
-      context.store.addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }),
+      context.store.addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
     )
-    expect(await assignProvider(later, id, on1, first, now)).toMatchObject({ startsAt: first })
+    expect(await assignProvider(later, id, on1, first, act)).toMatchObject({ startsAt: first })
     const sameDay = meanwhile(() =>
-      context.store.addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }),
+      context.store.addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act),
     )
-    await expect(assignProvider(sameDay, id, on1, second, now)).rejects.toMatchObject({
+    await expect(assignProvider(sameDay, id, on1, second, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })
@@ -188,7 +189,7 @@ describe('what another process writes meanwhile is caught up with:', () => {
     const racing = meanwhile(async () => {
       await submit('b', { providerId: on1.id, startsAt: first })
     })
-    await expect(assignProvider(racing, id, on1, first, now)).rejects.toMatchObject({
+    await expect(assignProvider(racing, id, on1, first, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Directory } from '../../src/directory/directory'
+import type { DirectoryChanges } from '../../src/domain/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
-import type { Store } from '../../src/domain/store'
 import type { Context } from '../../src/operations/context'
 import { explainSlot } from '../../src/operations/explain-slot'
 import { listFreeSlots } from '../../src/operations/free-slots'
@@ -52,10 +52,18 @@ async function directoryOf(
     requestId: index + 1,
     startsAt: start * minuteMillis,
     endsAt: (start + slotMinutes) * minuteMillis,
+    localOffsetMinutes: 0,
   }))
-  const changes = { version: 1, keys: [], regions, providers: [provider], taken: new Map([[1, held]]) }
-  const store = { readDirectory: async () => changes } as unknown as Store
-  return { context: { directory: await Directory.load(store, zones.find) } as Context, provider }
+  const changes = { version: {}, keys: [], regions, providers: [provider], unreadable: [] }
+  const directory = await Directory.load({
+    feed: {
+      changesSince: async () => ({ ...changes, taken: new Map([[1, held]]) }) as unknown as DirectoryChanges,
+    },
+    findZone: zones.find,
+    clock: { now: () => now },
+    report: () => {},
+  })
+  return { context: { directory } as Context, provider }
 }
 
 const now = Date.parse('2026-12-01T12:00:00Z')

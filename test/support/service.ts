@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DirectoryFile } from '../../src/directory-files/document'
+import type { Act } from '../../src/domain/audit'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
-import { issueToken } from '../../src/operations/issue-token'
 import { loadDirectory } from '../../src/operations/load-directory'
+import { issueFirstToken } from '../../src/operations/tokens'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
 
@@ -29,6 +30,8 @@ export interface TestService {
   readonly baseUrl: string
   readonly context: Context
   readonly databasePath: string
+  /** Whoever changes things in a test, at the clock's time. */
+  act(): Act
   /** Sets the clock: a UTC timestamp. */
   setNow(timestamp: string): void
   /** A new partner with a token; of an organization of its own unless told otherwise. */
@@ -60,19 +63,20 @@ export async function startService(
   let now = instantOf(options.now ?? defaultNow)
   const service = await openService({
     purpose: 'sandbox',
-    actor: 'test',
     database: databasePath,
     masterKey: { file: `${databasePath}.key` },
     create: true,
     clock: { now: () => now },
   })
   const { context } = service
-  if (options.directory) await loadDirectory(context, options.directory)
+  const act = () => ({ actor: 'test', at: now })
+  if (options.directory) await loadDirectory(context, options.directory, act())
 
   const addPartner = async (name: string, given?: Organization | null): Promise<TestPartner> => {
-    const organization = given === undefined ? await context.store.addOrganization(`${name} Org`, now) : given
-    const partner = await context.store.addPartner(name, organization?.id ?? null, now)
-    return { partner, organization, token: await issueToken(context, partner, now, now) }
+    const organization =
+      given === undefined ? await context.store.addOrganization(`${name} Org`, act()) : given
+    const partner = await context.store.addPartner(name, organization?.id ?? null, act())
+    return { partner, organization, token: await issueFirstToken(context, partner, act()) }
   }
   const partner = await addPartner('Test Partner')
 
@@ -96,6 +100,7 @@ export async function startService(
     databasePath,
     partner,
     addPartner,
+    act,
     setNow: (timestamp) => {
       now = instantOf(timestamp)
     },
