@@ -129,6 +129,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       }),
     accept: (id, act) => change(act, () => decideAcceptance(requests.find(id), act)),
     decline: (id, act) => change(act, () => decideDecline(requests.find(id), act)),
+    acknowledge: (id, localOffsetMinutes, act) =>
+      change(act, () => decideAcknowledgement(requests.find(id), localOffsetMinutes)),
   } satisfies Partial<Store>
 }
 

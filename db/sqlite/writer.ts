@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite'
+import type { Refusal } from '../../src/domain/errors'
 import { isBusy, toRefusal } from './constraint'
 
 /** Busy timeout: how long a write waits for another process's transaction before it is refused. */
@@ -19,6 +20,8 @@ interface Job {
  * a savepoint each, so that each write is all or nothing and many share one sync of the disk.
  */
 export class Writer {
+  /** Why nothing may be written; null if it may. */
+  refusal: Refusal | null = null
   #queue: Job[] = []
   #scheduled = false
 
@@ -32,6 +35,7 @@ export class Writer {
    *   full, say
    */
   write<T>(work: () => T): Promise<T> {
+    if (this.refusal) return Promise.reject(this.refusal)
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, queuedAt: performance.now(), resolve: resolve as Job['resolve'], reject })
       this.#schedule(() => setImmediate(() => this.#drain()))

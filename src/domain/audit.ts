@@ -20,6 +20,7 @@ export type AuditAction =
   | 'request.assign'
   | 'request.accept'
   | 'request.decline'
+  | 'request.acknowledge'
   | 'request.read-screening'
   | 'member.deactivate'
   | 'member.reactivate'

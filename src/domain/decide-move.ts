@@ -3,7 +3,7 @@ import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis
 import type { SlotHolder } from './decide-submission'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
-import { type Change, type Decision, isStale, outcome } from './writes'
+import { type Change, type Decision, isStale, outcome, type Write } from './writes'
 
 /** The states from which a request can make each move (decisions, States). */
 const movesFrom: Record<'accepted' | 'declined', readonly RequestState[]> = {
@@ -36,6 +36,22 @@ export function decideDecline(request: RequestRecord | null, { at }: Act): Decis
     [{ set: 'request', id: request.id, to: { state: 'declined', declinedAt: at } }],
     providersOf(request),
   )
+}
+
+/**
+ * A booked time that the provider's clock will show otherwise than it was to be, since time zone data has changed, is
+ * known to those concerned: from now on it is expected to show what it will.
+ *
+ * @param localOffsetMinutes minutes east of UTC of the provider's clock at the slot, by the zone data of now
+ */
+export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
+  if (!request) return unknownRequest()
+  const { id, state, startsAt } = request
+  if (!holdsSlot(state) || startsAt === null) {
+    return new Refusal('move_unknown', 'the request holds no slot')
+  }
+  const write: Write = { set: 'request', id, to: { localOffsetMinutes } }
+  return outcome('request.acknowledge', 'request', id, [write], providersOf(request))
 }
 
 /** A provider attached to an intake, as a snapshot of the directory allows it. */

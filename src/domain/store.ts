@@ -68,6 +68,8 @@ export interface Store {
   accept(requestId: number, act: Act): Promise<void>
   /** @throws Refusal move_unknown unless the request is pending or accepted */
   decline(requestId: number, act: Act): Promise<void>
+  /** @throws Refusal move_unknown unless the request holds a slot */
+  acknowledge(requestId: number, localOffsetMinutes: number, act: Act): Promise<void>
 
   setMemberActive(id: number, active: boolean, act: Act): Promise<void>
   /** All that is held on a member. */

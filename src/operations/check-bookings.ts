@@ -1,4 +1,5 @@
-import { localOffsetAt } from '../directory/directory'
+import { type Listing, localOffsetAt } from '../directory/directory'
+import type { Act } from '../domain/audit'
 import type { TakenSlot } from '../domain/directory-feed'
 import type { Provider } from '../domain/provider'
 import type { Context } from './context'
@@ -7,6 +8,17 @@ import type { Context } from './context'
 export interface MovedSlot {
   readonly provider: Provider
   readonly slot: TakenSlot
+}
+
+/** Notes that those concerned know what the provider's clock will show at a booked time. */
+export async function acknowledgeMove(
+  { store, directory }: Context,
+  { provider, slot }: MovedSlot,
+  act: Act,
+): Promise<void> {
+  const listing = directory.findAnyListing(provider.id) as Listing
+  await store.acknowledge(slot.requestId, localOffsetAt(listing, slot.startsAt), act)
+  await directory.catchUp()
 }
 
 /**
