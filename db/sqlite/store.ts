@@ -9,6 +9,7 @@ import {
 } from '../../src/domain/decide-member'
 import {
   decideAcceptance,
+  decideAcknowledgement,
   decideAssignment,
   decideDecline,
   decideReading,
