@@ -6,7 +6,7 @@ import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
-import type { Context } from './operations/context'
+import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
 import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
 import { createVault } from './vault/vault'
@@ -31,30 +31,42 @@ export interface ServiceOptions {
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
 
-/** The service, put together and not yet listening. */
-export interface Service {
-  readonly context: Context
+/** The database, opened, and what it takes to read it. */
+export interface Storage {
+  readonly records: Records
   readonly zones: ZoneData
+  close(): Promise<void>
+}
+
+/** The service, put together and not yet listening. */
+export interface Service extends Omit<Storage, 'records'> {
+  readonly context: Context
   /**
    * Listens on a host and port, 0 for a free one.
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
   listen(host: string, port: number, baseUrl?: string): Listening & { readonly baseUrl: string }
-  close(): Promise<void>
 }
 
-/** Opens the database and puts the service together. @throws Refusal database_unusable */
-export async function openService(options: ServiceOptions): Promise<Service> {
+/** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
+export function openStorage(options: ServiceOptions): Storage {
   const { purpose, database, masterKey, create, zoneFolder, clock, actor } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeDatabase(database)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const store = openStore({ path: database, purpose, vault, create, actor, clock })
+  return { records: { store, clock, directory: null }, zones, close: () => store.close() }
+}
+
+/** Opens the database and puts the service together. @throws Refusal database_unusable */
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const { records, zones, close } = openStorage(options)
+  const { store } = records
   const directory = await Directory.load(store, zones.find)
   const notebook = new Notebook()
-  const context: Context = { store, directory, clock, notebook }
+  const context: Context = { ...records, directory, notebook }
   return {
     context,
     zones,
@@ -77,7 +89,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         },
       }
     },
-    close: () => store.close(),
+    close,
   }
 }
 

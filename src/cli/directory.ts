@@ -1,10 +1,10 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type DirectoryEntries, DirectoryInvalid } from '../directory-files/document'
 import { formatTable, type TableName, tableNames } from '../directory-files/tables'
 import { Refusal } from '../domain/errors'
 import type { DirectoryLoad } from '../domain/store'
 import type { Context } from '../operations/context'
-import { exportDirectory, loadEntries } from '../operations/load-directory'
+import { exportDirectory, loadEntries, previewEntries } from '../operations/load-directory'
 import {
   existing,
   readEntries,
@@ -14,58 +14,57 @@ import {
   writeTables,
 } from './directory-files'
 import { exitCodes } from './exit-code'
-import { confirm, printJson, printLine, printTable } from './output'
+import {
+  type Columns,
+  type Flags as CommonFlags,
+  confirm,
+  oneLine,
+  printJson,
+  printLine,
+  printResult,
+  printTable,
+  printText,
+} from './output'
 import { type Progress, startProgress } from './progress'
-import { storageCommand, withContext } from './storage'
+import { commandGroup } from './record-command'
+import { type MakeAct, storageCommand, withContext } from './storage'
 
-interface Flags {
+interface Flags extends CommonFlags {
   readonly dryRun?: boolean
-  readonly json?: boolean
-  readonly yes?: boolean
 }
 
-interface ExportFlags {
+interface ExportFlags extends CommonFlags {
   readonly format: 'json' | 'csv'
   readonly table?: TableName
   readonly to?: string
-  readonly yes?: boolean
 }
 
 const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 
 /** `anteroom directory`: regions and providers, from files and into files. */
 export function directoryCommand(): Command {
-  return new Command('directory')
-    .description('Regions and providers, from files and into files')
-    .addCommand(
-      storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
-        .argument('<files...>', filesMeaning)
-        .option('--json', 'print it as JSON')
-        .action((paths: string[], flags: Flags) =>
-          withContext(flags, (context) => check(context, paths, flags)),
-        ),
-    )
-    .addCommand(
-      storageCommand(
-        'load',
-        'Make the directory what files say; providers whom they leave out are deactivated',
-      )
-        .argument('<files...>', filesMeaning)
-        .option('--dry-run', 'say what would change, and change nothing')
-        .option('--json', 'print it as JSON, all refs named')
-        .option('--yes', 'do not ask before somebody is deactivated')
-        .action((paths: string[], flags: Flags) =>
-          withContext(flags, (context) => load(context, paths, flags)),
-        ),
-    )
-    .addCommand(
-      storageCommand('export', 'Print the directory, or write it to files, as load takes it')
-        .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
-        .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
-        .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
-        .option('--yes', 'do not ask before files are overwritten')
-        .action((flags: ExportFlags) => withContext(flags, (context) => exportTo(context, flags))),
-    )
+  return commandGroup('directory', 'Regions and providers, from files and into files', [
+    storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
+      .argument('<files...>', filesMeaning)
+      .option('--json', 'print it as JSON')
+      .action((paths: string[], flags: Flags) =>
+        withContext(flags, (context) => check(context, paths, flags)),
+      ),
+    storageCommand('load', 'Make the directory what files say; providers whom they leave out are deactivated')
+      .argument('<files...>', filesMeaning)
+      .option('--dry-run', 'say what would change, and change nothing')
+      .option('--json', 'print it as JSON, all refs named')
+      .option('--yes', 'do not ask before somebody is deactivated')
+      .action((paths: string[], flags: Flags) =>
+        withContext(flags, (context, act) => load(context, paths, act, flags)),
+      ),
+    storageCommand('export', 'Print the directory, or write it to files, as load takes it')
+      .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
+      .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
+      .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
+      .option('--yes', 'do not ask before files are overwritten')
+      .action((flags: ExportFlags) => withContext(flags, (context) => exportTo(context, flags))),
+  ])
 }
 
 async function check(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
@@ -74,8 +73,8 @@ async function check(context: Context, paths: readonly string[], flags: Flags): 
       prepare(context, paths, progress, 'preview'),
     )
     const counts = { regions: regions.length, providers: providers.length }
-    if (flags.json) printJson({ ok: true, ...counts, faults: [] })
-    else printLine(`OK: ${counted(counts.regions, 'region')}, ${counted(counts.providers, 'provider')}.`)
+    const line = `OK: ${counted(counts.regions, 'region')}, ${counted(counts.providers, 'provider')}.`
+    printResult(flags, { ok: true, ...counts, faults: [] }, line)
   } catch (error) {
     if (!flags.json || !(error instanceof Refusal) || error.kind !== 'directory_invalid') throw error
     printJson({ ok: false, faults: faultsOf(error) })
@@ -83,20 +82,20 @@ async function check(context: Context, paths: readonly string[], flags: Flags): 
   }
 }
 
-async function load(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
+async function load(context: Context, paths: readonly string[], act: MakeAct, flags: Flags): Promise<void> {
   const { dryRun = false, json } = flags
   const done = await withProgress(async (progress) => {
     const entries = await prepare(context, paths, progress)
     if (dryRun || !flags.yes) {
       await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
-      const preview = await context.store.previewDirectory(entries.regions, entries.providers)
+      const preview = await previewEntries(context, entries)
       if (dryRun) return preview
       progress.end()
       const { deactivated } = preview
       if (deactivated.length > 0) await confirmDeactivation(context, deactivated, flags)
     }
     await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
-    return loadEntries(context, entries)
+    return loadEntries(context, entries, act())
   })
   if (json) printJson({ dryRun, ...done })
   else printLoad(context, done, dryRun)
@@ -121,7 +120,7 @@ async function prepare(
   await progress.step('Checking')
   try {
     const entries = readEntries(context, source)
-    if (preview) await context.store.previewDirectory(entries.regions, entries.providers)
+    if (preview) await previewEntries(context, entries)
     return entries
   } catch (error) {
     throw error instanceof DirectoryInvalid ? new FaultyFiles(error) : error
@@ -132,10 +131,10 @@ async function prepare(
 class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults } = cause
-    super(
-      'directory_invalid',
-      `${counted(faults.length, 'fault')}, so nothing can be loaded\n${cause.message.replace(/^/gm, '  ')}`,
-    )
+    // Each on one line: a place may hold a name that the file made up.
+    const lines = faults.map(({ path, fault }) => `  ${oneLine(`${path || 'the file'}: ${fault}`)}`)
+    const count = counted(faults.length, 'fault')
+    super('directory_invalid', [`${count}, so nothing can be loaded`, ...lines].join('\n'))
   }
 }
 
@@ -177,11 +176,11 @@ interface LoadRow {
 
 const mostShown = 20
 
-const loadColumns = [
-  { title: 'CHANGE', value: ({ change }: LoadRow) => change },
-  { title: 'COUNT', value: ({ refs, noun }: LoadRow) => counted(refs.length, noun) },
-  { title: 'WHICH', value: ({ refs }: LoadRow) => named(refs) },
-]
+const loadColumns: Columns<LoadRow> = {
+  CHANGE: ({ change }) => change,
+  COUNT: ({ refs, noun }) => counted(refs.length, noun),
+  WHICH: ({ refs }) => named(refs),
+}
 
 /** Refs that one thing is done to: regions and providers apart. */
 function rowsOf({ directory }: Context, change: string, refs: readonly string[]): LoadRow[] {
@@ -209,7 +208,7 @@ async function exportTo(context: Context, flags: ExportFlags): Promise<void> {
   const directory = exportDirectory(context)
   if (table) {
     if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
-    process.stdout.write(formatTable(table, directory))
+    printText(formatTable(table, directory))
   } else if (to === undefined) {
     if (format === 'csv')
       throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')

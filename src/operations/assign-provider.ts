@@ -1,4 +1,5 @@
 import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord, slotMillis } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
@@ -21,7 +22,6 @@ export type AssignmentConcern =
  * Attaches a provider to an intake, with a slot of theirs (`startsAt`, ms) or without one (null). An intake
  * that has a provider already gets the new one in their place: it is pending again and its earlier slot free.
  *
- * @param now ms
  * @throws Refusal record_unknown, move_unknown for what is no intake that can be assigned or for a provider
  *   who is deactivated, slot_unavailable, storage_busy
  */
@@ -30,7 +30,7 @@ export async function assignProvider(
   requestId: number,
   provider: Provider,
   startsAt: number | null,
-  now: number,
+  act: Act,
 ): Promise<RequestRecord> {
   const { directory, store } = context
   for (let round = 0; round < mostRounds; round++) {
@@ -39,7 +39,7 @@ export async function assignProvider(
     requireAssignable(request)
     const listing = directory.findListing(provider.id)
     if (!listing) throw new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
-    if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, now)) {
+    if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
       throw slotUnavailable(provider, startsAt)
     }
     const outcome = await store.assign(requestId, {

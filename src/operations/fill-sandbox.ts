@@ -1,10 +1,14 @@
 import { signToken } from '../auth/token'
+import type { Act } from '../domain/audit'
 import type { RequestedSlot } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Organization, Partner, PartnerKey } from '../domain/partner'
 import { minuteMillis } from '../scheduling/calendar'
 import type { Context } from './context'
 import { issueToken } from './issue-token'
+import { deactivateMember } from './members'
+import { addOrganization, deactivateOrganization } from './organizations'
+import { addPartner, deactivatePartner } from './partners'
 import { submitBookingRequest } from './submit-booking-request'
 
 /** What a partner of the sandbox stands for. */
@@ -37,13 +41,16 @@ export const deactivatedMember = 'member-deactivated'
 // Keys are in force from long ago: a sandbox's clock may be set to a time before it was made.
 const longAgo = Date.UTC(2000, 0, 1)
 
-/** Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and some bookings. */
-export async function fillSandbox(context: Context, now: number): Promise<void> {
-  const { store, directory } = context
-  const organization = (name: string) => store.addOrganization(name, now)
+/**
+ * Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and, where `books` says so,
+ * some bookings: a directory that was given is not ours to fill.
+ */
+export async function fillSandbox(context: Context, books: boolean, act: Act): Promise<void> {
+  const organization = (name: string) => addOrganization(context, name, act)
+  const issue = (to: Partner, at: number) => issueToken(context, to, at, { ...act, at })
   const partner = async (name: string, of: Organization | null): Promise<Partner> => {
-    const added = await store.addPartner(name, of?.id ?? null, now)
-    await issueToken(context, added, longAgo, longAgo)
+    const added = await addPartner(context, name, of, act)
+    await issue(added, longAgo)
     return added
   }
   const harbour = await organization('Harbourlight Health')
@@ -53,12 +60,12 @@ export async function fillSandbox(context: Context, now: number): Promise<void> 
   const closed = await organization('Old Orchard Wellness')
   await partner('Old Orchard', closed)
   await partner('Newcomer', null)
-  await store.setPartnerActive(inactive.id, false)
-  await store.setOrganizationActive(closed.id, false)
-  await issueToken(context, first, longAgo + 1, longAgo + 1)
-  await directory.catchUp()
-  await deactivateMember(context, first, now)
-  await takeSlots(context, second, now)
+  await deactivatePartner(context, inactive, act)
+  await deactivateOrganization(context, closed, act)
+  await issue(first, longAgo + 1)
+  const { member } = await submit(context, first, deactivatedMember, null, act.at)
+  await deactivateMember(context, member, act)
+  if (books) await takeSlots(context, second, act.at)
 }
 
 /** All tokens of the sandbox, those to build against first. */
@@ -80,11 +87,6 @@ function stateOf({ endsAt, partner }: PartnerKey, now: number): SandboxState {
   if (!partner.active) return 'partner_inactive'
   if (!partner.organization) return 'no_organization'
   return partner.organization.active ? 'active' : 'organization_deactivated'
-}
-
-async function deactivateMember(context: Context, partner: Partner, now: number): Promise<void> {
-  const { member } = await submit(context, partner, deactivatedMember, null, now)
-  await context.store.setMemberActive(member.id, false)
 }
 
 /** Books every seventh slot of every third provider, three of them at most. */

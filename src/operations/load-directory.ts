@@ -1,6 +1,7 @@
 import { describeDirectory } from '../directory-files/describe'
 import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../directory-files/document'
 import { type CsvFile, readTables } from '../directory-files/tables'
+import type { Act } from '../domain/audit'
 import type { DirectoryLoad } from '../domain/store'
 import type { Context } from './context'
 
@@ -10,10 +11,11 @@ import type { Context } from './context'
  *
  * @throws Refusal directory_invalid with every fault of the file; then nothing was changed
  */
-export async function loadDirectory(context: Context, document: unknown): Promise<DirectoryLoad> {
+export async function loadDirectory(context: Context, document: unknown, act: Act): Promise<DirectoryLoad> {
   return loadEntries(
     context,
     readDirectoryFile(document, (name) => context.directory.knowsZone(name)),
+    act,
   )
 }
 
@@ -21,10 +23,19 @@ export async function loadDirectory(context: Context, document: unknown): Promis
 export async function loadEntries(
   { store, directory }: Context,
   { regions, providers }: DirectoryEntries,
+  _act: Act,
 ): Promise<DirectoryLoad> {
   const load = await store.loadDirectory(regions, providers)
   await directory.catchUp()
   return load
+}
+
+/** What loadEntries would do, without doing it. @throws Refusal directory_invalid for faults that storing finds */
+export function previewEntries(
+  { store }: Context,
+  { regions, providers }: DirectoryEntries,
+): Promise<DirectoryLoad> {
+  return store.previewDirectory(regions, providers)
 }
 
 /** The directory as a directory file tells it: loaded again, it changes nothing. */

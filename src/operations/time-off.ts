@@ -1,4 +1,5 @@
 import type { Listing } from '../directory/directory'
+import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
 import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
@@ -25,7 +26,7 @@ export function parseTimeOff(from: string, until: string): TimeOff {
 export interface TimeOffAdded {
   /** Whether it was there already. */
   readonly isKnown: boolean
-  /** The slots in it that requests hold, and go on holding: from `now` (ms) on. */
+  /** The slots in it that requests hold, and go on holding: from the act on. */
   readonly held: readonly TakenSlot[]
 }
 
@@ -34,7 +35,7 @@ export async function addTimeOff(
   { store, directory }: Context,
   { id }: Provider,
   absence: TimeOff,
-  now: number,
+  act: Act,
 ): Promise<TimeOffAdded> {
   const listing = directory.findAnyListing(id) as Listing
   const isKnown = positionOf(absence, listing.provider) >= 0
@@ -42,7 +43,18 @@ export async function addTimeOff(
     await store.addTimeOff(id, absence)
     await directory.catchUp()
   }
-  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, now) }
+  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, act.at) }
+}
+
+/** Takes an absence back. @throws Refusal record_unknown if there is no such absence */
+export async function removeTimeOff(
+  { store, directory }: Context,
+  { id }: Provider,
+  absence: TimeOff,
+  _act: Act,
+): Promise<void> {
+  await store.removeTimeOff(id, absence)
+  await directory.catchUp()
 }
 
 function heldIn(absence: TimeOff, { provider, calendar, taken }: Listing, now: number): TakenSlot[] {

@@ -1,7 +1,8 @@
 import { authenticate } from '../auth/authenticate'
+import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { KeyRecord, Partner } from '../domain/partner'
-import type { Context } from './context'
+import type { Context, Records } from './context'
 import { issueToken } from './issue-token'
 
 /** How a key stands at a moment. */
@@ -22,11 +23,11 @@ export function keyStateAt(
  *
  * @throws Refusal token_exists while the partner has one that is in force or waits
  */
-export async function issueFirstToken(context: Context, partner: Partner, now: number): Promise<string> {
-  if ((await currentKeys(context, partner, now)).length > 0) {
+export async function issueFirstToken(records: Records, partner: Partner, act: Act): Promise<string> {
+  if ((await currentKeys(records, partner, act.at)).length > 0) {
     throw new Refusal('token_exists', 'the partner has a token; rotate replaces it')
   }
-  return issueToken(context, partner, now, now)
+  return issueToken(records, partner, act.at, act)
 }
 
 /**
@@ -36,26 +37,32 @@ export async function issueFirstToken(context: Context, partner: Partner, now: n
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force
  */
 export async function rotateToken(
-  context: Context,
+  records: Records,
   partner: Partner,
   cutoverAt: number,
-  now: number,
+  act: Act,
 ): Promise<string> {
-  if (cutoverAt < now) throw new Refusal('field_invalid', 'the cutover must not be in the past')
-  const keys = await currentKeys(context, partner, now)
-  if (!keys.some((key) => keyStateAt(key, now) === 'in force')) {
+  if (cutoverAt < act.at) throw new Refusal('field_invalid', 'the cutover must not be in the past')
+  const keys = await currentKeys(records, partner, act.at)
+  if (!keys.some((key) => keyStateAt(key, act.at) === 'in force')) {
     throw new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one')
   }
-  return issueToken(context, partner, now, cutoverAt)
+  return issueToken(records, partner, cutoverAt, act)
+}
+
+/** Ends a partner's token at once and cancels one that waits. @throws Refusal record_unknown for neither */
+export async function revokeToken({ store, directory }: Records, { id }: Partner, act: Act): Promise<void> {
+  await store.revokeKeys(id, act.at)
+  await directory?.catchUp()
 }
 
 /** The keys of a partner, in order of issue. */
-export async function listTokens({ store }: Context, partner: Partner): Promise<KeyRecord[]> {
+export async function listTokens({ store }: Records, partner: Partner): Promise<KeyRecord[]> {
   return (await store.listKeys()).filter(({ partnerId }) => partnerId === partner.id)
 }
 
-async function currentKeys(context: Context, partner: Partner, now: number): Promise<KeyRecord[]> {
-  return (await listTokens(context, partner)).filter((key) => keyStateAt(key, now) !== 'ended')
+async function currentKeys(records: Records, partner: Partner, now: number): Promise<KeyRecord[]> {
+  return (await listTokens(records, partner)).filter((key) => keyStateAt(key, now) !== 'ended')
 }
 
 /** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */

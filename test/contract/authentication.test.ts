@@ -11,7 +11,7 @@ import {
 } from 'jose'
 import { issueToken } from '../../src/operations/issue-token'
 import { booking, region } from '../support/builders'
-import { startService, type TestPartner } from '../support/service'
+import { actAt, startService, type TestPartner } from '../support/service'
 import {
   expectAbsent,
   expectSuccess,
@@ -443,8 +443,8 @@ describe('rotation and revocation', () => {
     const next = await issueToken(
       context,
       added.partner,
-      context.clock.now(),
       Date.parse('2026-12-01T13:00:00Z'),
+      actAt(context.clock.now()),
     )
     return { ...added, next }
   }
@@ -479,7 +479,7 @@ describe('rotation and revocation', () => {
   test('a rotation at once leaves one token in force', async () => {
     const { partner, token } = await rotating.addPartner('Canary At Once')
     const { context } = rotating
-    const next = await issueToken(context, partner, context.clock.now(), context.clock.now())
+    const next = await issueToken(context, partner, context.clock.now(), actAt(context.clock.now()))
     expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
     expectSuccess(await rotating.get(regions, next), 200, ontario)
   })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 import {
@@ -195,11 +194,11 @@ describe('a slot that cannot be had', () => {
 
   test('of a provider who was deactivated is 400, and can be had again after reactivation', async () => {
     const body = booking('leaver', at('Leaving', '2026-12-03T09:00:00Z'))
-    await loadDirectory(service.context, directory(true))
+    await service.load(directory(true))
     expect(await lastNames(service, 'region_id=31')).not.toContain('Leaving')
     expectRefusal(await book(body), { status: 400, path: /(^|\W)bookingData(\.\w+)?: /, absent: ['leaver'] })
     expect((await lookUp(service, 'leaver')).status).toBe(404)
-    await loadDirectory(service.context, directory())
+    await service.load(directory())
     expect((await book(body)).status).toBe(201)
   })
 

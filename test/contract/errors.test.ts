@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { chunked, daily, entryOf, expectRefusal, expectSuccess, lookUp, paths, sendRaw } from './contract'
@@ -446,7 +445,7 @@ describe('a fault of the service itself', () => {
 
 describe('the service goes on', () => {
   test('after every refusal of this file a booking is made as ever', async () => {
-    await loadDirectory(service.context, directory)
+    await service.load(directory)
     const { providerId } = await entryOf(service, 31, 'Only')
     const body = booking('afterwards', { providerId, utcStartTime: '2026-12-04T09:00:00Z' })
     const answer = await service.post(paths.booking, body)

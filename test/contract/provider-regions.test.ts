@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { countryWide, region } from '../support/builders'
 import { startService } from '../support/service'
 import { expectRefusal, expectSuccess, paths } from './contract'
@@ -102,7 +101,7 @@ describe('the list', () => {
     const changing = await start()
     try {
       expect((await changing.get(`${paths.regions}?country_code=IE`)).body).toEqual([])
-      await loadDirectory(changing.context, {
+      await changing.load({
         ...directory,
         regions: directory.regions.map((entry) => ({ ...entry, active: entry.id === 45 })),
       })

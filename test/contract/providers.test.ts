@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 import { entryOf, expectRefusal, expectSuccess, lastNames, on, paths, slotsAt } from './contract'
@@ -279,7 +278,7 @@ describe('a change of the directory', () => {
       const before = await service.get(`${paths.providers}?region_id=31`)
       expect(await lastNames(service, 'region_id=12')).toEqual(['Changing', 'Staying'])
 
-      await loadDirectory(service.context, directory(true))
+      await service.load(directory(true))
       expectRefusal(await service.get(`${paths.providers}?region_id=31`), { status: 400, path: 'region_id' })
       const [, staying] = before.body.results
       expectSuccess(await service.get(`${paths.providers}?country_code=CA`), 200, {
@@ -289,7 +288,7 @@ describe('a change of the directory', () => {
         results: [{ ...staying, details: { ...staying.details, firstName: 'New' } }],
       })
 
-      await loadDirectory(service.context, directory(false))
+      await service.load(directory(false))
       expectSuccess(await service.get(`${paths.providers}?region_id=31`), 200, before.body)
     } finally {
       await service.stop()

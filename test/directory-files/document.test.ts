@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
 import { Refusal } from '../../src/domain/errors'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
 import { startService, type TestService } from '../support/service'
 
@@ -532,7 +531,7 @@ describe('loading a directory file', () => {
 
   test('shows at once, and again under the same ids; what it leaves out is no longer there', async () => {
     const load = (...providers: DirectoryFile['providers']) =>
-      loadDirectory(service.context, { regions: [region(), countryWide('GB', 'United Kingdom')], providers })
+      service.load({ regions: [region(), countryWide('GB', 'United Kingdom')], providers })
 
     expect(await load(provider('first'), provider('second'))).toEqual({
       added: ['CA-ON', 'GB', 'first', 'second'],
@@ -584,7 +583,7 @@ describe('loading a directory file', () => {
   })
 
   test('that is bad changes nothing', async () => {
-    await loadDirectory(service.context, file({ regions: [region()] }))
+    await service.load(file({ regions: [region()] }))
     const before = await search()
     const bad = file({
       regions: [{ ...region(), stateProvinceNameLocal: 'Changed' }],
@@ -594,16 +593,15 @@ describe('loading a directory file', () => {
         provider('third', { timeZone: 'X' }),
       ],
     })
-    await expect(loadDirectory(service.context, bad)).rejects.toThrow(
+    await expect(service.load(bad)).rejects.toThrow(
       new Refusal('directory_invalid', 'providers[2].timeZone: must be an IANA time zone'),
     )
     expect(await search()).toEqual(before)
   })
 
   test('takes zones by their names of today and yesterday, and no other', async () => {
-    await loadDirectory(service.context, file())
-    const load = (timeZone: string) =>
-      loadDirectory(service.context, file({ providers: [provider('first', { timeZone })] }))
+    await service.load(file())
+    const load = (timeZone: string) => service.load(file({ providers: [provider('first', { timeZone })] }))
     for (const zone of [
       'Asia/Kolkata',
       'Asia/Calcutta',

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type DirectoryFile, DirectoryInvalid } from '../../src/directory-files/document'
 import { formatTable, tableNames } from '../../src/directory-files/tables'
-import {
-  exportDirectory,
-  loadDirectory,
-  loadEntries,
-  readDirectoryTables,
-} from '../../src/operations/load-directory'
+import { exportDirectory, loadEntries, readDirectoryTables } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
-import { startService, type TestService } from '../support/service'
+import { actAt, startService, type TestService } from '../support/service'
 
 const awkward: DirectoryFile = {
   regions: [
@@ -66,7 +61,7 @@ afterAll(() => service.stop())
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const file = (name: string, text: string) => ({ name, bytes: bytesOf(text) })
 const load = (...files: { name: string; bytes: Uint8Array }[]) =>
-  loadEntries(service.context, readDirectoryTables(service.context, files))
+  loadEntries(service.context, readDirectoryTables(service.context, files), actAt(0))
 
 function faultsOf(...files: { name: string; bytes: Uint8Array }[]): string[] {
   try {
@@ -80,7 +75,7 @@ function faultsOf(...files: { name: string; bytes: Uint8Array }[]): string[] {
 
 test('what is exported, as JSON or as CSV, changes nothing when it is loaded again', async () => {
   const exported = exportDirectory(service.context)
-  expect(await loadDirectory(service.context, exported)).toMatchObject({
+  expect(await service.load(exported)).toMatchObject({
     added: [],
     changed: [],
     deactivated: [],

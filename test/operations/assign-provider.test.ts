@@ -7,7 +7,7 @@ import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { countryWide, provider, region } from '../support/builders'
-import { defaultNow, startService } from '../support/service'
+import { actAt, defaultNow, startService } from '../support/service'
 
 const now = Date.parse(defaultNow)
 // 09:00 and 09:45 in Toronto on Wednesday.
@@ -51,7 +51,7 @@ const isFree = ({ id }: Provider, at: number) => {
 }
 
 const assign = (id: number, to: Provider, at: number | null = null) =>
-  assignProvider(context, id, to, at, now)
+  assignProvider(context, id, to, at, actAt(now))
 
 describe('an unassigned intake', () => {
   test('gets a provider, an authorization number and, if one is named, a slot that nobody else gets', async () => {
@@ -166,7 +166,9 @@ describe('what another process writes meanwhile is caught up with:', () => {
   test('a provider who has been deactivated is refused', async () => {
     const id = await submit('a')
     const racing = meanwhile(() => context.store.setProviderActive(on1.id, false))
-    await expect(assignProvider(racing, id, on1, null, now)).rejects.toMatchObject({ kind: 'move_unknown' })
+    await expect(assignProvider(racing, id, on1, null, actAt(now))).rejects.toMatchObject({
+      kind: 'move_unknown',
+    })
   })
 
   test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
@@ -174,11 +176,11 @@ describe('what another process writes meanwhile is caught up with:', () => {
     const later = meanwhile(() =>
       context.store.addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }),
     )
-    expect(await assignProvider(later, id, on1, first, now)).toMatchObject({ startsAt: first })
+    expect(await assignProvider(later, id, on1, first, actAt(now))).toMatchObject({ startsAt: first })
     const sameDay = meanwhile(() =>
       context.store.addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }),
     )
-    await expect(assignProvider(sameDay, id, on1, second, now)).rejects.toMatchObject({
+    await expect(assignProvider(sameDay, id, on1, second, actAt(now))).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })
@@ -188,7 +190,7 @@ describe('what another process writes meanwhile is caught up with:', () => {
     const racing = meanwhile(async () => {
       await submit('b', { providerId: on1.id, startsAt: first })
     })
-    await expect(assignProvider(racing, id, on1, first, now)).rejects.toMatchObject({
+    await expect(assignProvider(racing, id, on1, first, actAt(now))).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })

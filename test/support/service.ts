@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DirectoryFile } from '../../src/directory-files/document'
+import type { Act } from '../../src/domain/audit'
 import type { Organization, Partner } from '../../src/domain/partner'
+import type { DirectoryLoad } from '../../src/domain/store'
 import type { Context } from '../../src/operations/context'
 import { issueToken } from '../../src/operations/issue-token'
 import { loadDirectory } from '../../src/operations/load-directory'
@@ -29,6 +31,8 @@ export interface TestService {
   readonly baseUrl: string
   readonly context: Context
   readonly databasePath: string
+  /** Makes the directory what a file says. */
+  load(directory: unknown): Promise<DirectoryLoad>
   /** Sets the clock: a UTC timestamp. */
   setNow(timestamp: string): void
   /** A new partner with a token; of an organization of its own unless told otherwise. */
@@ -67,12 +71,13 @@ export async function startService(
     clock: { now: () => now },
   })
   const { context } = service
-  if (options.directory) await loadDirectory(context, options.directory)
+  const load = (directory: unknown) => loadDirectory(context, directory, actAt(now))
+  if (options.directory) await load(options.directory)
 
   const addPartner = async (name: string, given?: Organization | null): Promise<TestPartner> => {
     const organization = given === undefined ? await context.store.addOrganization(`${name} Org`, now) : given
     const partner = await context.store.addPartner(name, organization?.id ?? null, now)
-    return { partner, organization, token: await issueToken(context, partner, now, now) }
+    return { partner, organization, token: await issueToken(context, partner, now, actAt(now)) }
   }
   const partner = await addPartner('Test Partner')
 
@@ -96,6 +101,7 @@ export async function startService(
     databasePath,
     partner,
     addPartner,
+    load,
     setNow: (timestamp) => {
       now = instantOf(timestamp)
     },
@@ -114,6 +120,9 @@ export async function startService(
     },
   }
 }
+
+/** What a test does at an instant (ms). */
+export const actAt = (at: number): Act => ({ actor: 'test', at })
 
 function instantOf(timestamp: string): number {
   const instant = parseInstant(timestamp)
