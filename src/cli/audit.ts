@@ -4,21 +4,9 @@ import { auditHead, listAudit, verifyAudit } from '../operations/audit-log'
 import { formatInstant } from '../scheduling/calendar'
 import { wholeNumber } from './arguments'
 import { exitCodes } from './exit-code'
-import {
-  type Columns,
-  type Flags as CommonFlags,
-  printJson,
-  printJsonLine,
-  printResult,
-  printTable,
-} from './output'
+import { type Columns, type CommonFlags, printJson, printJsonLine, printResult, printTable } from './output'
 import { commandGroup } from './record-command'
 import { storageCommand, withRecords } from './storage'
-
-interface Flags extends CommonFlags {
-  readonly limit: number
-  readonly head?: AuditHead
-}
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
@@ -26,40 +14,48 @@ export function auditCommand(): Command {
     storageCommand('list', 'List the newest lines, oldest first')
       .option('--limit <n>', 'at most so many', wholeNumber(1), 50)
       .option('--json', 'print them as JSON')
-      .action((flags: Flags) =>
-        withRecords(flags, async (records) => {
-          const lines = await listAudit(records, flags.limit)
-          if (flags.json) printJson(lines.map(present))
-          else printTable(lines, columns, 'The log is empty.')
-        }),
-      ),
-    storageCommand('export', 'Print every line as JSON, a line each').action((flags: Flags) =>
-      withRecords(flags, async (records) => {
-        for (const line of await listAudit(records)) printJsonLine(present(line))
-      }),
-    ),
+      .action(list),
+    storageCommand('export', 'Print every line as JSON, a line each').action(exportAll),
     storageCommand('head', 'Print where the log stands, to note elsewhere and verify later')
       .option('--json', 'print it as JSON')
-      .action((flags: Flags) =>
-        withRecords(flags, async (records) => {
-          const head = await auditHead(records)
-          printResult(flags, head, formatHead(head))
-        }),
-      ),
+      .action(head),
     storageCommand('verify', 'Check that no line was changed or removed')
       .option('--head <head>', 'a head that was noted before: finds lines cut off at the end too', parseHead)
       .option('--json', 'print the verdict as JSON')
-      .action((flags: Flags) =>
-        withRecords(flags, async (records) => {
-          const verdict = await verifyAudit(records, flags.head ?? null)
-          const found = verdict.intact
-            ? `The log is intact up to ${formatHead(verdict.head)}.`
-            : `The log is broken at line ${verdict.id}: ${verdict.fault}.`
-          printResult(flags, verdict, found)
-          if (!verdict.intact) process.exitCode = exitCodes.unhealthy
-        }),
-      ),
+      .action(verify),
   ])
+}
+
+function list(flags: CommonFlags & { readonly limit: number }): Promise<void> {
+  return withRecords(flags, async (records) => {
+    const lines = await listAudit(records, flags.limit)
+    if (flags.json) printJson(lines.map(present))
+    else printTable(lines, columns, 'The log is empty.')
+  })
+}
+
+function exportAll(flags: CommonFlags): Promise<void> {
+  return withRecords(flags, async (records) => {
+    for (const line of await listAudit(records)) printJsonLine(present(line))
+  })
+}
+
+function head(flags: CommonFlags): Promise<void> {
+  return withRecords(flags, async (records) => {
+    const newest = await auditHead(records)
+    printResult(flags, newest, formatHead(newest))
+  })
+}
+
+function verify(flags: CommonFlags & { readonly head?: AuditHead }): Promise<void> {
+  return withRecords(flags, async (records) => {
+    const verdict = await verifyAudit(records, flags.head ?? null)
+    const found = verdict.intact
+      ? `The log is intact up to ${formatHead(verdict.head)}.`
+      : `The log is broken at line ${verdict.id}: ${verdict.fault}.`
+    printResult(flags, verdict, found)
+    if (!verdict.intact) process.exitCode = exitCodes.unhealthy
+  })
 }
 
 const columns: Columns<AuditLine> = {

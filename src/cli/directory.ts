@@ -16,7 +16,7 @@ import {
 import { exitCodes } from './exit-code'
 import {
   type Columns,
-  type Flags as CommonFlags,
+  type CommonFlags,
   confirm,
   oneLine,
   printJson,

@@ -10,9 +10,9 @@ import { deactivateMember, eraseMember, exportMember, reactivateMember } from '.
 import { listPartners } from '../operations/partners'
 import { recordId } from './arguments'
 import { memberLines } from './member-text'
-import { type Flags as CommonFlags, confirm, formatJson, printJson, printLine, printRecord } from './output'
-import { commandGroup, type RecordAction, stateOf, switchCommands } from './record-command'
-import { type MakeAct, storageCommand, withRecords } from './storage'
+import { type CommonFlags, confirm, formatJson, printJson, printLine, printRecord } from './output'
+import { asJson, asking, type Call, commandGroup, stateOf, switchCommands } from './record-command'
+import { storageCommand, withRecords } from './storage'
 
 interface Flags extends CommonFlags {
   readonly partner?: string
@@ -23,7 +23,7 @@ interface Flags extends CommonFlags {
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
-    onMember('show', 'Show a member', show).option('--json', 'print them as JSON'),
+    asJson(onMember('show', 'Show a member', show), 'print them as JSON'),
     ...switchCommands<Records, Member>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
       reactivate: ['Let a member be looked up and booked for again', reactivateMember],
@@ -33,18 +33,17 @@ export function memberCommand(): Command {
     onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll)
       .option('--output <file>', 'write it to this new file, which its owner alone can read')
       .option('--json', 'print it as JSON, which it does anyway'),
-    onMember('erase', 'Remove a member for good, their answers included', erase).option(
-      '--yes',
-      'do not ask',
-    ),
+    asking(onMember('erase', 'Remove a member for good, their answers included', erase)),
   ])
 }
+
+type MemberCall = Call<Records, Member, Flags>
 
 /** A command on one member, who is named in either of two ways. */
 function onMember(
   name: string,
   description: string,
-  action: RecordAction<Records, Member, Flags, []>,
+  action: (call: MemberCall) => void | Promise<void>,
 ): Command {
   return storageCommand(name, description)
     .argument('[member]', "the service's id of the member", recordId)
@@ -52,8 +51,8 @@ function onMember(
     .option('--external-id <id>', "the partner's id of the member")
     .action((id: number | undefined, flags: Flags) => {
       const named = nameOf(id, flags)
-      return withRecords(flags, async (records, act) =>
-        action(records, await requireMember(records, named), act, flags),
+      return withRecords(flags, async (context, act) =>
+        action({ context, record: await requireMember(context, named), act, flags, words: [] }),
       )
     })
 }
@@ -67,10 +66,10 @@ function nameOf(id: number | undefined, { partner, externalId }: Flags): MemberN
   throw new Refusal('field_invalid', 'name the member by id, or by both --partner and --external-id')
 }
 
-async function show(records: Records, member: Member, _act: MakeAct, { json }: Flags): Promise<void> {
-  const partner = (await listPartners(records)).find(({ id }) => id === member.partnerId)?.name ?? null
+async function show({ context, record: member, flags }: MemberCall): Promise<void> {
+  const partner = (await listPartners(context)).find(({ id }) => id === member.partnerId)?.name ?? null
   const state = stateOf(member)
-  if (json) return printJson({ ...presentMember(member), partner, state })
+  if (flags.json) return printJson({ ...presentMember(member), partner, state })
   printRecord({
     id: member.id,
     state,
@@ -81,8 +80,9 @@ async function show(records: Records, member: Member, _act: MakeAct, { json }: F
   })
 }
 
-async function exportAll(records: Records, member: Member, act: MakeAct, { output }: Flags): Promise<void> {
-  const held = async () => presentExport(await exportMember(records, member, act()))
+async function exportAll({ context, record: member, act, flags }: MemberCall): Promise<void> {
+  const { output } = flags
+  const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
   const file = openNew(output)
@@ -104,10 +104,10 @@ function openNew(path: string): number {
   }
 }
 
-async function erase(records: Records, member: Member, act: MakeAct, flags: Flags): Promise<void> {
+async function erase({ context, record: member, act, flags }: MemberCall): Promise<void> {
   const { id } = member
   await confirm(`Remove member ${id} for good, with all that is held on them?`, flags)
-  const { holding, isPurged } = await eraseMember(records, member, act())
+  const { holding, isPurged } = await eraseMember(context, member, act())
   printLine(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
   printLine('Backups made before now hold what was erased until they are gone.')
   if (holding.length > 0) {

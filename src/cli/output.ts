@@ -4,7 +4,7 @@ import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
 
 /** What a command's flags say of how it prints and asks. */
-export interface Flags {
+export interface CommonFlags {
   readonly json?: boolean
   readonly yes?: boolean
 }
@@ -39,14 +39,14 @@ export function printJsonLine(value: unknown): void {
 }
 
 /** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */
-export function printResult({ json }: Flags, value: unknown, line: string): void {
+export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
   if (json) printJson(value)
   else printLine(line)
 }
 
 /** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */
 export function printRows<Row>(
-  { json }: Flags,
+  { json }: CommonFlags,
   rows: readonly Row[],
   columns: Columns<Row>,
   empty: string,
@@ -72,7 +72,7 @@ export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, emp
       .join('  ')
       .trimEnd(),
   )
-  process.stdout.write(`${bold(titles)}\n`)
+  process.stdout.write(`${bold(oneLine(titles))}\n`)
   for (const line of rest) printLine(line)
 }
 
@@ -120,7 +120,7 @@ function bold(text: string): string {
  *
  * @throws Refusal not_confirmed for anything but a yes, and without a terminal to ask on
  */
-export async function confirm(question: string, { yes }: Flags): Promise<void> {
+export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
     throw new Refusal('not_confirmed', 'this needs --yes where there is no terminal to ask on')

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { Act } from '../domain/audit'
 import type { KeyRecord, Partner } from '../domain/partner'
 import type { Records } from '../operations/context'
 import { requireOrganization, requirePartner } from '../operations/find-records'
@@ -13,7 +12,7 @@ import {
 import { keyStateAt, listTokens } from '../operations/tokens'
 import {
   type Columns,
-  type Flags as CommonFlags,
+  type CommonFlags,
   instantText,
   printJson,
   printLine,
@@ -22,10 +21,10 @@ import {
   printRows,
   printTable,
 } from './output'
-import { commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
-import { type MakeAct, storageCommand, withRecords } from './storage'
+import { asJson, type Call, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
+import { storageCommand, withRecords } from './storage'
 
-interface Flags extends CommonFlags {
+interface AddFlags extends CommonFlags {
   readonly organization?: string
 }
 
@@ -36,20 +35,9 @@ export function partnerCommand(): Command {
       .argument('<name>')
       .option('--organization <organization>', 'name or id of the organization that it acts for')
       .option('--json', 'print it as JSON')
-      .action((name: string, flags: Flags) =>
-        withRecords(flags, (records, act) => add(records, name, act(), flags)),
-      ),
-    storageCommand('list', 'List the partners')
-      .option('--json', 'print them as JSON')
-      .action((flags: Flags) =>
-        withRecords(flags, async (records) =>
-          printRows(flags, await listPartners(records), columns, 'There are no partners.'),
-        ),
-      ),
-    onPartner('show', 'Show a partner and its tokens, without the tokens themselves', show).option(
-      '--json',
-      'print it as JSON',
-    ),
+      .action(add),
+    asJson(storageCommand('list', 'List the partners'), 'print them as JSON').action(list),
+    asJson(onPartner('show', 'Show a partner and its tokens, without the tokens themselves', show)),
     onPartner('set-organization', 'Say which organization a partner acts for', setOrganization).argument(
       '<organization>',
       'name or id, or none',
@@ -63,43 +51,41 @@ export function partnerCommand(): Command {
   ])
 }
 
-/** Makes a command on one partner. */
-export const onPartner = commandsOn({
-  open: withRecords,
-  argument: '<partner>',
-  meaning: 'name or id',
-  find: requirePartner,
-})
+/** A command at work on one partner. */
+export type PartnerCall<Flags = CommonFlags> = Call<Records, Partner, Flags>
 
-async function add(records: Records, name: string, act: Act, flags: Flags): Promise<void> {
-  const { organization } = flags
-  const body = organization === undefined ? null : await requireOrganization(records, organization)
-  const added = await addPartner(records, name, body, act)
-  printResult(
-    flags,
-    added,
-    `Added partner ${added.id}, ${added.name}. Next: anteroom token issue '${added.name}'`,
+/** Makes a command on one partner. */
+export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
+
+function add(name: string, flags: AddFlags): Promise<void> {
+  return withRecords(flags, async (records, act) => {
+    const of = flags.organization
+    const organization = of === undefined ? null : await requireOrganization(records, of)
+    const added = await addPartner(records, name, organization, act())
+    const next = `Next: anteroom token issue '${added.name}'`
+    printResult(flags, added, `Added partner ${added.id}, ${added.name}. ${next}`)
+  })
+}
+
+function list(flags: CommonFlags): Promise<void> {
+  return withRecords(flags, async (records) =>
+    printRows(flags, await listPartners(records), columns, 'There are no partners.'),
   )
 }
 
-async function show(records: Records, partner: Partner, _act: MakeAct, { json }: Flags): Promise<void> {
-  const tokens = presentTokens(await listTokens(records, partner), records.clock.now())
-  if (json) return printJson({ ...partner, tokens })
+async function show({ context, record: partner, flags }: PartnerCall): Promise<void> {
+  const tokens = presentTokens(await listTokens(context, partner), context.clock.now())
+  if (flags.json) return printJson({ ...partner, tokens })
   const { id, name } = partner
   printRecord({ id, name, state: stateOf(partner), organization: organizationOf(partner) })
   printLine('')
   printTable(tokens, tokenColumns, 'It has no token.')
 }
 
-async function setOrganization(
-  records: Records,
-  partner: Partner,
-  act: MakeAct,
-  _flags: Flags,
-  of: string,
-): Promise<void> {
-  const organization = of === 'none' ? null : await requireOrganization(records, of)
-  await setPartnerOrganization(records, partner, organization, act())
+async function setOrganization(call: Call<Records, Partner, CommonFlags, [of: string]>): Promise<void> {
+  const { context, record: partner, act, words } = call
+  const organization = words[0] === 'none' ? null : await requireOrganization(context, words[0])
+  await setPartnerOrganization(context, partner, organization, act())
   printLine(`Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`)
 }
 

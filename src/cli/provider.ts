@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { toProviderInFile } from '../directory-files/describe'
 import type { Provider, TimeOff } from '../domain/provider'
-import { regionRef } from '../domain/region'
+import { type Region, regionRef } from '../domain/region'
 import type { Context } from '../operations/context'
 import { explainSlot } from '../operations/explain-slot'
 import { requireProvider, requireRegion } from '../operations/find-records'
@@ -13,15 +13,15 @@ import { slotMinutes } from '../scheduling/slots'
 import { utcInstant } from './arguments'
 import {
   type Columns,
-  type Flags as CommonFlags,
+  type CommonFlags,
   printJson,
   printLine,
   printRecord,
   printRows,
   printTable,
 } from './output'
-import { commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
-import { type MakeAct, storageCommand, withContext } from './storage'
+import { asJson, type Call, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
+import { storageCommand, withContext } from './storage'
 
 interface Flags extends CommonFlags {
   readonly region?: string
@@ -41,11 +41,8 @@ export function providerCommand(): Command {
       .option('--region <region>', 'those alone who may be found there now, as CA-ON')
       .option('--inactive', 'those alone who are deactivated')
       .option('--json', 'print them as JSON')
-      .action((flags: Flags) => withContext(flags, async (context) => list(context, flags))),
-    onProvider('show', 'Show all that the directory has on a provider', show).option(
-      '--json',
-      'print it as JSON',
-    ),
+      .action(list),
+    asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
     onProvider('slots', 'List the slots that can be had of a provider', slots)
       .option('--region <region>', 'what a search there shows, as CA-ON')
       .option('--json', 'print them as JSON'),
@@ -60,80 +57,69 @@ export function providerCommand(): Command {
       nameOf: ({ ref }) => `Provider ${ref}`,
       noteOn: heldOf,
     }),
-    timeOffCommand(),
+    commandGroup('time-off', 'When providers are away', [
+      onAbsence('add', 'Note that a provider is away; what is booked in that time stays', addAbsence),
+      onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
+      asJson(onProvider('list', 'List when a provider is away', listAbsences), 'print them as JSON'),
+    ]),
   ])
 }
 
-function timeOffCommand(): Command {
-  const absence = (command: Command) =>
-    command
-      .argument('<from>', absenceForm)
-      .argument('<until>', 'in the same form; a date is the last day, the others the end')
-  return commandGroup('time-off', 'When providers are away', [
-    absence(onProvider('add', 'Note that a provider is away; what is booked in that time stays', addAbsence)),
-    absence(
-      onProvider('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
-    ),
-    onProvider('list', 'List when a provider is away', (_context, { timeOff }, _act, flags: Flags) =>
-      printRows(flags, timeOff, absenceColumns, 'There is no time off.'),
-    ).option('--json', 'print them as JSON'),
-  ])
+type ProviderCall<Words extends unknown[] = []> = Call<Context, Provider, Flags, Words>
+
+const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
+
+type AbsenceCall = ProviderCall<[from: string, until: string]>
+
+function onAbsence(name: string, description: string, action: (call: AbsenceCall) => Promise<void>): Command {
+  return onProvider(name, description, action)
+    .argument('<from>', absenceForm)
+    .argument('<until>', 'in the same form; a date is the last day, the others the end')
 }
 
-const onProvider = commandsOn({
-  open: withContext,
-  argument: '<provider>',
-  meaning: 'ref or id',
-  find: requireProvider,
-})
-
-async function addAbsence(
-  context: Context,
-  provider: Provider,
-  act: MakeAct,
-  _flags: Flags,
-  from: string,
-  until: string,
-): Promise<void> {
-  const { isKnown, held } = await addTimeOff(context, provider, parseTimeOff(from, until), act())
+async function addAbsence({ context, record, act, words: [from, until] }: AbsenceCall): Promise<void> {
+  const { isKnown, held } = await addTimeOff(context, record, parseTimeOff(from, until), act())
   const fact = isKnown ? 'already had' : 'has'
   const requests = held.map(({ requestId }) => requestId).join(', ')
   const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests}.` : ''
-  printLine(`Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`)
+  printLine(`Provider ${record.ref} ${fact} time off from ${from} to ${until}.${kept}`)
 }
 
-async function removeAbsence(
-  context: Context,
-  provider: Provider,
-  act: MakeAct,
-  _flags: Flags,
-  from: string,
-  until: string,
-): Promise<void> {
-  await removeTimeOff(context, provider, parseTimeOff(from, until), act())
-  printLine(`Provider ${provider.ref} has no time off from ${from} to ${until} any more.`)
+async function removeAbsence({ context, record, act, words: [from, until] }: AbsenceCall): Promise<void> {
+  await removeTimeOff(context, record, parseTimeOff(from, until), act())
+  printLine(`Provider ${record.ref} has no time off from ${from} to ${until} any more.`)
+}
+
+function listAbsences({ record, flags }: ProviderCall): void {
+  printRows(flags, record.timeOff, absenceColumns, 'There is no time off.')
 }
 
 function refsOf({ directory }: Context): ReadonlyMap<number, string> {
   return new Map(directory.listAllRegions().map((region) => [region.id, regionRef(region)]))
 }
 
-function list(context: Context, { region, inactive, ...flags }: Flags): void {
-  const refs = refsOf(context)
-  const { directory, clock } = context
-  const known =
-    region === undefined
-      ? directory.listProviders()
-      : directory.listLicensed(requireRegion(context, region).id, clock.now()).map(({ provider }) => provider)
-  const providers = known
-    .filter(({ active }) => !inactive || !active)
-    .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
-  printRows(flags, providers, providerColumns, 'There are no such providers.')
+function list({ region, inactive, ...flags }: Flags): Promise<void> {
+  return withContext(flags, async (context) => {
+    const { directory, clock } = context
+    const refs = refsOf(context)
+    const asked = askedOf(context, region)
+    const known = asked
+      ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
+      : directory.listProviders()
+    const providers = known
+      .filter(({ active }) => !inactive || !active)
+      .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
+    printRows(flags, providers, providerColumns, 'There are no such providers.')
+  })
 }
 
-function show(context: Context, provider: Provider, _act: MakeAct, { json }: Flags): void {
+function askedOf(context: Context, region: string | undefined): Region | null {
+  return region === undefined ? null : requireRegion(context, region)
+}
+
+function show({ context, record: provider, flags }: ProviderCall): void {
   const told = toProviderInFile(provider, refsOf(context))
-  if (json) {
+  if (flags.json) {
     printJson({ id: provider.id, ...told })
     return
   }
@@ -163,8 +149,8 @@ function show(context: Context, provider: Provider, _act: MakeAct, { json }: Fla
   section('Time off', told.timeOff ?? [], absenceColumns, 'There is none.')
 }
 
-function slots(context: Context, provider: Provider, _act: MakeAct, { region, ...flags }: Flags): void {
-  const asked = region === undefined ? null : requireRegion(context, region)
+function slots({ context, record: provider, flags }: ProviderCall): void {
+  const asked = askedOf(context, flags.region)
   const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
@@ -173,17 +159,16 @@ function slots(context: Context, provider: Provider, _act: MakeAct, { region, ..
   printRows(flags, free, slotColumns(provider.timeZone), none)
 }
 
-function why(
-  context: Context,
-  provider: Provider,
-  _act: MakeAct,
-  { region, json }: Flags,
-  startsAt: number,
-): void {
-  const asked = region === undefined ? null : requireRegion(context, region)
+function why({
+  context,
+  record: provider,
+  flags,
+  words: [startsAt],
+}: ProviderCall<[startsAt: number]>): void {
+  const asked = askedOf(context, flags.region)
   const explanation = explainSlot(context, provider, startsAt, asked, context.clock.now())
   const start = presentStart(context, provider, startsAt)
-  if (json) {
+  if (flags.json) {
     const { nearestStartsAt, ...told } = explanation
     printJson({ provider: provider.ref, ...start, ...told, nearest: nearestStartsAt.map(formatInstant) })
     return

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Act } from '../domain/audit'
-import { confirm, type Flags, printLine } from './output'
+import { type CommonFlags, confirm, printLine } from './output'
 import { type MakeAct, storageCommand } from './storage'
 
 /** Commands that share their first word. */
@@ -10,73 +10,88 @@ export function commandGroup(name: string, description: string, commands: readon
   return group
 }
 
-/** How the commands on one kind of record find the one that they are on, and on what they work. */
-interface Finding<On, Found> {
-  readonly open: <T>(flags: object, work: (on: On, act: MakeAct) => Promise<T>) => Promise<T>
-  readonly argument: string
-  /** What the argument may be. */
-  readonly meaning: string
-  readonly find: (on: On, named: string) => Found | Promise<Found>
+/** `--json`, which printJson and its like obey. */
+export function asJson(command: Command, meaning = 'print it as JSON'): Command {
+  return command.option('--json', meaning)
 }
 
-/** What a command does with its record; further arguments come behind the flags. */
-export type RecordAction<On, Found, F extends Flags, More extends unknown[]> = (
-  on: On,
-  found: Found,
-  act: MakeAct,
-  flags: F,
-  ...more: More
-) => void | Promise<void>
+/** `--yes`, which confirm obeys. */
+export function asking(command: Command): Command {
+  return command.option('--yes', 'do not ask')
+}
 
-/** Makes the commands on one kind of record, each of which finds the record that its first argument names. */
-export function commandsOn<On, Found>({ open, argument, meaning, find }: Finding<On, Found>) {
-  return <F extends Flags, More extends unknown[]>(
+/** A command at work on one record. */
+export interface Call<On, Found, Flags = CommonFlags, Words extends unknown[] = []> {
+  readonly context: On
+  readonly record: Found
+  readonly act: MakeAct
+  readonly flags: Flags
+  /** Its arguments but the one that names the record. */
+  readonly words: Words
+}
+
+type Action<C> = (call: C) => void | Promise<void>
+
+/** Makes a command that `name`s what it does to one record. */
+type MakeCommand<On, Found> = <Flags, Words extends unknown[]>(
+  name: string,
+  description: string,
+  action: Action<Call<On, Found, Flags, Words>>,
+) => Command
+
+/**
+ * What makes the commands on one kind of record: each opens what it works on and finds the record that its first
+ * argument names.
+ */
+export function commandsOn<On, Found, Named = string>(
+  open: <T>(flags: object, work: (context: On, act: MakeAct) => Promise<T>) => Promise<T>,
+  [argument, meaning, parse]: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
+  find: (context: On, named: Named) => Found | Promise<Found>,
+): MakeCommand<On, Found> {
+  return <Flags, Words extends unknown[]>(
     name: string,
     description: string,
-    action: RecordAction<On, Found, F, More>,
-  ): Command =>
+    action: Action<Call<On, Found, Flags, Words>>,
+  ) =>
     storageCommand(name, description)
-      .argument(argument, meaning)
-      .action((named: string, ...rest: [...More, F, Command]) => {
-        const flags = rest.at(-2) as F
-        const more = rest.slice(0, -2) as More
-        return open(flags, async (on, act) => action(on, await find(on, named), act, flags, ...more))
+      .argument(argument, meaning, parse ?? ((text) => text as Named))
+      .action((named: Named, ...rest: unknown[]) => {
+        const [flags, words] = [rest.at(-2) as Flags & object, rest.slice(0, -2) as Words]
+        return open(flags, async (context, act) =>
+          action({ context, record: await find(context, named), act, flags, words }),
+        )
       })
 }
 
-type CommandOn<On, Found> = (
-  name: string,
-  description: string,
-  action: RecordAction<On, Found, Flags, []>,
-) => Command
+type Change<On, Found> = (context: On, record: Found, act: Act) => Promise<void>
 
 interface Switch<On, Found> {
   readonly deactivate: readonly [description: string, change: Change<On, Found>]
   readonly reactivate: readonly [description: string, change: Change<On, Found>]
-  readonly question: (found: Found) => string
+  readonly question: (record: Found) => string
   /** As `Partner Lantern`. */
-  readonly nameOf: (found: Found) => string
+  readonly nameOf: (record: Found) => string
   /** What a person should know beside the question and the answer. */
-  readonly noteOn?: (on: On, found: Found) => string
+  readonly noteOn?: (context: On, record: Found) => string
 }
-
-type Change<On, Found> = (on: On, found: Found, act: Act) => Promise<void>
 
 /** The two commands that switch a record off, which asks, and on again. */
 export function switchCommands<On, Found>(
-  commandOn: CommandOn<On, Found>,
+  make: (name: string, description: string, action: Action<Call<On, Found>>) => Command,
   { deactivate, reactivate, question, nameOf, noteOn }: Switch<On, Found>,
 ): Command[] {
   return [
-    commandOn('deactivate', deactivate[0], async (on, found, act, flags) => {
-      const note = noteOn?.(on, found) ?? ''
-      await confirm(question(found) + note, flags)
-      await deactivate[1](on, found, act())
-      printLine(`${nameOf(found)} is deactivated.${note}`)
-    }).option('--yes', 'do not ask'),
-    commandOn('reactivate', reactivate[0], async (on, found, act) => {
-      await reactivate[1](on, found, act())
-      printLine(`${nameOf(found)} is active.`)
+    asking(
+      make('deactivate', deactivate[0], async ({ context, record, act, flags }) => {
+        const note = noteOn?.(context, record) ?? ''
+        await confirm(question(record) + note, flags)
+        await deactivate[1](context, record, act())
+        printLine(`${nameOf(record)} is deactivated.${note}`)
+      }),
+    ),
+    make('reactivate', reactivate[0], async ({ context, record, act }) => {
+      await reactivate[1](context, record, act())
+      printLine(`${nameOf(record)} is active.`)
     }),
   ]
 }

@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
+import type { RequestRecord } from '../domain/booking-request'
 import { assignProvider, concernOf, requireAssignable } from '../operations/assign-provider'
-import type { Context } from '../operations/context'
+import type { Context, Records } from '../operations/context'
 import { requireProvider, requireRequest } from '../operations/find-records'
 import { listRequests } from '../operations/list-requests'
 import { acceptRequest, declineRequest, readScreening } from '../operations/requests'
 import { suggestProviders } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
-import { recordId, utcInstant } from './arguments'
+import { recordId, utcInstant, wholeNumber } from './arguments'
 import {
-  type Flags as CommonFlags,
+  type CommonFlags,
   confirm,
   printJson,
   printLine,
@@ -16,7 +17,7 @@ import {
   printResult,
   printRows,
 } from './output'
-import { commandGroup } from './record-command'
+import { type Call, commandGroup, commandsOn } from './record-command'
 import {
   columns,
   intakeColumns,
@@ -31,15 +32,11 @@ import {
   printSuggestion,
   warningOf,
 } from './request-text'
-import { type MakeAct, storageCommand, withContext, withRecords } from './storage'
+import { storageCommand, withContext, withRecords } from './storage'
 
-interface Flags extends CommonFlags {
+interface ListFlags extends CommonFlags {
   readonly intakes?: boolean
   readonly unassigned?: boolean
-  readonly screening?: boolean
-  readonly provider?: string
-  readonly slot?: number
-  readonly limit?: number
 }
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
@@ -49,72 +46,57 @@ export function requestCommand(): Command {
       .option('--intakes', 'only intakes, those with a non-zero ninth PHQ-9 item first')
       .option('--unassigned', 'only those that wait for a provider')
       .option('--json', 'print them as JSON')
-      .action((flags: Flags) => withContext(flags, (context) => list(context, flags))),
-    requestCommandOf('show', 'Show a request')
+      .action(list),
+    onRequest('show', 'Show a request', show)
       .option('--screening', 'show the screening answers too; the audit log tells who read them')
-      .option('--json', 'print it as JSON, in the shape of the API')
-      .action((id: number, flags: Flags) =>
-        withContext(flags, (context, act) => show(context, id, act, flags)),
-      ),
-    requestCommandOf('suggest', 'List the providers who fit an intake, best first, with the reasons')
-      .option('--limit <n>', 'how many', recordId, 10)
-      .option('--json', 'print them as JSON')
-      .action((id: number, flags: Flags) => withContext(flags, (context) => suggest(context, id, flags))),
-    requestCommandOf('assign', 'Assign a provider to an intake, in place of the one that it has if any')
+      .option('--json', 'print it as JSON, in the shape of the API'),
+    onRequest('suggest', 'List the providers who fit an intake, best first, with the reasons', suggest)
+      .option('--limit <n>', 'how many', wholeNumber(1), 10)
+      .option('--json', 'print them as JSON'),
+    onRequest('assign', 'Assign a provider to an intake, in place of the one that it has if any', assign)
       .requiredOption('--provider <ref>', 'who')
       .option('--slot <instant>', 'the start of a free slot of theirs, in UTC; none unless given', utcInstant)
       .option('--json', 'print the request as JSON, in the shape of the API')
-      .option('--yes', 'do not ask before a provider is replaced')
-      .action((id: number, flags: Flags) =>
-        withContext(flags, (context, act) => assign(context, id, act, flags)),
-      ),
-    requestCommandOf('accept', 'Accept a pending request').action((id: number, flags: Flags) =>
-      withRecords(flags, async (records, act) => {
-        await acceptRequest(records, id, act())
-        printLine(`Request ${id} is accepted.`)
-      }),
-    ),
-    requestCommandOf('decline', 'Decline a pending or accepted request; its slot is free again').action(
-      (id: number, flags: Flags) =>
-        withRecords(flags, async (records, act) => {
-          await declineRequest(records, id, act())
-          printLine(`Request ${id} is declined.`)
-        }),
-    ),
+      .option('--yes', 'do not ask before a provider is replaced'),
+    onRequestRecord('accept', 'Accept a pending request', accept),
+    onRequestRecord('decline', 'Decline a pending or accepted request; its slot is free again', decline),
   ])
 }
 
-function requestCommandOf(name: string, description: string): Command {
-  return storageCommand(name, description).argument('<request>', 'id', recordId)
+type RecordCall = Call<Records, number>
+type RequestCall<Flags> = Call<Context, RequestRecord, CommonFlags & Flags>
+
+const argument = ['<request>', 'id', recordId] as const
+const onRequest = commandsOn(withContext, argument, requireRequest)
+/** For those that need no directory. */
+const onRequestRecord = commandsOn(withRecords, argument, (_records, id: number) => id)
+
+async function accept({ context, record: id, act }: RecordCall): Promise<void> {
+  await acceptRequest(context, id, act())
+  printLine(`Request ${id} is accepted.`)
 }
 
-async function list(
-  context: Context,
-  { intakes = false, unassigned = false, json = false }: Flags,
-): Promise<void> {
-  const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
-  const names = await namesOf(context)
-  const rows = queue.map(({ request, ninthItem }) => ({ ...presentRow(request, names), ninthItem }))
-  const none = 'There are no requests.'
-  if (intakes) printRows({ json }, rows, intakeColumns, none)
-  else
-    printRows(
-      { json },
-      rows.map(({ ninthItem: _, ...row }) => row),
-      columns,
-      none,
-    )
+async function decline({ context, record: id, act }: RecordCall): Promise<void> {
+  await declineRequest(context, id, act())
+  printLine(`Request ${id} is declined.`)
 }
 
-async function show(
-  context: Context,
-  id: number,
-  act: MakeAct,
-  { screening: asked, json }: Flags,
-): Promise<void> {
-  const request = await requireRequest(context, id)
-  const screening = asked ? await readScreening(context, id, act()) : null
-  if (json) {
+function list({ intakes = false, unassigned = false, ...flags }: ListFlags): Promise<void> {
+  return withContext(flags, async (context) => {
+    const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
+    const names = await namesOf(context)
+    const rows = queue.map(({ request, ninthItem }) => ({ ...presentRow(request, names), ninthItem }))
+    const none = 'There are no requests.'
+    if (intakes) return printRows(flags, rows, intakeColumns, none)
+    const unmarked = rows.map(({ ninthItem: _, ...row }) => row)
+    printRows(flags, unmarked, columns, none)
+  })
+}
+
+async function show(call: RequestCall<{ readonly screening?: boolean }>): Promise<void> {
+  const { context, record: request, act, flags } = call
+  const screening = flags.screening ? await readScreening(context, request.id, act()) : null
+  if (flags.json) {
     const told = presentRequest(request)
     const { answers, score } = screening ?? {}
     return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
@@ -123,10 +105,14 @@ async function show(
   if (screening) printScreening(screening)
 }
 
-async function suggest(context: Context, id: number, { limit, json }: Flags): Promise<void> {
+async function suggest({
+  context,
+  record: { id },
+  flags,
+}: RequestCall<{ readonly limit: number }>): Promise<void> {
   const found = await suggestProviders(context, id, context.clock.now())
-  const shown = found.suggestions.slice(0, limit)
-  if (json)
+  const shown = found.suggestions.slice(0, flags.limit)
+  if (flags.json)
     return printJson({ request: id, ...presentNeeds(found), suggestions: shown.map(presentSuggestion) })
   printNeeds(id, found)
   for (const [index, suggestion] of shown.entries()) printSuggestion(index + 1, suggestion)
@@ -136,10 +122,13 @@ async function suggest(context: Context, id: number, { limit, json }: Flags): Pr
   printLine(`${more} more; --limit shows them.`)
 }
 
-async function assign(context: Context, id: number, act: MakeAct, flags: Flags): Promise<void> {
-  const request = await requireRequest(context, id)
+async function assign(
+  call: RequestCall<{ readonly provider: string; readonly slot?: number }>,
+): Promise<void> {
+  const { context, record: request, act, flags } = call
+  const { id } = request
   requireAssignable(request)
-  const provider = requireProvider(context, flags.provider as string)
+  const provider = requireProvider(context, flags.provider)
   const concern = concernOf(context.directory, request.member, provider, flags.slot ?? context.clock.now())
   const warning = concern && warningOf(concern, provider)
   if (request.state === 'pending' || request.state === 'accepted') {
