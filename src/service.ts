@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { openEngine } from '../db/sqlite/engine'
 import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
+import { type Engine, openEngine } from '../db/sqlite/engine'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
-import type { Context } from './operations/context'
+import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
 import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
 import { createVault } from './vault/vault'
@@ -29,30 +29,41 @@ export interface ServiceOptions {
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
 
-/** The service, put together and not yet listening. */
-export interface Service {
-  readonly context: Context
+/** The database, opened, and what it takes to read it. */
+export interface Storage extends Omit<Engine, 'store'> {
+  readonly records: Records
   readonly zones: ZoneData
+}
+
+/** The service, put together and not yet listening. */
+export interface Service extends Omit<Storage, 'records' | 'feed'> {
+  readonly context: Context
   /**
    * Listens on a host and port, 0 for a free one.
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
   listen(host: string, port: number, baseUrl?: string): Listening & { readonly baseUrl: string }
-  close(): Promise<void>
 }
 
-/** Opens the database and puts the service together. @throws Refusal database_unusable */
-export async function openService(options: ServiceOptions): Promise<Service> {
+/** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
+export function openStorage(options: ServiceOptions): Storage {
   const { purpose, database, masterKey, create, zoneFolder, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeDatabase(database)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const { store, feed, close } = openEngine({ path: database, purpose, vault, create })
+  const { store, ...engine } = openEngine({ path: database, purpose, vault, create })
+  return { ...engine, records: { store, clock, directory: null }, zones }
+}
+
+/** Opens the database and puts the service together. @throws Refusal database_unusable */
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const { records, feed, zones, close } = openStorage(options)
+  const { store, clock } = records
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report: console.error })
   const notebook = new Notebook()
-  const context: Context = { store, directory, clock, notebook }
+  const context: Context = { ...records, directory, notebook }
   return {
     context,
     zones,

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../directory-files/document'
+import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
 import { type CsvFile, formatTable, type TableName, tableNames } from '../directory-files/tables'
+import type { DirectoryEntries } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { readDirectoryTables } from '../operations/load-directory'
+import { formatJson } from './output'
 
 /** What files tell of a directory: one JSON document, or tables in CSV. */
 export type DirectorySource = { readonly document: unknown } | { readonly tables: readonly CsvFile[] }
@@ -40,7 +42,7 @@ export function writeTables(folder: string, directory: DirectoryFile): void {
 }
 
 export function writeJsonFile(path: string, value: unknown): void {
-  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`)
+  writeFileSync(path, `${formatJson(value, 2)}\n`)
 }
 
 /** Those of some paths where there is something. */

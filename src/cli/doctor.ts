@@ -8,7 +8,7 @@ import { requestsMoved } from '../operations/check-bookings'
 import { zonesUnlikeRuntime } from '../operations/check-zones'
 import { minuteMillis } from '../scheduling/calendar'
 import { exitCodes } from './exit-code'
-import { printJson, printTable } from './output'
+import { type Columns, printJson, printTable } from './output'
 import { storageCommand, withService } from './storage'
 
 /** What one check found. Only what is bad makes the whole unhealthy. */
@@ -40,11 +40,11 @@ export function doctorCommand(): Command {
     )
 }
 
-const columns = [
-  { title: 'CHECK', value: ({ check }: Finding) => check },
-  { title: 'STATE', value: ({ state }: Finding) => state },
-  { title: 'DETAIL', value: ({ detail }: Finding) => detail },
-]
+const columns: Columns<Finding> = {
+  CHECK: ({ check }) => check,
+  STATE: ({ state }) => state,
+  DETAIL: ({ detail }) => detail,
+}
 
 /** What the database must say of its settings when they are read back. */
 const wanted: Record<string, string | number> = {

@@ -19,7 +19,7 @@ async function init(flags: object): Promise<void> {
   if ('file' in masterKey && existsSync(masterKey.file)) {
     throw new Refusal('database_unusable', 'there is a file at the master key path already')
   }
-  const service = await openProduction(config, 'init', true)
+  const service = await openProduction(config, true)
   await service.close()
   printLine(`Made the database ${database}.`)
   if ('file' in masterKey) {

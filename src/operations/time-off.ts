@@ -1,9 +1,9 @@
 import type { Listing } from '../directory/directory'
 import type { Act } from '../domain/audit'
-import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
 import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
+import type { TakenSlot } from '../domain/directory-feed'
 import { minuteMillis } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
 import type { Context } from './context'
@@ -26,7 +26,7 @@ export function parseTimeOff(from: string, until: string): TimeOff {
 export interface TimeOffAdded {
   /** Whether it was there already. */
   readonly isKnown: boolean
-  /** The slots in it that requests hold, and go on holding: those that are not over. */
+  /** The slots in it that requests hold, and go on holding: from the act on. */
   readonly held: readonly TakenSlot[]
 }
 
@@ -44,6 +44,17 @@ export async function addTimeOff(
     await directory.catchUp()
   }
   return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, act.at) }
+}
+
+/** Takes an absence back. @throws Refusal record_unknown if there is no such absence */
+export async function removeTimeOff(
+  { store, directory }: Context,
+  { id }: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<void> {
+  await store.removeTimeOff(id, absence, act)
+  await directory.catchUp()
 }
 
 function heldIn(absence: TimeOff, { provider, calendar, taken }: Listing, now: number): TakenSlot[] {
