@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
-import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
+import { recognizeFile } from '../db/sqlite/file-head'
+import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
+import { openDatabase, type Purpose } from '../db/sqlite/open'
 import { openStore } from '../db/sqlite/store'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
@@ -21,6 +23,8 @@ export interface ServiceOptions {
   readonly masterKey: MasterKeySource
   /** Whether to make the database and the master key file where they are missing. */
   readonly create: boolean
+  /** Whether to bring a database of an older schema up to date. */
+  readonly upgrade?: boolean
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
@@ -46,15 +50,15 @@ export interface Service {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, database, masterKey, create, zoneFolder, clock, actor } = options
+  const { purpose, database, masterKey, create, upgrade = false, zoneFolder, clock, actor } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
-  recognizeDatabase(database)
+  recognizeFile(database)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const store = openStore({ path: database, purpose, vault, create, actor, clock })
+  const store = openStore({ path: database, purpose, vault, create, upgrade, actor, clock })
   const directory = await Directory.load(store, zones.find)
   const notebook = new Notebook()
-  const context: Context = { store, directory, clock, notebook }
+  const context: Context = { store, upkeep: store.upkeep, directory, clock, notebook }
   return {
     context,
     zones,
@@ -79,6 +83,22 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
     close: () => store.close(),
   }
+}
+
+/**
+ * Brings a database up to date. Tells where it is kept as it was; null if there was nothing to do.
+ *
+ * @throws Refusal database_unusable
+ */
+export function migrateDatabase(
+  options: Pick<ServiceOptions, 'purpose' | 'database' | 'masterKey'>,
+): string | null {
+  const { purpose, database: path, masterKey } = options
+  recognizeFile(path)
+  const wasOutdated = isOutdated(path)
+  const vault = createVault(keyFrom(masterKey, false))
+  openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
+  return wasOutdated ? copyPathOf(path) : null
 }
 
 /** A key is made with a database and never for one that is there: it would not fit. */

@@ -14,6 +14,7 @@ import { refuseDuplicate } from './constraint'
 import { columnPlaceholders, type Drizzle } from './drizzle'
 import { toMember } from './members'
 import { bookingRequests, members } from './schema'
+import { answersPlace, openSealed } from './sealed'
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
@@ -122,7 +123,9 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         .from(bookingRequests)
         .where(eq(bookingRequests.id, id))
         .get()
-      return row?.sealed ? JSON.parse(Buffer.from(vault.open(row.sealed, row.recordKey)).toString()) : []
+      return row?.sealed
+        ? JSON.parse(openSealed(vault, row.sealed, answersPlace(row.recordKey), `request ${id}`).toString())
+        : []
     },
 
     assign(id: number, { providerId, startsAt, localOffsetMinutes, authorizationNumber }: Assignment): void {
@@ -173,7 +176,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   }
 
   function seal({ screeningAnswers }: Submission, recordKey: string): Buffer {
-    return Buffer.from(vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), recordKey))
+    return Buffer.from(vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), answersPlace(recordKey)))
   }
 }
 

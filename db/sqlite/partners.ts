@@ -5,6 +5,7 @@ import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import type { Drizzle } from './drizzle'
 import { organizations, partnerKeys, partners } from './schema'
+import { openSealed, secretPlace } from './sealed'
 
 /** Queries on organizations, partners and their keys. */
 export function partnerQueries(db: Drizzle, vault: Vault) {
@@ -31,7 +32,7 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
       const byId = new Map(list().map((partner) => [partner.id, partner]))
       return allKeys.all().map((key) => ({
         kid: key.kid,
-        secret: vault.open(key.sealedSecret, key.recordKey),
+        secret: openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${key.kid}`),
         issuedAt: key.issuedAt,
         startsAt: key.startsAt,
         endsAt: key.endsAt,
@@ -102,7 +103,7 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
       }
       endKeys(partnerId, issuedAt, startsAt, 'rotated')
       const recordKey = newRecordKey()
-      const sealedSecret = Buffer.from(vault.seal(secret, recordKey))
+      const sealedSecret = Buffer.from(vault.seal(secret, secretPlace({ recordKey, partnerId, kid })))
       db.insert(partnerKeys).values({ recordKey, kid, partnerId, sealedSecret, issuedAt, startsAt }).run()
     },
 

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
 import type { AuditAction } from '../../src/domain/audit'
 import type { RequestRecord, RequestState } from '../../src/domain/booking-request'
 import type { Clock } from '../../src/domain/clock'
@@ -14,25 +13,20 @@ import type {
   SubmissionOutcome,
   TakenSlot,
 } from '../../src/domain/store'
-import type { Vault } from '../../src/domain/vault'
+import type { Upkeep } from '../../src/domain/upkeep'
 import { auditQueries } from './audit'
 import { bookingRequestQueries } from './booking-requests'
 import { changeQueries, type Noun } from './changes'
 import { directoryQueries } from './directory'
 import { drizzleOn } from './drizzle'
-import { healthOf, noteBackup } from './health'
-import { cutLog, tryCutLog } from './log'
+import { tryCutLog } from './log'
 import { memberQueries } from './members'
-import { openDatabase, type Purpose } from './open'
+import { type Opening, openDatabase } from './open'
 import { partnerQueries } from './partners'
+import { createUpkeep } from './upkeep'
 import { Writer } from './writer'
 
-export interface StoreOptions {
-  readonly path: string
-  readonly purpose: Purpose
-  readonly vault: Vault
-  /** Whether to make the database if there is none. */
-  readonly create: boolean
+export interface StoreOptions extends Opening {
   /** Who the audit log says it was. */
   readonly actor: string
   readonly clock: Clock
@@ -50,8 +44,9 @@ function othersTurn(): Promise<void> {
 }
 
 /** The Store on an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
-export function openStore({ path, purpose, vault, create, actor, clock }: StoreOptions): Store {
-  const database = openDatabase(path, purpose, vault, create)
+export function openStore(options: StoreOptions): Store & { readonly upkeep: Upkeep } {
+  const { vault, actor, clock } = options
+  const database = openDatabase(options)
   const db = drizzleOn(database)
   const writer = new Writer(database)
   let isClosed = false
@@ -174,6 +169,8 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
   }
 
   return {
+    upkeep: createUpkeep({ database, writer, audit }),
+
     async directoryVersion() {
       return changes.newestVersion()
     },
@@ -352,15 +349,12 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
         return { member, ...members.timesOf(id), requests: held }
       }),
 
-    async eraseMember(id) {
-      await change('member.erase', `member ${id}`, () => {
+    eraseMember: (id) =>
+      change('member.erase', `member ${id}`, () => {
         requireMember(id)
         requests.forget(id)
         members.remove(id)
-      })
-      // What was erased still stands in the write-ahead log until that is written back and cut.
-      return { isLogCut: await cutLog(database) }
-    },
+      }),
 
     appendAudit: (entries) =>
       writer.write(() => {
@@ -377,17 +371,6 @@ export function openStore({ path, purpose, vault, create, actor, clock }: StoreO
 
     async verifyAudit(noted) {
       return audit.verify(noted)
-    },
-
-    async backUp(path, at) {
-      // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
-      closeSync(openSync(path, 'wx', 0o600))
-      database.query('VACUUM INTO ?').run(path)
-      await change('database.back-up', null, () => noteBackup(database, at))
-    },
-
-    async checkHealth() {
-      return healthOf(database)
     },
 
     async close() {

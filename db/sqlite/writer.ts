@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../../src/domain/errors'
 import { isBusy } from './constraint'
+import { countTransaction } from './file-head'
 
 /** How long a write waits for another process's transaction before it is refused. */
 const patienceMillis = 2_000
@@ -64,7 +65,9 @@ export class Writer {
 
   #commit(group: readonly Job[]): Answer[] {
     try {
+      const before = this.#countChanges()
       const answers = group.map((job) => this.#attempt(job))
+      if (this.#countChanges() !== before) countTransaction(this.database)
       this.database.run('COMMIT')
       return answers
     } catch (error) {
@@ -72,6 +75,10 @@ export class Writer {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
       return group.map(() => ({ error }))
     }
+  }
+
+  #countChanges(): number {
+    return this.database.query<{ count: number }, []>('SELECT total_changes() AS count').get()?.count ?? 0
   }
 
   #attempt(job: Job): Answer {

@@ -1,9 +1,10 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { Refusal } from '../domain/errors'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import type { MemberExport } from '../domain/store'
+import { beginFile, type UnfinishedFile } from '../files/durable'
 import { presentMember } from '../http/user'
 import type { Context } from '../operations/context'
 import { type MemberName, requireMember } from '../operations/find-records'
@@ -54,9 +55,10 @@ function memberAction(name: string, description: string, action: Action): Comman
     .option('--external-id <id>', "the partner's id of the member")
     .action((id: number | undefined, flags: Flags) => {
       const named = nameOf(id, flags)
-      return withContext(flags, async (context) =>
-        action(context, await requireMember(context, named), flags),
-      )
+      return withContext(flags, async (context) => {
+        if (name === 'erase' && (await finishErasure(context, named))) return
+        await action(context, await requireMember(context, named), flags)
+      })
     })
 }
 
@@ -102,39 +104,52 @@ async function reactivate({ store }: Context, { id }: Member): Promise<void> {
 async function exportAll({ store }: Context, { id }: Member, { output }: Flags): Promise<void> {
   if (output === undefined) return printJson(presentExport(await store.exportMember(id)))
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
-  const file = openNew(output)
-  try {
-    writeFileSync(file, `${JSON.stringify(presentExport(await store.exportMember(id)), null, 2)}\n`)
-  } finally {
-    closeSync(file)
-  }
+  using file = beginNew(output)
+  writeFileSync(file.path, `${JSON.stringify(presentExport(await store.exportMember(id)), null, 2)}\n`)
+  file.publish()
   printLine(`Member ${id} is exported to ${output}.`)
 }
 
 /** @throws Refusal field_invalid if there is a file already */
-function openNew(path: string): number {
+function beginNew(path: string): UnfinishedFile {
   try {
-    return openSync(path, 'wx', 0o600)
+    return beginFile(path)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
     throw new Refusal('field_invalid', '--output: there is a file at that path already')
   }
 }
 
-async function erase({ store }: Context, { id }: Member, flags: Flags): Promise<void> {
+async function erase({ store, upkeep }: Context, { id }: Member, flags: Flags): Promise<void> {
   await confirm(`Remove member ${id} for good, with all that is held on them?`, flags)
   const holding = await slotsOf(store, id)
-  const { isLogCut } = await store.eraseMember(id)
+  await store.eraseMember(id)
+  const isPurged = await upkeep.purge()
   printLine(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
   printLine('Backups made before now hold what was erased until they are gone.')
   if (holding.length > 0) {
     printLine(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
   }
-  if (isLogCut) return
-  throw new Refusal(
+  if (!isPurged) throw stillTraceable()
+}
+
+/** Takes the last step of an erasure that was killed or kept from it. False if nobody of that id was erased. */
+async function finishErasure({ store, upkeep }: Context, named: MemberName): Promise<boolean> {
+  if (!('id' in named) || (await store.findMemberById(named.id))) return false
+  const lines = await store.listAudit(Number.MAX_SAFE_INTEGER)
+  const wasErased = lines.some(
+    ({ action, record }) => action === 'member.erase' && record === `member ${named.id}`,
+  )
+  if (!wasErased) return false
+  if (!(await upkeep.purge())) throw stillTraceable()
+  printLine(`Member ${named.id} was erased before. No trace of them is left.`)
+  return true
+}
+
+function stillTraceable(): Refusal {
+  return new Refusal(
     'storage_busy',
-    `the database's -wal file may still hold what was erased, since another program kept reading; ` +
-      'it goes when all programs have closed the database',
+    "the database's -wal file may still hold what was erased, since another program kept reading; run this again",
   )
 }
 

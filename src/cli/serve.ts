@@ -12,7 +12,7 @@ export function serveCommand(): Command {
 
 async function serve(flags: object): Promise<void> {
   const config = readServerConfig(flags)
-  const service = await openProduction(config, 'service')
+  const service = await openProduction(config, 'service', { upgrade: true })
   try {
     const stopped = stopSignal()
     const server = service.listen(config.host, config.port, config.baseUrl)

@@ -36,14 +36,19 @@ export async function withService<T>(flags: object, work: (service: Service) => 
   }
 }
 
-/** Opens the production database, in the name of `actor` for the audit log; `create` makes it. */
-export function openProduction(config: StorageConfig, actor: string, create = false): Promise<Service> {
+/** Opens the production database, in the name of `actor` for the audit log. */
+export function openProduction(
+  config: StorageConfig,
+  actor: string,
+  { create = false, upgrade = false } = {},
+): Promise<Service> {
   const { database, masterKey, zoneFolder } = config
   return openService({
     purpose: 'production',
     database,
     masterKey,
     create,
+    upgrade,
     zoneFolder,
     clock: systemClock,
     actor,
@@ -51,7 +56,7 @@ export function openProduction(config: StorageConfig, actor: string, create = fa
 }
 
 /** Who gives the command, for the audit log: the name that the machine knows, or else the number. */
-function operator(): string {
+export function operator(): string {
   const { username, uid } = userInfo()
   return `operator ${username === 'unknown' ? uid : username}`
 }

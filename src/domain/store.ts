@@ -92,19 +92,6 @@ export interface MemberExport {
   })[]
 }
 
-/** What the database tells of its own state. */
-export interface StoreHealth {
-  readonly schemaVersion: number
-  /** The settings that data safety depends on, as read back: journal_mode, synchronous, foreign_keys, … */
-  readonly settings: Readonly<Record<string, string | number>>
-  /** What an integrity check says against it; empty if nothing. */
-  readonly faults: readonly string[]
-  /** Records that point at nothing. */
-  readonly orphans: number
-  /** ms; null if there never was one. */
-  readonly lastBackupAt: number | null
-}
-
 /**
  * What remembers. Each method is one transaction, all or nothing, on disk when its promise resolves; one that
  * changes what the operator answers for leaves its audit line in the same transaction. Every method may throw
@@ -169,10 +156,10 @@ export interface Store {
   /** All that is held on a member; audited. */
   exportMember(id: number): Promise<MemberExport>
   /**
-   * Removes a member for good, their answers included; their requests' bare facts stay, tied to nobody. Tells
-   * whether the write-ahead log was cut too: until it is, what was erased can be read from its file.
+   * Removes a member for good, their answers included; their requests' bare facts stay, tied to nobody. Traces may be
+   * left until Upkeep.purge.
    */
-  eraseMember(id: number): Promise<{ readonly isLogCut: boolean }>
+  eraseMember(id: number): Promise<void>
 
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** The newest lines, at most so many, oldest first. */
@@ -181,8 +168,5 @@ export interface Store {
   /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
-  /** Writes a sound copy of the database to a file that must not be there yet, and notes when. */
-  backUp(path: string, at: number): Promise<void>
-  checkHealth(): Promise<StoreHealth>
   close(): Promise<void>
 }
