@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
-import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
 import { type Engine, openEngine } from '../db/sqlite/engine'
+import { recognizeFile } from '../db/sqlite/file-head'
+import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
+import { openDatabase, type Purpose } from '../db/sqlite/open'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
@@ -21,6 +23,8 @@ export interface ServiceOptions {
   readonly masterKey: MasterKeySource
   /** Whether to make the database and the master key file where they are missing. */
   readonly create: boolean
+  /** Whether to bring a database of an older schema up to date. */
+  readonly upgrade?: boolean
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
@@ -30,7 +34,7 @@ export interface ServiceOptions {
 const flushMillis = 1_000
 
 /** The database, opened, and what it takes to read it. */
-export interface Storage extends Omit<Engine, 'store'> {
+export interface Storage extends Omit<Engine, 'store' | 'upkeep'> {
   readonly records: Records
   readonly zones: ZoneData
 }
@@ -48,13 +52,13 @@ export interface Service extends Omit<Storage, 'records' | 'feed'> {
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
 export function openStorage(options: ServiceOptions): Storage {
-  const { purpose, database, masterKey, create, zoneFolder, clock } = options
+  const { purpose, database, masterKey, create, upgrade = false, zoneFolder, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
-  recognizeDatabase(database)
+  recognizeFile(database)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const { store, ...engine } = openEngine({ path: database, purpose, vault, create })
-  return { ...engine, records: { store, clock, directory: null }, zones }
+  const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
+  return { records: { store, upkeep, clock, directory: null }, feed, zones, close }
 }
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
@@ -88,6 +92,22 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
     close,
   }
+}
+
+/**
+ * Brings a database up to date. Tells where it is kept as it was; null if there was nothing to do.
+ *
+ * @throws Refusal database_unusable
+ */
+export function migrateDatabase(
+  options: Pick<ServiceOptions, 'purpose' | 'database' | 'masterKey'>,
+): string | null {
+  const { purpose, database: path, masterKey } = options
+  recognizeFile(path)
+  const wasOutdated = isOutdated(path)
+  const vault = createVault(keyFrom(masterKey, false))
+  openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
+  return wasOutdated ? copyPathOf(path) : null
 }
 
 /** A key is made with a database and never for one that is there: it would not fit. */

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { DirectoryInvalid } from '../directory-files/document'
 import { formatTable, type TableName, tableNames } from '../directory-files/tables'
-import { Refusal } from '../domain/errors'
 import type { DirectoryLoad } from '../domain/compare-directory'
+import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
 import {

@@ -1,12 +1,19 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
-import type { MemberExport } from '../domain/decide-member'
+import { beginFile, type UnfinishedFile } from '../files/durable'
 import { presentMember } from '../http/user'
 import type { Records } from '../operations/context'
 import { type MemberName, requireMember } from '../operations/find-records'
-import { deactivateMember, eraseMember, exportMember, reactivateMember } from '../operations/members'
+import {
+  deactivateMember,
+  eraseMember,
+  exportMember,
+  finishErasure,
+  reactivateMember,
+} from '../operations/members'
 import { listPartners } from '../operations/partners'
 import { recordId } from './arguments'
 import { memberLines } from './member-text'
@@ -51,9 +58,10 @@ function onMember(
     .option('--external-id <id>', "the partner's id of the member")
     .action((id: number | undefined, flags: Flags) => {
       const named = nameOf(id, flags)
-      return withRecords(flags, async (context, act) =>
-        action({ context, record: await requireMember(context, named), act, flags, words: [] }),
-      )
+      return withRecords(flags, async (context, act) => {
+        if (name === 'erase' && (await wasErased(context, named))) return
+        await action({ context, record: await requireMember(context, named), act, flags, words: [] })
+      })
     })
 }
 
@@ -85,19 +93,16 @@ async function exportAll({ context, record: member, act, flags }: MemberCall): P
   const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
-  const file = openNew(output)
-  try {
-    writeFileSync(file, `${formatJson(await held(), 2)}\n`)
-  } finally {
-    closeSync(file)
-  }
+  using file = beginNew(output)
+  writeFileSync(file.path, `${formatJson(await held(), 2)}\n`)
+  file.publish()
   printLine(`Member ${member.id} is exported to ${output}.`)
 }
 
 /** @throws Refusal field_invalid if there is a file already */
-function openNew(path: string): number {
+function beginNew(path: string): UnfinishedFile {
   try {
-    return openSync(path, 'wx', 0o600)
+    return beginFile(path)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
     throw new Refusal('field_invalid', '--output: there is a file at that path already')
@@ -113,12 +118,22 @@ async function erase({ context, record: member, act, flags }: MemberCall): Promi
   if (holding.length > 0) {
     printLine(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
   }
+  requirePurged(isPurged)
+}
+
+/** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
+async function wasErased(context: Records, named: MemberName): Promise<boolean> {
+  const isPurged = 'id' in named ? await finishErasure(context, named.id) : null
+  if (isPurged === null || !('id' in named)) return false
+  requirePurged(isPurged)
+  printLine(`Member ${named.id} was erased before. No trace of them is left.`)
+  return true
+}
+
+function requirePurged(isPurged: boolean): void {
   if (isPurged) return
-  throw new Refusal(
-    'storage_busy',
-    `the database's -wal file may still hold what was erased, since another program kept reading; ` +
-      'it goes when all programs have closed the database',
-  )
+  const why = 'the database may still hold traces of what was erased, since another program kept reading'
+  throw new Refusal('storage_busy', `${why}; run this again`)
 }
 
 /** All that is held on a person, in words and timestamps. */

@@ -9,6 +9,7 @@ import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { initCommand } from './init'
 import { memberCommand } from './member'
+import { migrateCommand } from './migrate'
 import { organizationCommand } from './organization'
 import { oneLine, printNotice } from './output'
 import { partnerCommand } from './partner'
@@ -35,6 +36,7 @@ export function createProgram(): Command {
     .addCommand(memberCommand())
     .addCommand(auditCommand())
     .addCommand(backupCommand())
+    .addCommand(migrateCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())
   eachCommand(program, (command) => command.exitOverride().configureOutput({ outputError: writeOneLine }))

@@ -4,9 +4,9 @@ import type { Provider, TimeOff } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { Context } from '../operations/context'
 import { explainSlot } from '../operations/explain-slot'
-import { requireProvider, requireRegion } from '../operations/find-records'
+import { requireProvider, requireProviderName, requireRegion } from '../operations/find-records'
 import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../operations/free-slots'
-import { deactivateProvider, reactivateProvider } from '../operations/providers'
+import { deactivateProvider, type ProviderName, reactivateProvider } from '../operations/providers'
 import { addTimeOff, parseTimeOff, removeTimeOff } from '../operations/time-off'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
@@ -50,7 +50,7 @@ export function providerCommand(): Command {
       .argument('<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', utcInstant)
       .option('--region <region>', 'whether a search there shows it, as CA-ON')
       .option('--json', 'print it as JSON'),
-    ...switchCommands(onProvider, {
+    ...switchCommands(onNamedProvider, {
       deactivate: ['Offer none of the slots of a provider', deactivateProvider],
       reactivate: ['Offer the slots of a deactivated provider again', reactivateProvider],
       question: ({ ref }) => `Stop offering ${ref}?`,
@@ -68,6 +68,7 @@ export function providerCommand(): Command {
 type ProviderCall<Words extends unknown[] = []> = Call<Context, Provider, Flags, Words>
 
 const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
+const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
 
 type AbsenceCall = ProviderCall<[from: string, until: string]>
 
@@ -183,7 +184,7 @@ function why({
 }
 
 /** What stays booked with a provider, for whoever takes them away. */
-function heldOf(context: Context, provider: Provider): string {
+function heldOf(context: Context, provider: ProviderName): string {
   const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
   return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''
 }

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -28,6 +19,7 @@ import { openService, type Service } from '../service'
 import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
+import { finishDatabase, makeDatabase } from './new-database'
 import { printJsonLine, printLine } from './output'
 
 interface Options {
@@ -71,7 +63,9 @@ async function runSandbox(options: Options): Promise<void> {
   let service: Service | undefined
   try {
     const isNew = !existsSync(database)
-    if (isNew) await furnish(database, key, options)
+    if (isNew && !finishDatabase(database, key)) {
+      await makeDatabase(database, key, (made, madeKey) => furnish(made, madeKey, options))
+    }
     service = await open(database, key, options, false)
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
       await loadDirectory(service.context, documentFor(service.context, options), actOf(service.context))
@@ -101,51 +95,21 @@ function open(database: string, key: string, options: Options, create: boolean):
     database,
     masterKey: { file: key },
     create,
+    upgrade: true,
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
   })
 }
 
-/**
- * Makes the database, with its directory, partners and bookings, aside and moves it to its place whole: an end
- * in between leaves none, and of two sandboxes that start at once both serve the one that was first.
- */
+/** Fills a new database with the directory, partners and bookings that the options ask for. */
 async function furnish(database: string, key: string, options: Options): Promise<void> {
-  const hadKey = existsSync(key)
-  const aside = mkdtempSync(`${database}.`)
+  const { context, close } = await open(database, key, options, true)
   try {
-    const made = join(aside, 'sandbox.sqlite')
-    const { context, close } = await open(made, key, options, true)
-    try {
-      const act = actOf(context)
-      await loadDirectory(context, documentFor(context, options), act)
-      await fillSandbox(context, options.directory === undefined, act)
-    } finally {
-      await close()
-    }
-    // A copy, since SQLite may not have let go of the file that it made.
-    const whole = `${made}.whole`
-    copyFileSync(made, whole)
-    syncFile(whole)
-    moveUnlessThere(whole, database)
+    const act = actOf(context)
+    await loadDirectory(context, documentFor(context, options), act)
+    await fillSandbox(context, options.directory === undefined, act)
   } finally {
-    rmSync(aside, { recursive: true, force: true })
-    if (!hadKey && !existsSync(database)) rmSync(key, { force: true })
-  }
-}
-
-/** Sees to it that a file survives a power cut, as all that will be stored in it does. */
-function syncFile(path: string): void {
-  const file = openSync(path, 'r+')
-  fsyncSync(file)
-  closeSync(file)
-}
-
-function moveUnlessThere(from: string, to: string): void {
-  try {
-    linkSync(from, to)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
+    await close()
   }
 }
 

@@ -12,7 +12,7 @@ export function serveCommand(): Command {
 
 async function serve(flags: object): Promise<void> {
   const config = readServerConfig(flags)
-  const service = await openProduction(config)
+  const service = await openProduction(config, { upgrade: true })
   try {
     const stopped = shutdownRequest()
     const server = service.listen(config.host, config.port, config.baseUrl)

@@ -45,9 +45,12 @@ export async function withService<T>(flags: object, work: Work<Service, T>): Pro
   return closing(service, work(service, makeAct))
 }
 
-/** Opens the production database; `create` makes it. */
-export function openProduction(config: StorageConfig, create = false): Promise<Service> {
-  return openService({ ...optionsOf(config), create })
+/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */
+export function openProduction(
+  config: StorageConfig,
+  allowed: { readonly create?: boolean; readonly upgrade?: boolean } = {},
+): Promise<Service> {
+  return openService({ ...optionsOf(config), ...allowed })
 }
 
 function optionsOf({ database, masterKey, zoneFolder }: StorageConfig): ServiceOptions {

@@ -1,11 +1,13 @@
 import type { Directory } from '../directory/directory'
 import type { Clock } from '../domain/clock'
 import type { Store } from '../domain/store'
+import type { Upkeep } from '../domain/upkeep'
 import type { Notebook } from './notebook'
 
 /** What operations on records work on. */
 export interface Records {
   readonly store: Store
+  readonly upkeep: Upkeep
   readonly clock: Clock
   /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
   readonly directory: Directory | null

@@ -5,6 +5,7 @@ import type { Organization, Partner } from '../domain/partner'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { Context, Records } from './context'
+import type { ProviderName } from './providers'
 
 /** The organization of a name or an id. @throws Refusal record_unknown */
 export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {
@@ -22,6 +23,13 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
   if (!found) throw new Refusal('record_unknown', 'there is no provider of that ref or id')
   return found
+}
+
+/** The same where what they are called is enough: of those too whose record cannot be read. */
+export function requireProviderName(context: Context, refOrId: string): ProviderName {
+  const unreadable = context.directory.listUnreadable()
+  const found = unreadable.find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
+  return found ?? requireProvider(context, refOrId)
 }
 
 /** The region that commands and directory files call CA-ON, in any case. @throws Refusal region_unknown */

@@ -1,5 +1,5 @@
-import type { Listing } from '../directory/directory'
 import type { TakenSlot } from '../domain/directory-feed'
+import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import { dayMinutes, formatDate, formatInstant, formatTimeOfDay, minuteMillis } from '../scheduling/calendar'
@@ -34,17 +34,19 @@ export function listFreeSlots(
 }
 
 /** The slots of a provider that requests hold and that are not over at `now` (ms). */
-export function listTaken({ directory }: Context, { id }: Provider, now: number): TakenSlot[] {
+export function listTaken({ directory }: Context, { id }: Pick<Provider, 'id'>, now: number): TakenSlot[] {
   return (directory.findAnyListing(id)?.taken ?? []).filter(({ endsAt }) => endsAt > now)
 }
 
-/** A start (ms) on the clock of a provider. */
+/** A start (ms) on the clock of a provider. @throws Refusal move_unknown for one who is left out of searches */
 export function presentStart(
   { directory }: Context,
-  { id, timeZone }: Provider,
+  { id, ref, timeZone }: Provider,
   startsAt: number,
 ): LocalStart {
-  const { zone } = (directory.findAnyListing(id) as Listing).calendar.schedule
+  const listing = directory.findAnyListing(id)
+  if (!listing) throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
+  const { zone } = listing.calendar.schedule
   return { utcStartTime: formatInstant(startsAt), local: formatLocal(zone, startsAt), timeZone }
 }
 

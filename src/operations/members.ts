@@ -1,6 +1,6 @@
 import type { Act } from '../domain/audit'
-import type { Member } from '../domain/member'
 import type { MemberExport } from '../domain/decide-member'
+import type { Member } from '../domain/member'
 import type { Records } from './context'
 
 /** Refuses a member's look-ups and bookings for them, with 403. */
@@ -24,6 +24,16 @@ export interface Erasure {
   readonly holding: readonly number[]
   /** Whether the write-ahead log was truncated too: until it is, what was erased can be read from its file. */
   readonly isPurged: boolean
+}
+
+/**
+ * Takes the last step of an erasure that was killed or kept from it. Null if nobody of that id was erased, else whether
+ * no trace of them is left.
+ */
+export async function finishErasure({ store, upkeep }: Records, id: number): Promise<boolean | null> {
+  if (await store.findMemberById(id)) return null
+  const lines = await store.listAuditOf(`member ${id}`)
+  return lines.some(({ action }) => action === 'member.erase') ? upkeep.purge() : null
 }
 
 /** Removes a member for good; the bare facts of their requests stay, tied to nobody. */

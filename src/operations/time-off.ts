@@ -1,9 +1,9 @@
 import type { Listing } from '../directory/directory'
 import type { Act } from '../domain/audit'
+import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
 import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
-import type { TakenSlot } from '../domain/directory-feed'
 import { minuteMillis } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
 import type { Context } from './context'
@@ -33,17 +33,16 @@ export interface TimeOffAdded {
 /** Adds an absence to a provider's schedule; one that is there already is not added twice. */
 export async function addTimeOff(
   { store, directory }: Context,
-  { id }: Provider,
+  provider: Provider,
   absence: TimeOff,
   act: Act,
 ): Promise<TimeOffAdded> {
-  const listing = directory.findAnyListing(id) as Listing
-  const isKnown = positionOf(absence, listing.provider) >= 0
+  const isKnown = positionOf(absence, provider) >= 0
   if (!isKnown) {
-    await store.addTimeOff(id, absence, act)
+    await store.addTimeOff(provider.id, absence, act)
     await directory.catchUp()
   }
-  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, act.at) }
+  return { isKnown, held: heldIn(absence, directory.findAnyListing(provider.id), act.at) }
 }
 
 /** Takes an absence back. @throws Refusal record_unknown if there is no such absence */
@@ -57,7 +56,9 @@ export async function removeTimeOff(
   await directory.catchUp()
 }
 
-function heldIn(absence: TimeOff, { provider, calendar, taken }: Listing, now: number): TakenSlot[] {
+function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
+  if (!listing) return []
+  const { provider, calendar, taken } = listing
   const away = calendar.schedule.timeOff[positionOf(absence, provider)]
   return taken.filter(
     ({ startsAt, endsAt }) =>

@@ -496,19 +496,24 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a new store is healthy and was never backed up', async () => {
       await using place = await open()
       await furnish(place.store)
-      const { faults, orphans, lastBackupAt } = await place.store.checkHealth()
-      expect({ faults, orphans, lastBackupAt }).toEqual({ faults: [], orphans: 0, lastBackupAt: null })
+      const findings = await place.upkeep.check(now)
+      expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
+      expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'none was made yet' })
     })
 
     test('a backup is a file of its own, is noted, and never replaces another', async () => {
       await using place = await open()
-      const { store, freePath } = place
+      const { store, upkeep, freePath } = place
       await furnish(store)
-      expect(await audited(store, () => store.backUp(freePath, now))).toEqual([['database.back-up', null]])
+      const act = { actor: 'operator', at: now }
+      expect(await audited(store, () => upkeep.backUp(freePath, act))).toEqual([['database.back-up', null]])
       expect(existsSync(freePath)).toBe(true)
-      expect((await store.checkHealth()).lastBackupAt).toBe(now)
-      expect(await refusalOf(store.backUp(freePath, now + 1))).not.toBe('nothing')
-      expect((await store.checkHealth()).lastBackupAt).toBe(now)
+      const age = { check: 'backup', state: 'ok', detail: '0 days old' }
+      expect(await upkeep.check(now)).toContainEqual(age as never)
+      expect(await refusalOf(upkeep.backUp(freePath, { ...act, at: now - 9 * 86_400_000 }))).toBe(
+        'database_unusable',
+      )
+      expect(await upkeep.check(now)).toContainEqual(age as never)
     })
   })
 }

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { openDatabase, type Purpose } from '../../db/sqlite/open'
 import { openStore } from '../../db/sqlite/store'
 import type { Store } from '../../src/domain/store'
+import type { Upkeep } from '../../src/domain/upkeep'
 import { createVault } from '../../src/vault/vault'
 import { Folder } from '../support/process'
 import type { Place } from './store.contract'
@@ -10,12 +11,13 @@ import type { Place } from './store.contract'
 export const testKey = Buffer.alloc(32, 7)
 
 /** The Store on a file, which is made if it is not there. */
-export function openTestStore(path: string, masterKey: Uint8Array = testKey): Store {
+export function openTestStore(path: string, masterKey: Uint8Array = testKey): Store & { upkeep: Upkeep } {
   return openStore({
     path,
     purpose: 'sandbox',
     vault: createVault(masterKey),
     create: true,
+    upgrade: false,
     actor: 'test',
     clock: { now: () => 0 },
   })
@@ -24,18 +26,20 @@ export function openTestStore(path: string, masterKey: Uint8Array = testKey): St
 /** The bare database of a file, brought up to date and set up as the Store has it. */
 export function openTestDatabase(
   path: string,
-  { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true } = {},
+  { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
 ): Database {
-  return openDatabase(path, purpose, createVault(masterKey), create)
+  return openDatabase({ path, purpose, vault: createVault(masterKey), create, upgrade })
 }
 
 /** A new, empty SQLite store in a folder of its own. */
 export async function openPlace(): Promise<Place> {
   const folder = new Folder()
   const path = folder.file('store.sqlite')
-  const open = [openTestStore(path)]
+  const store = openTestStore(path)
+  const open: Store[] = [store]
   return {
-    store: open[0] as Store,
+    store,
+    upkeep: store.upkeep,
     freePath: folder.file('free.sqlite'),
     async openAgain() {
       const store = openTestStore(path)

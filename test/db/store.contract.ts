@@ -4,10 +4,12 @@ import { Refusal } from '../../src/domain/errors'
 import type { MemberUpdate } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
 import type { JudgedSubmission, ProviderEntry, RegionEntry, Store } from '../../src/domain/store'
+import type { Upkeep } from '../../src/domain/upkeep'
 
 /** A store to be tested, and what only its engine knows how to do. Leaving its scope removes it. */
 export interface Place extends AsyncDisposable {
   readonly store: Store
+  readonly upkeep: Upkeep
   /** Another connection to the same data. */
   openAgain(): Promise<Store>
   /** Drops the record of all changes but the newest. */

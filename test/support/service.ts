@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
-import type { Organization, Partner } from '../../src/domain/partner'
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { issueFirstToken } from '../../src/operations/tokens'
@@ -76,7 +76,8 @@ export async function startService(
   if (options.directory) await load(options.directory)
 
   const addPartner = async (name: string, given?: Organization | null): Promise<TestPartner> => {
-    const organization = given === undefined ? await context.store.addOrganization(`${name} Org`, actAt(now)) : given
+    const organization =
+      given === undefined ? await context.store.addOrganization(`${name} Org`, actAt(now)) : given
     const partner = await context.store.addPartner(name, organization?.id ?? null, actAt(now))
     return { partner, organization, token: await issueFirstToken(context, partner, actAt(now)) }
   }
