@@ -4,6 +4,7 @@ import { openStore } from '../db/sqlite/store'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
+import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context } from './operations/context'
@@ -12,7 +13,6 @@ import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-k
 import { createVault } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
-import type { ZoneData } from './zones/zone-data'
 
 /** What the service is made of. */
 export interface ServiceOptions {

@@ -5,7 +5,7 @@ import { type Flags, readStorageConfig, type StorageConfig } from '../config'
 import type { RequestRecord } from '../domain/booking-request'
 import type { StoreHealth } from '../domain/store'
 import { requestsMoved } from '../operations/check-bookings'
-import { zonesUnlikeRuntime } from '../operations/check-zones'
+import { zonesUnlikeBuiltIn } from '../operations/check-zones'
 import { minuteMillis } from '../scheduling/calendar'
 import { exitCodes } from './exit-code'
 import { printJson, printTable } from './output'
@@ -26,12 +26,11 @@ export function doctorCommand(): Command {
       withService(flags, async ({ context, zones }) => {
         const now = context.clock.now()
         const health = await context.store.checkHealth()
-        const known = zones.names.flatMap((name) => zones.find(name) ?? [])
         const findings = [
           ...storageFindings(health, now),
           bookedFinding(await requestsMoved(context, now)),
           ...fileFindings(readStorageConfig(flags)),
-          zoneFinding(zones.version, zonesUnlikeRuntime(known, now)),
+          zoneFinding(zones.edition, zonesUnlikeBuiltIn(zones, now)),
         ]
         if (flags.json) printJson(findings)
         else printTable(findings, columns, '')
@@ -106,12 +105,12 @@ function bookedFinding(moved: readonly RequestRecord[]): Finding {
   return finding('booked times', moved.length === 0, moved.length === 0 ? 'as they were booked' : detail)
 }
 
-function zoneFinding(version: string, different: readonly string[]): Finding {
-  const detail = `${version}; the runtime's own, which is not used, differs in ${different.length} zones`
+function zoneFinding(edition: string, different: readonly string[]): Finding {
+  const detail = `${edition}; the built-in data differs in ${different.length} zones`
   return {
     check: 'zone data',
     state: 'ok',
-    detail: different.length === 0 ? version : `${detail}: ${different.join(', ')}`,
+    detail: different.length === 0 ? edition : `${detail}: ${different.join(', ')}`,
   }
 }
 
