@@ -6,6 +6,7 @@ import { openDatabase, type Purpose } from '../db/sqlite/open'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
+import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
@@ -14,7 +15,6 @@ import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-k
 import { createVault } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
-import type { ZoneData } from './zones/zone-data'
 
 /** What the service is made of. */
 export interface ServiceOptions {

@@ -3,8 +3,9 @@ import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig, type StorageConfig } from '../config'
 import type { Finding } from '../domain/upkeep'
+import type { ZoneData } from '../domain/zone-data'
 import { type MovedSlot, slotsMoved } from '../operations/check-bookings'
-import { zonesUnlikeRuntime } from '../operations/check-zones'
+import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
 import { checkDatabase } from '../operations/upkeep'
 import { exitCodes } from './exit-code'
@@ -18,13 +19,12 @@ export function doctorCommand(): Command {
     .action((flags: Flags & { json?: boolean }) =>
       withService(flags, async ({ context, zones }) => {
         const now = context.clock.now()
-        const known = zones.names.flatMap((name) => zones.find(name) ?? [])
         const findings = [
           ...(await checkDatabase(context)),
           bookedFinding(slotsMoved(context, now)),
           listedFinding(listUnlisted(context)),
           ...fileFindings(readStorageConfig(flags)),
-          zoneFinding(zones.version, zonesUnlikeRuntime(known, now)),
+          zoneFinding(zones, now),
         ]
         if (flags.json) printJson(findings)
         else printTable(findings, columns, '')
@@ -73,13 +73,9 @@ function bookedFinding(moved: readonly MovedSlot[]): Finding {
   return finding('booked times', moved.length === 0, moved.length === 0 ? 'as they were booked' : detail)
 }
 
-function zoneFinding(version: string, different: readonly string[]): Finding {
-  const detail = `${version}; the runtime's own, which is not used, differs in ${different.length} zones`
-  return {
-    check: 'zone data',
-    state: 'ok',
-    detail: different.length === 0 ? version : `${detail}: ${different.join(', ')}`,
-  }
+function zoneFinding(zones: ZoneData, now: number): Finding {
+  const note = zoneDataNote(zones, now)
+  return finding('zone data', note === null, note ?? `${zones.edition}, ${zones.folder ?? 'built in'}`)
 }
 
 function finding(check: string, isGood: boolean, detail: string): Finding {

@@ -1,5 +1,6 @@
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import type { License, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import type { ZoneData } from '../../src/domain/zone-data'
 import { type Availability, availabilityAt, type Calendar } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import type { Interval } from '../../src/scheduling/interval'
@@ -7,7 +8,6 @@ import { type Obstacle, obstacleAt } from '../../src/scheduling/obstacle'
 import { slotAt } from '../../src/scheduling/slots'
 import type { Schedule } from '../../src/scheduling/working-hours'
 import { builtInZones } from '../../src/zones/packed'
-import type { ZoneData } from '../../src/zones/zone-data'
 
 /** What decides when a provider can be had, in the words of a directory file. */
 export interface Practice {
