@@ -41,7 +41,7 @@ export function writeTables(folder: string, directory: DirectoryFile): void {
 }
 
 export function writeJsonFile(path: string, value: unknown): void {
-  writeFileSync(path, `${formatJson(value, 2)}\n`)
+  writeFileSync(path, `${formatJson(value)}\n`)
 }
 
 /** Those of some paths where there is something. */

@@ -8,7 +8,7 @@ import { requestsMoved } from '../operations/check-bookings'
 import { zonesUnlikeRuntime } from '../operations/check-zones'
 import { minuteMillis } from '../scheduling/calendar'
 import { exitCodes } from './exit-code'
-import { type Columns, printJson, printTable } from './output'
+import { columnsOf, printJson, printTable } from './output'
 import { storageCommand, withService } from './storage'
 
 /** What one check found. Only what is bad makes the whole unhealthy. */
@@ -40,11 +40,7 @@ export function doctorCommand(): Command {
     )
 }
 
-const columns: Columns<Finding> = {
-  CHECK: ({ check }) => check,
-  STATE: ({ state }) => state,
-  DETAIL: ({ detail }) => detail,
-}
+const columns = columnsOf<Finding>('check', 'state', 'detail')
 
 /** What the database must say of its settings when they are read back. */
 const wanted: Record<string, string | number> = {

@@ -87,7 +87,7 @@ async function exportAll({ context, record: member, act, flags }: MemberCall): P
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
   const file = openNew(output)
   try {
-    writeFileSync(file, `${formatJson(await held(), 2)}\n`)
+    writeFileSync(file, `${formatJson(await held())}\n`)
   } finally {
     closeSync(file)
   }

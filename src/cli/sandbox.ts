@@ -28,7 +28,7 @@ import { openService, type Service } from '../service'
 import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
-import { printJsonLine, printLine } from './output'
+import { printJson, printLine } from './output'
 
 interface Options {
   readonly port: number
@@ -71,14 +71,14 @@ async function runSandbox(options: Options): Promise<void> {
   let service: Service | undefined
   try {
     const isNew = !existsSync(database)
-    if (isNew) await furnish(database, key, options)
+    if (isNew) await createDatabase(database, key, options)
     service = await open(database, key, options, false)
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
       await loadDirectory(service.context, documentFor(service.context, options), actOf(service.context))
     }
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
-    if (options.json) printJsonLine(report)
+    if (options.json) printJson(report, 0)
     else for (const line of card(report)) printLine(line)
     await stopped
     await server.stop()
@@ -108,10 +108,10 @@ function open(database: string, key: string, options: Options, create: boolean):
 }
 
 /**
- * Makes the database, with its directory, partners and bookings, aside and moves it to its place whole: an end
+ * Makes the database, with its directory, partners and bookings, in a folder aside and publishes it atomically: an end
  * in between leaves none, and of two sandboxes that start at once both serve the one that was first.
  */
-async function furnish(database: string, key: string, options: Options): Promise<void> {
+async function createDatabase(database: string, key: string, options: Options): Promise<void> {
   const hadKey = existsSync(key)
   const aside = mkdtempSync(`${database}.`)
   try {
@@ -127,22 +127,23 @@ async function furnish(database: string, key: string, options: Options): Promise
     // A copy, since SQLite may not have let go of the file that it made.
     const whole = `${made}.whole`
     copyFileSync(made, whole)
-    syncFile(whole)
-    moveUnlessThere(whole, database)
+    fsyncFile(whole)
+    linkUnlessThere(whole, database)
   } finally {
     rmSync(aside, { recursive: true, force: true })
     if (!hadKey && !existsSync(database)) rmSync(key, { force: true })
   }
 }
 
-/** Sees to it that a file survives a power cut, as all that will be stored in it does. */
-function syncFile(path: string): void {
+/** Makes a file durable: it survives a power cut, as all that will be stored in it does. */
+function fsyncFile(path: string): void {
   const file = openSync(path, 'r+')
   fsyncSync(file)
   closeSync(file)
 }
 
-function moveUnlessThere(from: string, to: string): void {
+/** Gives a file its name, atomically; one that has it already keeps it. */
+function linkUnlessThere(from: string, to: string): void {
   try {
     linkSync(from, to)
   } catch (error) {
