@@ -101,17 +101,20 @@ describe('no control character of what is stored reaches the terminal', () => {
     ['doctor'],
   ]
 
-  test.each(commands.map((words) => [words.join(' '), words] as const))('%j', async (_, words) => {
-    const { code, stdout, stderr } = await operator.run(words)
-    expect(code).toBe(0)
-    expect({ stdout: isRaw(stdout), stderr: isRaw(stderr) }).toEqual({ stdout: false, stderr: false })
-    const asJson = await operator.run([...words, '--json'])
-    // Some have no --json.
-    if (asJson.code === 2) return expect(asJson.stderr).toContain('unknown option')
-    expect(isRaw(asJson.stdout)).toBe(false)
-    expect(asJson.stdout).not.toBe('')
-    JSON.parse(asJson.stdout)
-  })
+  test.each(commands.map((words) => [words.map(oneLine).join(' '), words] as const))(
+    '%s',
+    async (_, words) => {
+      const { code, stdout, stderr } = await operator.run(words)
+      expect(code).toBe(0)
+      expect({ stdout: isRaw(stdout), stderr: isRaw(stderr) }).toEqual({ stdout: false, stderr: false })
+      const asJson = await operator.run([...words, '--json'])
+      // Some have no --json.
+      if (asJson.code === 2) return expect(asJson.stderr).toContain('unknown option')
+      expect(isRaw(asJson.stdout)).toBe(false)
+      expect(asJson.stdout).not.toBe('')
+      JSON.parse(asJson.stdout)
+    },
+  )
 
   test('what is not there to be done is told without one too', async () => {
     const faulty = operator.folder.file('faulty.json')
