@@ -4,7 +4,7 @@ import { auditHead, listAudit, verifyAudit } from '../operations/audit-log'
 import { formatInstant } from '../scheduling/calendar'
 import { wholeNumber } from './arguments'
 import { exitCodes } from './exit-code'
-import { type Columns, type CommonFlags, printJson, printJsonLine, printResult, printTable } from './output'
+import { type Columns, type CommonFlags, columnsOf, printJson, printResult, printTable } from './output'
 import { commandGroup } from './record-command'
 import { storageCommand, withRecords } from './storage'
 
@@ -36,7 +36,7 @@ function list(flags: CommonFlags & { readonly limit: number }): Promise<void> {
 
 function exportAll(flags: CommonFlags): Promise<void> {
   return withRecords(flags, async (records) => {
-    for (const line of await listAudit(records)) printJsonLine(present(line))
+    for (const line of await listAudit(records)) printJson(present(line), 0)
   })
 }
 
@@ -63,8 +63,7 @@ const columns: Columns<AuditLine> = {
   AT: ({ at }) => formatInstant(at),
   WHO: ({ actor }) => actor,
   WHAT: ({ action }) => action,
-  RECORD: ({ record }) => record,
-  OUTCOME: ({ outcome }) => outcome,
+  ...columnsOf('record', 'outcome'),
 }
 
 function present(line: AuditLine) {

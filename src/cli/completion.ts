@@ -9,11 +9,8 @@ export function completionCommand(): Command {
     .addHelpText('after', '\nFor bash: anteroom completion bash > /etc/bash_completion.d/anteroom')
     .action((shell: string, _flags: object, command: Command) => {
       const offers = offersOf(command.parent as Command)
-      if (shell === 'fish') printText(`${fish(offers)}\n`)
-      else
-        printText(
-          `${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}${bash(offers)}\n`,
-        )
+      const preface = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''
+      printText(shell === 'fish' ? `${fish(offers)}\n` : `${preface}${bash(offers)}\n`)
     })
 }
 

@@ -47,7 +47,7 @@ export function writeTables(folder: string, directory: DirectoryFile): void {
 }
 
 export function writeJsonFile(path: string, value: unknown): void {
-  writeDurably(path, `${formatJson(value, 2)}\n`, openToAll)
+  writeDurably(path, `${formatJson(value)}\n`, openToAll)
 }
 
 /** Those of some paths where there is something. */

@@ -9,7 +9,7 @@ import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
 import { checkDatabase } from '../operations/upkeep'
 import { exitCodes } from './exit-code'
-import { type Columns, printJson, printTable } from './output'
+import { columnsOf, printJson, printTable } from './output'
 import { storageCommand, withService } from './storage'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be. */
@@ -33,11 +33,7 @@ export function doctorCommand(): Command {
     )
 }
 
-const columns: Columns<Finding> = {
-  CHECK: ({ check }) => check,
-  STATE: ({ state }) => state,
-  DETAIL: ({ detail }) => detail,
-}
+const columns = columnsOf<Finding>('check', 'state', 'detail')
 
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024

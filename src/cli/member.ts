@@ -94,7 +94,7 @@ async function exportAll({ context, record: member, act, flags }: MemberCall): P
   if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
   using file = beginNew(output)
-  writeFileSync(file.path, `${formatJson(await held(), 2)}\n`)
+  writeFileSync(file.path, `${formatJson(await held())}\n`)
   file.publish()
   printLine(`Member ${member.id} is exported to ${output}.`)
 }

@@ -7,7 +7,7 @@ import {
   listOrganizations,
   reactivateOrganization,
 } from '../operations/organizations'
-import { type Columns, type CommonFlags, printResult, printRows } from './output'
+import { type Columns, type CommonFlags, columnsOf, printResult, printRows } from './output'
 import { asJson, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
 import { storageCommand, withRecords } from './storage'
 
@@ -41,7 +41,6 @@ function list(flags: CommonFlags): Promise<void> {
 }
 
 const columns: Columns<Organization> = {
-  ID: ({ id }) => id,
-  NAME: ({ name }) => name,
+  ...columnsOf('id', 'name'),
   STATE: stateOf,
 }

@@ -12,6 +12,13 @@ export interface CommonFlags {
 /** The columns of a table: by title, what each shows of a row. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
 
+/** The columns that show properties of a row as they are, each under its name. */
+export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
+  return Object.fromEntries(
+    names.map((name) => [name.toUpperCase(), (row: Row) => (row[name] ?? null) as string | number | null]),
+  )
+}
+
 // What a terminal acts on (C0, DEL, C1), lines break at, or reorders text (Unicode's Bidi_Control).
 const controls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu
 /** Those of them that JSON leaves as they are, and that stand outside a text. */
@@ -23,19 +30,14 @@ export function oneLine(text: string): string {
 }
 
 /** A value as JSON (RFC 8259), control characters written as escapes. */
-export function formatJson(value: unknown, indent?: number): string {
+export function formatJson(value: unknown, indent = 2): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value, null, indent).replace(controlsInJson, escaped)
 }
 
-/** Prints a value as JSON: for programs. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${formatJson(value, 2)}\n`)
-}
-
-/** The same on one line. */
-export function printJsonLine(value: unknown): void {
-  process.stdout.write(`${formatJson(value)}\n`)
+/** Prints a value as JSON, for programs; on one line with an indent of 0. */
+export function printJson(value: unknown, indent = 2): void {
+  process.stdout.write(`${formatJson(value, indent)}\n`)
 }
 
 /** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */

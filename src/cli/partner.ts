@@ -13,6 +13,7 @@ import { listTokens } from '../operations/tokens'
 import {
   type Columns,
   type CommonFlags,
+  columnsOf,
   instantText,
   printJson,
   printLine,
@@ -95,8 +96,7 @@ function organizationOf({ organization }: Partner): string {
 }
 
 const columns: Columns<Partner> = {
-  ID: ({ id }) => id,
-  NAME: ({ name }) => name,
+  ...columnsOf('id', 'name'),
   STATE: stateOf,
   ORGANIZATION: organizationOf,
 }

@@ -14,6 +14,7 @@ import { utcInstant } from './arguments'
 import {
   type Columns,
   type CommonFlags,
+  columnsOf,
   printJson,
   printLine,
   printRecord,
@@ -205,19 +206,13 @@ const providerColumns: Columns<ProviderInFile & { readonly id: number }> = {
   MODALITIES: ({ modalities }) => modalities.join(' '),
 }
 
-const licenseColumns: Columns<ProviderInFile['licenses'][number]> = {
-  REGION: ({ region }) => region,
-  FROM: ({ from }) => from,
-  UNTIL: ({ until }) => until ?? null,
-}
+const licenseColumns = columnsOf<ProviderInFile['licenses'][number]>('region', 'from', 'until')
 
 const hoursColumns: Columns<ProviderInFile['workingHours'][number]> = {
   WEEKDAYS: ({ weekdays }) => weekdays.map((day) => day.slice(0, 3)).join(' '),
-  START: ({ start }) => start,
-  END: ({ end }) => end,
+  ...columnsOf('start', 'end'),
   EVERY: ({ stepMinutes = slotMinutes }) => `${stepMinutes} min`,
-  FROM: ({ from }) => from ?? null,
-  UNTIL: ({ until }) => until ?? null,
+  ...columnsOf('from', 'until'),
 }
 
 const overrideColumns: Columns<OverrideInFile> = {
@@ -225,10 +220,7 @@ const overrideColumns: Columns<OverrideInFile> = {
   HOURS: ({ windows }) => windows.map(formatWindow).join(', ') || 'none',
 }
 
-const absenceColumns: Columns<TimeOff> = {
-  FROM: ({ from }) => from,
-  UNTIL: ({ until }) => until,
-}
+const absenceColumns = columnsOf<TimeOff>('from', 'until')
 
 const slotColumns = (zone: string): Columns<LocalStart & { readonly utcEndTime: string }> => ({
   'START (UTC)': ({ utcStartTime }) => utcStartTime,

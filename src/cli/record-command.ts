@@ -32,27 +32,20 @@ export interface Call<On, Found, Flags = CommonFlags, Words extends unknown[] = 
 
 type Action<C> = (call: C) => void | Promise<void>
 
-/** Makes a command that `name`s what it does to one record. */
-type MakeCommand<On, Found> = <Flags, Words extends unknown[]>(
-  name: string,
-  description: string,
-  action: Action<Call<On, Found, Flags, Words>>,
-) => Command
-
 /**
- * What makes the commands on one kind of record: each opens what it works on and finds the record that its first
+ * Tells how to make the commands on one kind of record: each opens what it works on and finds the record that its first
  * argument names.
  */
 export function commandsOn<On, Found, Named = string>(
   open: <T>(flags: object, work: (context: On, act: MakeAct) => Promise<T>) => Promise<T>,
   [argument, meaning, parse]: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
   find: (context: On, named: Named) => Found | Promise<Found>,
-): MakeCommand<On, Found> {
+) {
   return <Flags, Words extends unknown[]>(
     name: string,
     description: string,
     action: Action<Call<On, Found, Flags, Words>>,
-  ) =>
+  ): Command =>
     storageCommand(name, description)
       .argument(argument, meaning, parse ?? ((text) => text as Named))
       .action((named: Named, ...rest: unknown[]) => {

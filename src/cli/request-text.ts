@@ -13,7 +13,7 @@ import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
 import { memberLines } from './member-text'
-import { type Columns, instantText, printLine, printRecord, printTable } from './output'
+import { type Columns, columnsOf, instantText, printLine, printRecord, printTable } from './output'
 
 /** What ids stand for. */
 interface Names {
@@ -51,14 +51,11 @@ export function presentRow(request: RequestRecord, { providers, partners }: Name
 type Row = ReturnType<typeof presentRow>
 
 export const columns: Columns<Row> = {
-  ID: ({ id }) => id,
-  KIND: ({ kind }) => kind,
-  STATE: ({ state }) => state,
+  ...columnsOf('id', 'kind', 'state'),
   SUBMITTED: ({ submittedAt }) => submittedAt,
-  PROVIDER: ({ provider }) => provider,
+  ...columnsOf('provider'),
   SLOT: ({ utcStartTime }) => utcStartTime,
-  MEMBER: ({ member }) => member,
-  PARTNER: ({ partner }) => partner,
+  ...columnsOf('member', 'partner'),
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
 }
 
@@ -128,8 +125,7 @@ export function printScreening({ answers, score }: Screening): void {
 
 const screeningColumns: Columns<ScreeningAnswer & { readonly place: number }> = {
   '#': ({ place }) => place,
-  QUESTION: ({ question }) => question,
-  ANSWER: ({ answer }) => answer,
+  ...columnsOf('question', 'answer'),
 }
 
 function totalLine({ total, readCount, isComplete, severity }: Screening['score']): string {

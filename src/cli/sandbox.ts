@@ -20,7 +20,7 @@ import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
-import { printJsonLine, printLine } from './output'
+import { printJson, printLine } from './output'
 
 interface Options {
   readonly port: number
@@ -72,7 +72,7 @@ async function runSandbox(options: Options): Promise<void> {
     }
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
-    if (options.json) printJsonLine(report)
+    if (options.json) printJson(report, 0)
     else for (const line of card(report)) printLine(line)
     await stopped
     await server.stop()

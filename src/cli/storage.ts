@@ -29,7 +29,7 @@ export type MakeAct = () => Act
 type Work<On, T> = (on: On, act: MakeAct) => Promise<T>
 
 /** Opens the production database for a command that asks the records alone, and no directory. */
-export function withRecords<T>(flags: object, work: Work<Records, T>): Promise<T> {
+export async function withRecords<T>(flags: object, work: Work<Records, T>): Promise<T> {
   const storage = openStorage(optionsOf(readStorageConfig(flags)))
   return closing(storage, work(storage.records, makeAct))
 }
