@@ -9,7 +9,7 @@ import { Refusal } from '../../src/domain/errors'
 export const applicationId = 0x416e7465
 
 const headBytes = 100
-const [writeFormatAt, userVersionAt, applicationIdAt] = [18, 60, 68]
+const [writeFormatAt, schemaCookieAt, userVersionAt, applicationIdAt] = [18, 40, 60, 68]
 const writeAheadLog = 2
 const logHeadBytes = 32
 const frameHeadBytes = 24
@@ -63,7 +63,9 @@ export function recognizeFile(path: string): void {
     throw unusable('the file is not a database that can be read')
   }
   const id = head.readUInt32BE(applicationIdAt)
-  if (id !== applicationId && id !== 0) throw unusable('the file belongs to another application')
+  const isEmpty = head.readUInt32BE(schemaCookieAt) === 0
+  if (id !== applicationId && !(id === 0 && isEmpty))
+    throw unusable('the file belongs to another application')
   if (!ownsItsLog(path)) {
     throw unusable(
       `${path}-wal was left by another database, as when a backup is copied over one that was not stopped: ` +
