@@ -4,12 +4,14 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
+import { booking } from '../support/builders'
 import { Operator } from '../support/operator'
 import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
 import { ask, faultsIn } from './database'
@@ -134,5 +136,54 @@ describe('a backup', () => {
     expect(stderr).toBe('anteroom: no sound copy could be made there; is there room for it?\n')
     expect(backups()).toEqual([])
     expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
+  })
+})
+
+describe('an erasure that was killed after its commit', () => {
+  const storeModule = new URL('../../db/sqlite/store.ts', import.meta.url).pathname
+  const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
+  const tracesOf = (text: string) =>
+    namesIn(operator.folder).filter((name) => readFileSync(operator.folder.file(name)).includes(text))
+
+  beforeEach(async () => {
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    await using service = await operator.serve()
+    for (const name of ['canary-leaver', 'stays']) {
+      expect((await service.post(booking(name), token)).status).toBe(201)
+    }
+    await service.stop()
+  })
+
+  test('is finished by running it again, as often as one likes, and leaves no trace', async () => {
+    const masterKey = readFileSync(`${operator.database}.key`, 'utf8').trim()
+    const killed = Bun.spawnSync([
+      process.execPath,
+      '-e',
+      `const { openStore } = await import(${JSON.stringify(storeModule)})
+       const { createVault } = await import(${JSON.stringify(vaultModule)})
+       const vault = createVault(Buffer.from(${JSON.stringify(masterKey)}, 'base64'))
+       const store = openStore({ path: ${JSON.stringify(operator.database)}, purpose: 'production', vault,
+         create: false, upgrade: false, actor: 'olive', clock: { now: () => 0 } })
+       await store.setMemberActive(1, false)
+       await store.eraseMember(1)
+       process.kill(process.pid, 'SIGKILL')
+       await new Promise(() => {})`,
+    ])
+    expect(killed.signalCode).toBe('SIGKILL')
+    expect(tracesOf('canary-leaver').length).toBeGreaterThan(0)
+    for (let again = 0; again < 2; again++) {
+      const { code, stdout } = await operator.run(['member', 'erase', '1', '--yes'])
+      expect([code, stdout]).toEqual([0, 'Member 1 was erased before. No trace of them is left.\n'])
+      expect(tracesOf('canary-leaver')).toEqual([])
+    }
+    expect(tracesOf('stays')).toEqual(['anteroom.sqlite'])
+  })
+
+  test('is none for an id that nobody ever had', async () => {
+    const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
+    expect([code, stderr]).toEqual([3, 'anteroom: there is no member of that id\n'])
   })
 })
