@@ -19,9 +19,11 @@ export function copyDatabase(database: Database, path: string, replace = false):
     finishCopy(file.path, lines)
     file.publish()
   } catch (error) {
-    if ((error as { code?: string }).code === 'EEXIST') throw unusable('there is a file at that path already')
-    if (error instanceof SQLiteError)
+    const { code } = error as { code?: string }
+    if (code === 'EEXIST') throw unusable('there is a file at that path already')
+    if (error instanceof SQLiteError || code === 'ENOSPC' || code === 'ENOTDIR') {
       throw unusable('no sound copy could be made there; is there room for it?')
+    }
     throw error
   }
 }

@@ -9,7 +9,7 @@ import { Refusal } from '../../src/domain/errors'
 export const applicationId = 0x416e7465
 
 const headBytes = 100
-const [writeFormatAt, userVersionAt, applicationIdAt] = [18, 60, 68]
+const [writeFormatAt, schemaCookieAt, userVersionAt, applicationIdAt] = [18, 40, 60, 68]
 const writeAheadLog = 2
 const logHeadBytes = 32
 const frameHeadBytes = 24
@@ -50,20 +50,22 @@ export function isVacant(path: string): boolean {
 }
 
 /**
- * Holds a file to be a database of ours, or none yet, beside no log but its own. Nothing is changed, opened or waited
- * for.
+ * Holds a file to be a database of ours, or none yet, beside no log but its own. Nothing is changed or waited for. Only
+ * for a file that this process has not opened: closing it here would give up the locks that SQLite holds on it.
  *
  * @throws Refusal database_unusable for what is no file, no database, another application's, or beside a log that was
  *   left by another database
  */
 export function recognizeFile(path: string): void {
   if (isVacant(path)) return
-  const head = readAt(path, 0, headBytes)
-  if (head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
+  const head = readStart(path, headBytes)
+  if (head.length < headBytes || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
     throw unusable('the file is not a database that can be read')
   }
   const id = head.readUInt32BE(applicationIdAt)
-  if (id !== applicationId && id !== 0) throw unusable('the file belongs to another application')
+  const isEmpty = head.readUInt32BE(schemaCookieAt) === 0
+  if (id !== applicationId && !(id === 0 && isEmpty))
+    throw unusable('the file belongs to another application')
   if (!ownsItsLog(path)) {
     throw unusable(
       `${path}-wal was left by another database, as when a backup is copied over one that was not stopped: ` +
@@ -78,8 +80,8 @@ const readings = 50
 function ownsItsLog(path: string): boolean {
   const log = `${path}-wal`
   for (let reading = 0; reading < readings; reading++) {
-    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) <= logHeadBytes) return true
     const before = headsOf(path, log)
+    if (before.log.length < logHeadBytes) return true
     const owns = fits(before.file, log, before.log)
     const after = headsOf(path, log)
     if (owns || (before.file.equals(after.file) && before.log.equals(after.log))) return owns
@@ -88,7 +90,7 @@ function ownsItsLog(path: string): boolean {
 }
 
 function headsOf(path: string, log: string) {
-  return { file: readAt(path, 0, headBytes), log: readAt(log, 0, logHeadBytes) }
+  return { file: readStart(path, headBytes), log: readStart(log, logHeadBytes) }
 }
 
 /**
@@ -97,7 +99,7 @@ function headsOf(path: string, log: string) {
  */
 function fits(head: Buffer, log: string, logHead: Buffer): boolean {
   if (head[writeFormatAt] !== writeAheadLog) return false
-  const counts = transactionsIn(log, logHead)
+  const counts = withFile(log, (file) => transactionsIn(file, logHead)) ?? []
   const [first, last] = [counts[0], counts.at(-1)]
   if (first === undefined || last === undefined) return true
   const own = head.readUInt32BE(userVersionAt) >>> schemaBits
@@ -105,14 +107,14 @@ function fits(head: Buffer, log: string, logHead: Buffer): boolean {
 }
 
 /** The numbers of the transactions of which a log has the file's head, in order. */
-function transactionsIn(log: string, logHead: Buffer): number[] {
+function transactionsIn(file: number, logHead: Buffer): number[] {
   const pageBytes = logHead.readUInt32BE(8)
   const salts = logHead.subarray(16, 24)
   const frameBytes = frameHeadBytes + pageBytes
   const counts: number[] = []
   let committed = 0
   for (let at = logHeadBytes; ; at += frameBytes) {
-    const frame = readAt(log, at, frameHeadBytes + headBytes)
+    const frame = readAt(file, at, frameHeadBytes + headBytes)
     // What an earlier use of the log has left behind has other salts.
     if (frame.length < frameHeadBytes + headBytes || !frame.subarray(8, 16).equals(salts)) break
     if (frame.readUInt32BE(0) === 1)
@@ -124,14 +126,31 @@ function transactionsIn(log: string, logHead: Buffer): number[] {
 
 /** The user_version of the file at a path, as of its last checkpoint. */
 export function readUserVersion(path: string): number {
-  return isVacant(path) ? 0 : readAt(path, 0, headBytes).readUInt32BE(userVersionAt)
+  return isVacant(path) ? 0 : readStart(path, headBytes).readUInt32BE(userVersionAt)
 }
 
-function readAt(path: string, position: number, length: number): Buffer {
-  const file = openSync(path, 'r')
+/** The first bytes of a file; fewer if it is shorter, or gone. */
+function readStart(path: string, length: number): Buffer {
+  return withFile(path, (file) => readAt(file, 0, length)) ?? Buffer.alloc(0)
+}
+
+function readAt(file: number, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  return bytes.subarray(0, readSync(file, bytes, 0, length, position))
+}
+
+/** Undefined if there is no such file: whoever closes a database last removes its log. */
+function withFile<T>(path: string, work: (file: number) => T): T | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined
+  let file: number
   try {
-    const bytes = Buffer.alloc(length)
-    return bytes.subarray(0, readSync(file, bytes, 0, length, position))
+    file = openSync(path, 'r')
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return work(file)
   } finally {
     closeSync(file)
   }
