@@ -52,7 +52,7 @@ const homes: Record<string, readonly string[]> = {
   'drizzle-orm': ['db/sqlite'],
   'bun:sqlite': ['db/sqlite'],
   jose: ['src/auth'],
-  'node:crypto': ['src/vault', 'src/auth'],
+  'node:crypto': ['src/vault', 'src/auth', 'src/domain'],
   'temporal-polyfill': ['src/scheduling', 'src/domain'],
   'moment-timezone': ['src/zones'],
   'bcp-47': ['src/domain'],
@@ -63,7 +63,7 @@ const homes: Record<string, readonly string[]> = {
   'node:fs': ['src/files', 'src/cli', 'src/service.ts', 'src/vault', 'src/zones', 'db/sqlite'],
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],
-  'node:util': ['src/cli'],
+  'node:util': ['src/cli', 'src/domain'],
   'node:path': ['src/files', 'src/cli', 'src/zones', 'src/service.ts'],
 }
 
@@ -82,7 +82,7 @@ const processHomes: Record<string, Home> = {
   // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
   'the clock: one for the service, and how long an engine has waited': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
-    where: ['src/domain/clock.ts', 'db/sqlite'],
+    where: ['src/domain/clock.ts', 'db/sqlite', 'src/files'],
   },
   'the runtime: where something listens, is printed or stored': {
     what: /\bBun\./,
