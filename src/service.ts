@@ -62,7 +62,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       let address = ''
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        return createApp(context, address, addressOf).fetch
+        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox' }
+        return createApp(serving, addressOf).fetch
       })
       const flush = () =>
         notebook.flush(store).catch(() => console.error('what was noted could not be written'))
