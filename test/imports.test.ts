@@ -25,7 +25,8 @@ const mayImport: Record<string, readonly string[]> = {
   ],
   'src/config.ts': ['src/domain'],
   'src/service.ts': ['src', 'db/sqlite'],
-  'src/main.ts': ['src/cli'],
+  'src/production.ts': [],
+  'src/main.ts': ['src/cli', 'src/production.ts'],
 }
 
 const homes: Record<string, readonly string[]> = {

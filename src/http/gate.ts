@@ -28,7 +28,7 @@ export interface Serving {
 interface Incoming {
   readonly request: Request
   readonly token: string | undefined
-  readonly params: Record<string, string | null>
+  readonly params: Record<string, string | null> | undefined
   readonly set: { readonly headers: Record<string, unknown> }
 }
 

@@ -26,7 +26,7 @@ export function readQuery(url: string, schema: TObject<TProperties>): Record<str
  * @throws Refusal field_invalid for one that is not UTF-8
  */
 export function readParams(
-  params: Record<string, string | null>,
+  params: Record<string, string | null> = {},
   schema: TObject<TProperties>,
 ): Record<string, string | number> {
   return Object.fromEntries(
