@@ -16,9 +16,10 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
   if (Array.isArray(value)) return items ? nearMisses(value[0], items, path) : []
   if (typeof value !== 'object' || value === null || !properties) return []
   const known = Object.keys(properties)
-  return Object.entries(value)
+  return Object.keys(value)
     .slice(0, mostNames)
-    .flatMap(([name, inner]) => {
+    .flatMap((name) => {
+      const inner = (value as Record<string, unknown>)[name]
       if (known.includes(name)) return nearMisses(inner, properties[name], `${path}${name}.`)
       const meant = /^[A-Za-z0-9_]{1,40}$/.test(name) && known.find((one) => isNear(name, one))
       return meant ? [`${path}${name} is not known; did you mean ${path}${meant}?`] : []
