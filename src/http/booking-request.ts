@@ -33,7 +33,8 @@ const MemberData = Type.Object(
       format: 'email',
       minLength: 1,
       maxLength: 254,
-      description: 'Unique among all members of the service, whatever its case',
+      description:
+        'At most 64 characters before the @; unique among all members of the service, whatever its case',
     }),
     firstName: Name,
     lastName: Name,
