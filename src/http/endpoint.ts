@@ -41,6 +41,13 @@ export interface Link {
   readonly parameters?: Record<string, string>
 }
 
+/** The groups of endpoints, in the order in which an integration meets them. */
+export const tags = {
+  Directory: 'Where providers are licensed, who they are and when they are free',
+  Bookings: 'Booking requests, and intakes that a provider is assigned to later',
+  Members: 'The people whom a partner has sent',
+}
+
 /** All that is to be known of an endpoint. */
 interface Definition<
   Params extends Members,
@@ -52,7 +59,7 @@ interface Definition<
   /** With a slash at its end, and {names} for what differs from call to call. */
   readonly path: string
   readonly operationId: string
-  readonly tag: 'Directory' | 'Bookings' | 'Members'
+  readonly tag: keyof typeof tags
   readonly summary: string
   readonly description: string
   readonly params?: Params

@@ -1,8 +1,9 @@
-import { bookingRequest } from './booking-request'
-import type { Endpoint } from './endpoint'
-import { providerRegions } from './provider-regions'
-import { providers } from './providers'
-import { user } from './user'
+import { type Endpoint, tags } from './endpoint'
+import * as registry from './registry'
 
-/** What partners can ask for. Whatever is to be known of an endpoint stands in its own file. */
-export const endpoints: readonly Endpoint[] = [providerRegions, providers, bookingRequest, user]
+const order = Object.keys(tags)
+
+/** Every endpoint, in the order in which an integration meets them. */
+export const endpoints: readonly Endpoint[] = Object.values(registry).sort(
+  (one, other) => order.indexOf(one.tag) - order.indexOf(other.tag) || (one.path < other.path ? -1 : 1),
+)

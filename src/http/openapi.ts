@@ -1,7 +1,7 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import { authenticationRefusals } from '../auth/authenticate'
-import type { Endpoint, ExampleSlot, Link } from './endpoint'
+import { type Endpoint, type ExampleSlot, type Link, tags } from './endpoint'
 import { errorCodes } from './errors'
 import { exampleSlot } from './examples'
 import { routeOf } from './gate'
@@ -40,11 +40,7 @@ const head = {
     description,
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  tags: [
-    { name: 'Directory', description: 'Where providers are licensed, who they are and when they are free' },
-    { name: 'Bookings', description: 'Booking requests, and intakes that a provider is assigned to later' },
-    { name: 'Members', description: 'The people whom a partner has sent' },
-  ],
+  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
   security: [{ bearer: [] }],
 }
 

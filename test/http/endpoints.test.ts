@@ -7,7 +7,7 @@ import { type Endpoint, endpoint } from '../../src/http/endpoint'
 import { endpoints } from '../../src/http/endpoints'
 import { answerTo } from '../../src/http/errors'
 import { exampleSlot } from '../../src/http/examples'
-import { gate, type Serving } from '../../src/http/gate'
+import { gate, routeOf, type Serving } from '../../src/http/gate'
 import { openApiDocument } from '../../src/http/openapi'
 import { providers } from '../../src/http/providers'
 import type { Context } from '../../src/operations/context'
@@ -93,7 +93,7 @@ describe('every route', () => {
     const app = createApp(serving, () => 'somewhere')
     expect(await openRoutes(app)).toEqual([])
     const closed = app.routes.map(({ path }) => path).filter((path) => !isPublic(path))
-    expect(closed).toEqual(endpoints.map(({ path }) => path))
+    expect(closed).toEqual(endpoints.map(({ path }) => routeOf(path)))
   })
 
   test('without authentication is found', async () => {
