@@ -45,7 +45,9 @@ const MemberData = Type.Object(
     gender: Type.Optional(Line),
     maritalStatus: Type.Optional(Line),
     clientType: Type.Optional(Line),
-    leaveVoicemail: Type.Optional(Choice(['Yes', 'No'])),
+    leaveVoicemail: Type.Optional(
+      Choice(['Yes', 'No'], { title: 'LeaveVoicemail', description: 'Whether a message may be left' }),
+    ),
     phoneNumber: Type.Optional(
       Text({
         format: 'phone-number',

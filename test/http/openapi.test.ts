@@ -184,6 +184,7 @@ describe('the document', () => {
       'BookingRequest',
       'BookingResponse',
       'ErrorCode',
+      'LeaveVoicemail',
       'Member',
       'MemberData',
       'MemberReference',
