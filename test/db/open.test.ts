@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 import { openTestDatabase, openTestStore, testKey } from './place'
 
 const read = (database: Database, pragma: string) =>

@@ -1,27 +1,19 @@
 import { Database } from 'bun:sqlite'
+import { type Engine, openEngine } from '../../db/sqlite/engine'
 import { openDatabase, type Purpose } from '../../db/sqlite/open'
-import { openStore } from '../../db/sqlite/store'
-import type { Store } from '../../src/domain/store'
 import { createVault } from '../../src/vault/vault'
-import { Folder } from '../support/process'
-import type { Place } from './store.contract'
+import { Folder } from '../support/folder'
+import type { Place } from './furniture'
 
 /** The master key of databases that tests make. */
 export const testKey = Buffer.alloc(32, 7)
 
-/** The Store on a file, which is made if it is not there. */
-export function openTestStore(path: string, masterKey: Uint8Array = testKey): Store {
-  return openStore({
-    path,
-    purpose: 'sandbox',
-    vault: createVault(masterKey),
-    create: true,
-    actor: 'test',
-    clock: { now: () => 0 },
-  })
+/** The engine on a file, which is made if it is not there. */
+export function openTestEngine(path: string, masterKey: Uint8Array = testKey): Engine {
+  return openEngine({ path, purpose: 'sandbox', vault: createVault(masterKey), create: true })
 }
 
-/** The bare database of a file, brought up to date and set up as the Store has it. */
+/** The bare database of a file, brought up to date and set up as the engine has it. */
 export function openTestDatabase(
   path: string,
   { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true } = {},
@@ -29,26 +21,35 @@ export function openTestDatabase(
   return openDatabase(path, purpose, createVault(masterKey), create)
 }
 
-/** A new, empty SQLite store in a folder of its own. */
-export async function openPlace(): Promise<Place> {
+/** A new, empty SQLite database in a folder of its own. */
+export async function openPlace(): Promise<Place & { readonly path: string }> {
   const folder = new Folder()
   const path = folder.file('store.sqlite')
-  const open = [openTestStore(path)]
+  const open: { close(): unknown }[] = []
+  const openOne = (target: string) => {
+    const engine = openTestEngine(target)
+    open.push(engine)
+    return engine
+  }
   return {
-    store: open[0] as Store,
-    freePath: folder.file('free.sqlite'),
-    async openAgain() {
-      const store = openTestStore(path)
-      open.push(store)
-      return store
-    },
+    ...openOne(path),
+    path,
+    freeTarget: folder.file('free.sqlite'),
+    openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
-      const database = new Database(path)
+      using database = new Database(path)
       database.run('DELETE FROM changes WHERE version < (SELECT max(version) FROM changes)')
-      database.close()
+    },
+    async beginRenaming(providerId, firstName) {
+      const database = new Database(path)
+      open.push(database)
+      database.run('BEGIN IMMEDIATE')
+      database.run('UPDATE providers SET first_name = ? WHERE id = ?', [firstName, providerId])
+      database.run("INSERT INTO changes (noun, record_id) VALUES ('provider', ?)", [providerId])
+      return async () => void database.run('COMMIT')
     },
     async [Symbol.asyncDispose]() {
-      for (const store of open) await store.close()
+      for (const one of open) await one.close()
       folder[Symbol.dispose]()
     },
   }

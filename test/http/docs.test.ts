@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 import { startService } from '../support/service'
 
 let service: Awaited<ReturnType<typeof startService>>

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { newKey, signToken } from '../../src/auth/token'
 import { createMasterKey } from '../../src/vault/master-key-file'
 import { openTestStore } from '../db/place'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 
 const canaries = ['canary-question-5b1f', 'canary-answer-90ce', 'canary-again-77d2']
 
