@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
-import { Folder } from '../support/process'
-import { openTestDatabase, openTestStore, testKey } from './place'
+import { Folder } from '../support/folder'
+import { openTestDatabase, openTestEngine, testKey } from './place'
 
 const read = (database: Database, pragma: string) =>
   Object.values(database.query<Record<string, number | string>, []>(`PRAGMA ${pragma}`).get() ?? {})[0]
@@ -92,7 +92,7 @@ describe('the files', () => {
     using folder = new Folder()
     const mask = process.umask(0)
     try {
-      const store = openTestStore(folder.file('a.sqlite'))
+      const store = openTestEngine(folder.file('a.sqlite'))
       const modes = readdirSync(folder.path).map((name) => [name, modeOf(folder.file(name))])
       expect(Object.fromEntries(modes)).toEqual({
         'a.sqlite': '600',
@@ -110,7 +110,7 @@ describe('the files', () => {
     const path = folder.file('a.sqlite')
     writeFileSync(path, '')
     chmodSync(path, 0o644)
-    const store = openTestStore(path)
+    const store = openTestEngine(path)
     expect(
       readdirSync(folder.path)
         .map((name) => [name, modeOf(folder.file(name))])

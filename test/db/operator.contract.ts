@@ -1,26 +1,31 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { verifyLines } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
-import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
-import { entry, furnish, minutes, nine, now, ontario, type Place, quebec } from './store.contract'
+import {
+  act,
+  actAt,
+  answers,
+  compare,
+  endOf,
+  entry,
+  everything,
+  furnish,
+  furnishWithIntake,
+  load,
+  minutes,
+  nine,
+  now,
+  ontario,
+  type Place,
+  quebec,
+  shownBy,
+  stored,
+  takenOf,
+  versionOf,
+} from './furniture'
 
-const key = (kid: string, issuedAt: number, startsAt = issuedAt) => ({
-  kid,
-  secret: Buffer.from(`secret of ${kid}`),
-  issuedAt,
-  startsAt,
-})
-
-/** What a promise is refused with; fails where it is not. */
-async function refusalOf(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise
-  } catch (error) {
-    return error instanceof Refusal ? error.kind : String(error)
-  }
-  return 'nothing'
-}
+const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
 /** The actions and records of the audit lines that something leaves. */
 async function audited(store: Store, change: () => Promise<unknown>): Promise<(string | null)[][]> {
@@ -30,41 +35,20 @@ async function audited(store: Store, change: () => Promise<unknown>): Promise<(s
   return lines.filter((line) => line.id > id).map(({ action, record }) => [action, record])
 }
 
-async function takenOf(store: Store, providerId: number): Promise<number[]> {
-  const { taken } = await store.readDirectory(null)
-  return (taken.get(providerId) ?? []).map(({ startsAt }) => startsAt)
-}
-
-/** The furniture of a store, with an intake to be assigned. */
-async function furnishWithIntake(store: Store) {
-  const furniture = await furnish(store)
-  const answer = await furniture.intake('robin')
-  if (answer.outcome !== 'stored') throw new Error('the intake was not stored')
-  const { id, member } = answer.request
-  const assign = async (providerId: number, startsAt: number | null, authorizationNumber = 'AUTH-INTAKE') =>
-    store.assign(id, {
-      providerId,
-      startsAt,
-      localOffsetMinutes: startsAt === null ? null : 0,
-      version: await store.directoryVersion(),
-      authorizationNumber,
-    })
-  return { ...furniture, id, member, assign }
-}
-
 /** What the port promises to those who run the service. */
 export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   describe('keys', () => {
     test('are listed without their secrets, with when and why they ended', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(store)
-      await store.addKey(partner.id, key('a', 100))
-      await store.addKey(partner.id, key('b', 200, 500))
-      await store.addKey(partner.id, key('c', 300, 900))
+      const { partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      await store.rotateKey(partner.id, key('b', 500), actAt(200))
+      await store.rotateKey(partner.id, key('c', 900), actAt(300))
       await store.noteKeyUses(new Map([['a', 60_000]]))
-      const record = { partnerId: partner.id, lastUsedAt: null }
-      expect(await store.listKeys()).toEqual([
+      const record = { id: expect.any(Number), partnerId: partner.id, lastUsedAt: null }
+      const keys: unknown = await store.listKeys()
+      expect(keys).toEqual([
         {
           ...record,
           kid: 'a',
@@ -79,20 +63,39 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       ])
     })
 
+    test('are noted as last used at the latest use told, whatever order they are told in', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      const { version } = await everything(place)
+      for (const at of [120_000, 60_000]) {
+        await store.noteKeyUses(
+          new Map([
+            ['a', at],
+            ['nobody', at],
+          ]),
+        )
+      }
+      expect((await store.listKeys()).map(({ lastUsedAt }) => lastUsedAt)).toEqual([120_000])
+      // Nobody has to catch up with it.
+      expect(await place.feed.changesSince(version, 0)).toBeNull()
+    })
+
     test('that are revoked end at once, and a successor that waits never begins', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(store)
-      await store.addKey(partner.id, key('a', 100))
-      await store.addKey(partner.id, key('b', 200, 500))
-      await store.revokeKeys(partner.id, 300)
+      const { partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      await store.rotateKey(partner.id, key('b', 500), actAt(200))
+      await store.revokeKeys(partner.id, actAt(300))
       const ends = (await store.listKeys()).map(({ kid, endsAt, endReason }) => [kid, endsAt, endReason])
       expect(ends).toEqual([
         ['a', 300, 'revoked'],
         ['b', 500, 'cancelled'],
       ])
-      expect(await refusalOf(store.revokeKeys(partner.id, 400))).toBe('record_unknown')
-      await store.addKey(partner.id, key('c', 400))
+      expect(await endOf(store.revokeKeys(partner.id, actAt(400)))).toBe('record_unknown')
+      await store.issueKey(partner.id, key('c', 400), actAt(400))
       const [a, b, c] = await store.listKeys()
       expect([a?.endsAt, b?.endsAt, c?.endsAt]).toEqual([300, 500, null])
     })
@@ -101,39 +104,43 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   test('records that are not there are record_unknown, and leave no line', async () => {
     await using place = await open()
     const { store } = place
-    const { partner, first } = await furnishWithIntake(store)
+    const { partner, first, id } = await furnishWithIntake(place)
     const absence = { from: '2026-12-24', until: '2026-12-24' }
     const assignment = {
       providerId: first,
       startsAt: null,
       localOffsetMinutes: null,
-      version: 0,
+      version: await versionOf(place),
       authorizationNumber: 'AUTH-NONE',
     }
     const nowhere = 4711
     const refused: Record<string, () => Promise<unknown>> = {
-      addPartner: () => store.addPartner('New', nowhere, now),
-      addKey: () => store.addKey(nowhere, key('z', 100)),
-      revokeKeys: () => store.revokeKeys(nowhere, 100),
-      setOrganizationActive: () => store.setOrganizationActive(nowhere, true),
-      setPartnerActive: () => store.setPartnerActive(nowhere, true),
-      setPartnerOrganization: () => store.setPartnerOrganization(nowhere, null),
-      'setPartnerOrganization to none that is there': () => store.setPartnerOrganization(partner.id, nowhere),
-      setProviderActive: () => store.setProviderActive(nowhere, true),
-      addTimeOff: () => store.addTimeOff(nowhere, absence),
-      removeTimeOff: () => store.removeTimeOff(nowhere, absence),
-      'removeTimeOff of none that is there': () => store.removeTimeOff(first, absence),
-      readScreening: () => store.readScreening(nowhere),
-      assign: () => store.assign(nowhere, assignment),
-      accept: () => store.accept(nowhere, now),
-      decline: () => store.decline(nowhere, now),
-      setMemberActive: () => store.setMemberActive(nowhere, true),
-      exportMember: () => store.exportMember(nowhere),
-      eraseMember: () => store.eraseMember(nowhere),
+      addPartner: () => store.addPartner('New', nowhere, act),
+      issueKey: () => store.issueKey(nowhere, key('z', 100), actAt(100)),
+      rotateKey: () => store.rotateKey(nowhere, key('z', 100), actAt(100)),
+      revokeKeys: () => store.revokeKeys(nowhere, act),
+      setOrganizationActive: () => store.setOrganizationActive(nowhere, true, act),
+      setPartnerActive: () => store.setPartnerActive(nowhere, true, act),
+      setPartnerOrganization: () => store.setPartnerOrganization(nowhere, null, act),
+      'setPartnerOrganization to none that is there': () =>
+        store.setPartnerOrganization(partner.id, nowhere, act),
+      setProviderActive: () => store.setProviderActive(nowhere, true, act),
+      addTimeOff: () => store.addTimeOff(nowhere, absence, act),
+      removeTimeOff: () => store.removeTimeOff(nowhere, absence, act),
+      'removeTimeOff of none that is there': () => store.removeTimeOff(first, absence, act),
+      readScreening: () => store.readScreening(nowhere, act),
+      assign: () => store.assign(nowhere, assignment, act),
+      'assign to nobody': () => store.assign(id, { ...assignment, providerId: nowhere }, act),
+      accept: () => store.accept(nowhere, act),
+      decline: () => store.decline(nowhere, act),
+      acknowledge: () => store.acknowledge(nowhere, 0, act),
+      setMemberActive: () => store.setMemberActive(nowhere, true, act),
+      exportMember: () => store.exportMember(nowhere, act),
+      eraseMember: () => store.eraseMember(nowhere, act),
     }
     const before = await store.auditHead()
     const kinds: Record<string, string> = {}
-    for (const [name, ask] of Object.entries(refused)) kinds[name] = await refusalOf(ask())
+    for (const [name, ask] of Object.entries(refused)) kinds[name] = await endOf(ask())
     expect(kinds).toEqual(Object.fromEntries(Object.keys(refused).map((name) => [name, 'record_unknown'])))
     expect(await store.auditHead()).toEqual(before)
     expect([await store.findRequest(nowhere), await store.findMemberById(nowhere)]).toEqual([null, null])
@@ -143,52 +150,52 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a partner is given another organization, and none', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(store)
-      const other = await store.addOrganization('Other', now)
-      await store.setPartnerOrganization(partner.id, other.id)
+      const { partner } = await furnish(place)
+      const other = await store.addOrganization('Other', act)
+      await store.setPartnerOrganization(partner.id, other.id, act)
       expect(await store.listPartners()).toEqual([{ ...partner, organization: other }])
-      await store.setPartnerOrganization(partner.id, null)
+      await store.setPartnerOrganization(partner.id, null, act)
       expect(await store.listPartners()).toEqual([{ ...partner, organization: null }])
     })
 
     test('a provider is switched off and on, and their absences come and go', async () => {
       await using place = await open()
       const { store } = place
-      const { first } = await furnish(store)
-      const before = (await store.readDirectory(null)).providers.find(({ id }) => id === first)
+      const { first } = await furnish(place)
+      const before = (await everything(place)).providers.find(({ id }) => id === first)
       const absence = { from: '2027-01-04T09:00', until: '2027-01-04T12:00' }
-      const since = async (change: () => Promise<void>) => {
-        const version = await store.directoryVersion()
+      const since = async (change: () => Promise<void>): Promise<unknown> => {
+        const version = await versionOf(place)
         await change()
-        return (await store.readDirectory(version)).providers
+        return (await place.feed.changesSince(version, 0))?.providers
       }
-      expect(await since(() => store.setProviderActive(first, false))).toEqual([
+      expect(await since(() => store.setProviderActive(first, false, act))).toEqual([
         { ...before, active: false },
-      ] as never)
-      expect(await since(() => store.setProviderActive(first, true))).toEqual([before] as never)
-      expect(await since(() => store.addTimeOff(first, absence))).toEqual([
+      ])
+      expect(await since(() => store.setProviderActive(first, true, act))).toEqual([before])
+      expect(await since(() => store.addTimeOff(first, absence, act))).toEqual([
         { ...before, timeOff: [...(before?.timeOff ?? []), absence] },
-      ] as never)
-      expect(await since(() => store.removeTimeOff(first, absence))).toEqual([before] as never)
+      ])
+      expect(await since(() => store.removeTimeOff(first, absence, act))).toEqual([before])
     })
 
-    test('a preview of a directory tells what loading it would do, and does nothing', async () => {
+    test('a comparison of a directory tells what loading it would do, and does nothing', async () => {
       await using place = await open()
       const { store } = place
-      await furnish(store)
-      const before = await store.readDirectory(null)
+      await furnish(place)
+      const before = await everything(place)
       const head = await store.auditHead()
-      const entries = [[ontario], [entry('first', { bio: 'New' }), entry('third')]] as const
-      const preview = await store.previewDirectory(...entries)
-      expect(preview).toEqual({
+      const described = [[ontario], [entry('first', { bio: 'New' }), entry('third')]] as const
+      const preview = await compare(place, ...described)
+      expect(preview.load).toEqual({
         added: ['third'],
         changed: ['first'],
         deactivated: ['CA-QC', 'second'],
         unchanged: 1,
       })
-      expect(await store.readDirectory(null)).toEqual(before)
+      expect(await everything(place)).toEqual(before)
       expect(await store.auditHead()).toEqual(head)
-      expect(await store.loadDirectory(...entries)).toEqual(preview)
+      expect(await load(place, ...described)).toEqual(preview.load)
     })
   })
 
@@ -196,7 +203,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('are listed in order, all or intakes or those without a provider', async () => {
       await using place = await open()
       const { store } = place
-      const { book, intake, assign, first } = await furnishWithIntake(store)
+      const { book, intake, assign, first } = await furnishWithIntake(place)
       await book('kim', nine)
       await intake('lee')
       await assign(first, null)
@@ -218,7 +225,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('an intake that is assigned is pending, with a number, and holds its slot', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member, first, assign } = await furnishWithIntake(store)
+      const { id, member, first, assign } = await furnishWithIntake(place)
       const request = {
         id,
         isIntake: true,
@@ -242,18 +249,23 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         startsAt: nine,
         localOffsetMinutes: 0,
       })
-      const { taken } = await store.readDirectory(null)
-      expect(taken.get(first)).toEqual([{ requestId: id, startsAt: nine, endsAt: nine + slotMillis }])
+      const { taken } = await everything(place)
+      expect(taken.get(first)).toEqual([
+        { requestId: id, startsAt: nine, endsAt: nine + slotMillis, localOffsetMinutes: 0 },
+      ])
     })
 
     test('an intake that is assigned again is pending again, under its number, and its earlier slot is free', async () => {
       await using place = await open()
       const { store } = place
-      const { id, first, second, assign } = await furnishWithIntake(store)
+      const { id, first, second, assign } = await furnishWithIntake(place)
+      const toldOf = async (version: Awaited<ReturnType<typeof versionOf>>) => [
+        ...((await place.feed.changesSince(version, 0))?.taken.keys() ?? []),
+      ]
       await assign(first, nine)
-      for (const move of [() => store.accept(id, now + 5), () => store.decline(id, now + 6)]) {
+      for (const move of [() => store.accept(id, actAt(now + 5)), () => store.decline(id, actAt(now + 6))]) {
         await move()
-        const version = await store.directoryVersion()
+        const version = await versionOf(place)
         expect(await assign(second, nine + minutes(15), 'AUTH-ANOTHER')).toBe('done')
         expect(await store.findRequest(id)).toMatchObject({
           state: 'pending',
@@ -263,89 +275,84 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
           acceptedAt: null,
           declinedAt: null,
         })
-        expect([await takenOf(store, first), await takenOf(store, second)]).toEqual([
+        expect([await takenOf(place, first), await takenOf(place, second)]).toEqual([
           [],
           [nine + minutes(15)],
         ])
-        expect([...(await store.readDirectory(version)).taken.keys()]).toContain(second)
+        expect(await toldOf(version)).toContain(second)
       }
-      const version = await store.directoryVersion()
+      const version = await versionOf(place)
       expect(await assign(first, null)).toBe('done')
-      expect([await takenOf(store, first), await takenOf(store, second)]).toEqual([[], []])
-      expect([...(await store.readDirectory(version)).taken.keys()]).toContain(second)
+      expect([await takenOf(place, first), await takenOf(place, second)]).toEqual([[], []])
+      expect(await toldOf(version)).toContain(second)
       expect(await store.findRequest(id)).toMatchObject({ providerId: first, startsAt: null })
     })
 
     test('an intake may keep or move within the time that it holds itself, and nobody else’s', async () => {
       await using place = await open()
-      const { store } = place
-      const { first, assign, book } = await furnishWithIntake(store)
+      const { first, assign, book } = await furnishWithIntake(place)
       await book('kim', nine + minutes(90))
       expect(await assign(first, nine)).toBe('done')
       expect(await assign(first, nine)).toBe('done')
       expect(await assign(first, nine + minutes(30))).toBe('done')
-      expect(await assign(first, nine + minutes(60))).toBe('slot_taken')
-      expect(await takenOf(store, first)).toEqual([nine + minutes(30), nine + minutes(90)])
+      expect(await endOf(assign(first, nine + minutes(60)))).toBe('slot_unavailable')
+      expect(await takenOf(place, first)).toEqual([nine + minutes(30), nine + minutes(90)])
     })
 
-    test('a booking request is not an intake, and a judgement before a change is stale', async () => {
+    test('a booking request is not an intake, and a decision before a change is stale', async () => {
       await using place = await open()
       const { store } = place
-      const { id, first, book } = await furnishWithIntake(store)
-      const booked = await book('kim', nine)
-      const version = await store.directoryVersion()
+      const { id, first, book } = await furnishWithIntake(place)
+      const booked = await stored(book('kim', nine))
       const assignment = {
         providerId: first,
         startsAt: null,
         localOffsetMinutes: null,
-        version,
+        version: await versionOf(place),
         authorizationNumber: 'AUTH-X',
       }
-      const bookedId = booked.outcome === 'stored' ? booked.request.id : Number.NaN
-      expect(await store.assign(bookedId, assignment)).toBe('not_an_intake')
-      await store.setProviderActive(first, false)
-      expect(await store.assign(id, assignment)).toBe('stale')
+      expect(await endOf(store.assign(booked.id, assignment, act))).toBe('move_unknown')
+      await store.setProviderActive(first, false, act)
+      expect(await store.assign(id, assignment, act)).toBe('stale')
       expect(await store.findRequest(id)).toMatchObject({ state: 'unassigned', providerId: null })
     })
 
     test('move as the table of states says and no other way, and a declined one frees its slot', async () => {
       await using place = await open()
       const { store } = place
-      const { first, book } = await furnish(store)
-      const start = async (name: string) => {
-        const answer = await book(name, nine)
-        return answer.outcome === 'stored' ? answer.request.id : Number.NaN
-      }
-      const id = await start('kim')
-      await store.accept(id, now + 1)
+      const { first, book } = await furnish(place)
+      const { id } = await stored(book('kim', nine))
+      await store.accept(id, actAt(now + 1))
       expect(await store.findRequest(id)).toMatchObject({
         state: 'accepted',
         acceptedAt: now + 1,
         declinedAt: null,
       })
-      expect(await refusalOf(store.accept(id, now + 2))).toBe('move_unknown')
-      expect(await takenOf(store, first)).toEqual([nine])
-      await store.decline(id, now + 3)
+      expect(await endOf(store.accept(id, actAt(now + 2)))).toBe('move_unknown')
+      expect(await takenOf(place, first)).toEqual([nine])
+      await store.decline(id, actAt(now + 3))
       expect(await store.findRequest(id)).toMatchObject({
         state: 'declined',
+        acceptedAt: now + 1,
         declinedAt: now + 3,
         startsAt: nine,
         providerId: first,
       })
-      expect(await takenOf(store, first)).toEqual([])
-      expect(await refusalOf(store.accept(id, now + 4))).toBe('move_unknown')
-      expect(await refusalOf(store.decline(id, now + 5))).toBe('move_unknown')
-      const next = await start('lee')
-      await store.decline(next, now + 6)
-      expect(await store.findRequest(next)).toMatchObject({ state: 'declined', declinedAt: now + 6 })
+      expect(await takenOf(place, first)).toEqual([])
+      expect(await endOf(store.accept(id, actAt(now + 4)))).toBe('move_unknown')
+      expect(await endOf(store.decline(id, actAt(now + 5)))).toBe('move_unknown')
+      expect(await endOf(store.acknowledge(id, 60, actAt(now + 6)))).toBe('move_unknown')
+      const next = await stored(book('lee', nine))
+      await store.decline(next.id, actAt(now + 6))
+      expect(await store.findRequest(next.id)).toMatchObject({ state: 'declined', declinedAt: now + 6 })
     })
 
     test('an intake without a provider can be neither accepted nor declined', async () => {
       await using place = await open()
       const { store } = place
-      const { id } = await furnishWithIntake(store)
-      expect(await refusalOf(store.accept(id, now))).toBe('move_unknown')
-      expect(await refusalOf(store.decline(id, now))).toBe('move_unknown')
+      const { id } = await furnishWithIntake(place)
+      expect(await endOf(store.accept(id, act))).toBe('move_unknown')
+      expect(await endOf(store.decline(id, act))).toBe('move_unknown')
       expect(await store.findRequest(id)).toMatchObject({
         state: 'unassigned',
         acceptedAt: null,
@@ -353,13 +360,24 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
     })
 
+    test('a slot whose clock will show another time is acknowledged under the new one', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, book } = await furnish(place)
+      const { id } = await stored(book('kim', nine, { localOffsetMinutes: -300 }))
+      const version = await versionOf(place)
+      await store.acknowledge(id, -240, act)
+      expect(await store.findRequest(id)).toMatchObject({ localOffsetMinutes: -240, startsAt: nine })
+      const { taken } = (await place.feed.changesSince(version, 0)) ?? {}
+      expect(taken?.get(first)?.map(({ localOffsetMinutes }) => localOffsetMinutes)).toEqual([-240])
+    })
+
     test('have screening answers, the reading of which is audited and the sorting by which is not', async () => {
       await using place = await open()
       const { store } = place
-      const { id } = await furnishWithIntake(store)
-      const answers = [{ question: 'Sleep?', answer: 'Several days' }]
+      const { id } = await furnishWithIntake(place)
       expect(
-        await audited(store, async () => expect(await store.readScreening(id)).toEqual(answers)),
+        await audited(store, async () => expect(await store.readScreening(id, act)).toEqual(answers)),
       ).toEqual([['request.read-screening', `request ${id}`]])
       expect(
         await audited(store, async () =>
@@ -373,26 +391,54 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('is exported with all that is held on them', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member, intake } = await furnishWithIntake(store)
+      const { id, member, intake, book, first } = await furnishWithIntake(place)
       await intake('kim')
-      expect(await audited(store, () => store.exportMember(member.id))).toEqual([
+      const booked = await stored(book('robin', nine, { submittedAt: now + 7, screeningAnswers: [] }))
+      expect(await audited(store, () => store.exportMember(member.id, act))).toEqual([
         ['member.export', `member ${member.id}`],
       ])
-      const held = await store.exportMember(member.id)
-      expect(held.member).toEqual(member)
-      expect(held.requests.map(({ id: held, screeningAnswers }) => [held, screeningAnswers])).toEqual([
-        [id, [{ question: 'Sleep?', answer: 'Several days' }]],
-      ])
+      const request = {
+        id,
+        isIntake: true,
+        state: 'unassigned',
+        providerId: null,
+        authorizationNumber: null,
+        startsAt: null,
+        localOffsetMinutes: null,
+        acceptedAt: null,
+        declinedAt: null,
+        submittedAt: now,
+        screeningAnswers: answers,
+      }
+      const held: unknown = await store.exportMember(member.id, act)
+      expect(held).toEqual({
+        member,
+        createdAt: now,
+        updatedAt: now + 7,
+        requests: [
+          request,
+          {
+            ...request,
+            id: booked.id,
+            isIntake: false,
+            state: 'pending',
+            providerId: first,
+            authorizationNumber: booked.authorizationNumber,
+            startsAt: nine,
+            localOffsetMinutes: 0,
+            submittedAt: now + 7,
+            screeningAnswers: [],
+          },
+        ],
+      })
     })
 
     test('who is erased is gone, their answers too, and the bare facts of their requests stay', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, book, intake } = await furnish(store)
-      const booked = await book('robin', nine)
-      if (booked.outcome !== 'stored') throw new Error('not stored')
-      const { id, member } = booked.request
-      expect(await audited(store, () => store.eraseMember(member.id))).toEqual([
+      const { partner, first, book, intake } = await furnish(place)
+      const { id, member } = await stored(book('robin', nine))
+      expect(await audited(store, () => store.eraseMember(member.id, act))).toEqual([
         ['member.erase', `member ${member.id}`],
       ])
       expect(await store.findMember(partner.id, 'robin')).toBeNull()
@@ -404,10 +450,35 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         member: null,
       })
       expect(await store.sortingAnswers([id])).toEqual(new Map([[id, []]]))
-      expect(await takenOf(store, first)).toEqual([nine])
-      const again = await intake('robin')
-      expect(again.outcome).toBe('stored')
-      expect(again.outcome === 'stored' && again.request.member.id).not.toBe(member.id)
+      expect(await takenOf(place, first)).toEqual([nine])
+      expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
+    })
+
+    test('who is erased leaves word of the requests that still hold a slot, and of no other', async () => {
+      await using place = await open()
+      const { store } = place
+      const { member, first, second, assign, book } = await furnishWithIntake(place)
+      const pending = await stored(book('robin', nine))
+      const accepted = await stored(book('robin', nine + minutes(45)))
+      const declined = await stored(book('robin', nine + minutes(90)))
+      await book('kim', nine + minutes(135))
+      await store.accept(accepted.id, act)
+      await store.decline(declined.id, act)
+      await assign(second, null)
+      expect(await store.eraseMember(member.id, act)).toEqual([pending.id, accepted.id])
+      expect(await takenOf(place, first)).toEqual([nine, nine + minutes(45), nine + minutes(135)])
+      expect(await endOf(store.eraseMember(member.id, act))).toBe('record_unknown')
+    })
+
+    test('who was erased cannot be assigned to, and what they held can be declined', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, member, first, assign } = await furnishWithIntake(place)
+      await assign(first, nine)
+      expect(await store.eraseMember(member.id, act)).toEqual([id])
+      expect(await endOf(assign(first, null))).toBe('move_unknown')
+      await store.decline(id, act)
+      expect(await takenOf(place, first)).toEqual([])
     })
   })
 
@@ -415,57 +486,87 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('has a line of each change, with who, what and which, in its order', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner, first, member, id, assign } = await furnishWithIntake(store)
+      const { organization, partner, first, member, id, assign } = await furnishWithIntake(place)
       const absence = { from: '2026-12-24', until: '2026-12-24' }
+      const thisOrganization = `organization ${organization.id}`
+      const thisPartner = `partner ${partner.id}`
+      const thisProvider = `provider ${first}`
+      const thisMember = `member ${member.id}`
+      const thisRequest = `request ${id}`
       const changes: [() => Promise<unknown>, string, string | null][] = [
         [
-          () => store.setOrganizationActive(organization.id, false),
+          () => store.setOrganizationActive(organization.id, false, act),
           'organization.deactivate',
-          `organization ${organization.id}`,
+          thisOrganization,
         ],
         [
-          () => store.setOrganizationActive(organization.id, true),
+          () => store.setOrganizationActive(organization.id, true, act),
           'organization.reactivate',
-          `organization ${organization.id}`,
+          thisOrganization,
         ],
-        [() => store.setPartnerActive(partner.id, false), 'partner.deactivate', `partner ${partner.id}`],
-        [() => store.setPartnerActive(partner.id, true), 'partner.reactivate', `partner ${partner.id}`],
-        [
-          () => store.setPartnerOrganization(partner.id, null),
-          'partner.set-organization',
-          `partner ${partner.id}`,
-        ],
-        [() => store.addKey(partner.id, key('a', 100)), 'token.issue', `partner ${partner.id}`],
-        [() => store.addKey(partner.id, key('b', 200, 300)), 'token.rotate', `partner ${partner.id}`],
-        [() => store.revokeKeys(partner.id, 250), 'token.revoke', `partner ${partner.id}`],
-        [() => store.setProviderActive(first, false), 'provider.deactivate', `provider ${first}`],
-        [() => store.setProviderActive(first, true), 'provider.reactivate', `provider ${first}`],
-        [() => store.addTimeOff(first, absence), 'provider.time-off-add', `provider ${first}`],
-        [() => store.removeTimeOff(first, absence), 'provider.time-off-remove', `provider ${first}`],
-        [() => assign(first, nine), 'request.assign', `request ${id}`],
-        [() => store.accept(id, now), 'request.accept', `request ${id}`],
-        [() => store.decline(id, now), 'request.decline', `request ${id}`],
-        [() => store.setMemberActive(member.id, false), 'member.deactivate', `member ${member.id}`],
-        [() => store.setMemberActive(member.id, true), 'member.reactivate', `member ${member.id}`],
-        [() => store.loadDirectory([ontario, quebec], []), 'directory.load', null],
+        [() => store.setPartnerActive(partner.id, false, act), 'partner.deactivate', thisPartner],
+        [() => store.setPartnerActive(partner.id, true, act), 'partner.reactivate', thisPartner],
+        [() => store.setPartnerOrganization(partner.id, null, act), 'partner.set-organization', thisPartner],
+        [() => store.issueKey(partner.id, key('a', 100), actAt(100)), 'token.issue', thisPartner],
+        [() => store.rotateKey(partner.id, key('b', 300), actAt(200)), 'token.rotate', thisPartner],
+        [() => store.revokeKeys(partner.id, actAt(250)), 'token.revoke', thisPartner],
+        [() => store.setProviderActive(first, false, act), 'provider.deactivate', thisProvider],
+        [() => store.setProviderActive(first, true, act), 'provider.reactivate', thisProvider],
+        [() => store.addTimeOff(first, absence, act), 'provider.time-off-add', thisProvider],
+        [() => store.removeTimeOff(first, absence, act), 'provider.time-off-remove', thisProvider],
+        [() => assign(first, nine), 'request.assign', thisRequest],
+        [() => store.accept(id, act), 'request.accept', thisRequest],
+        [() => store.acknowledge(id, 60, act), 'request.acknowledge', thisRequest],
+        [() => store.decline(id, act), 'request.decline', thisRequest],
+        [() => store.setMemberActive(member.id, false, act), 'member.deactivate', thisMember],
+        [() => store.setMemberActive(member.id, true, act), 'member.reactivate', thisMember],
+        [() => load(place, [ontario, quebec], []), 'directory.load', null],
       ]
       for (const [change, action, record] of changes) {
         expect(await audited(store, change)).toEqual([[action, record]])
       }
+      const added = await store.addOrganization('Added', act)
+      const theirs = await store.addPartner('Added', added.id, act)
       const lines = await store.listAudit(10_000)
+      expect(lines.slice(-2).map(({ action, record }) => [action, record])).toEqual([
+        ['organization.add', `organization ${added.id}`],
+        ['partner.add', `partner ${theirs.id}`],
+      ])
       expect(lines.map((line) => line.id)).toEqual(lines.map((_, index) => index + 1))
       expect(new Set(lines.map(({ actor, outcome }) => `${actor} ${outcome}`))).toEqual(
-        new Set(['test done']),
+        new Set(['olive done']),
       )
       expect(await store.listAudit(2)).toEqual(lines.slice(-2))
+    })
+
+    test('has the name and the moment of whoever acts, of two on one store too', async () => {
+      await using place = await open()
+      const { store } = place
+      const { organization } = await furnish(place)
+      const { id } = await store.auditHead()
+      const [alice, bob] = [
+        { actor: 'alice', at: now + 1 },
+        { actor: 'bob', at: now + 2 },
+      ]
+      await Promise.all([
+        store.setOrganizationActive(organization.id, false, alice),
+        store.setOrganizationActive(organization.id, true, bob),
+        store.addPartner('Of Alice', null, alice),
+      ])
+      const lines = (await store.listAudit(10)).filter((line) => line.id > id)
+      expect(lines.map(({ actor, at, action }) => [actor, at, action])).toEqual([
+        ['alice', now + 1, 'organization.deactivate'],
+        ['bob', now + 2, 'organization.reactivate'],
+        ['alice', now + 1, 'partner.add'],
+      ])
     })
 
     test('has no line of what was refused, nor of what a partner submits', async () => {
       await using place = await open()
       const { store } = place
-      const { id, intake, book } = await furnishWithIntake(store)
-      expect(await audited(store, () => refusalOf(store.accept(id, now)))).toEqual([])
-      expect(await audited(store, () => refusalOf(store.addOrganization('Harbour', now)))).toEqual([])
+      const { id, intake, book } = await furnishWithIntake(place)
+      expect(await audited(store, () => endOf(store.accept(id, act)))).toEqual([])
+      expect(await audited(store, () => endOf(store.addOrganization('Harbour', act)))).toEqual([])
       expect(await audited(store, () => Promise.all([intake('kim'), book('lee', nine)]))).toEqual([])
     })
 
@@ -473,7 +574,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await using place = await open()
       const { store } = place
       expect(await store.verifyAudit(null)).toEqual({ intact: true, head: { id: 0, hash: '0'.repeat(64) } })
-      await furnish(store)
+      await furnish(place)
       const noted = await store.auditHead()
       await store.appendAudit([
         { at: now, actor: 'server', action: 'authentication.refuse', record: null, outcome: 'token_invalid' },
@@ -490,30 +591,73 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         id: head.id + 1,
       })
     })
+
+    test('of thousands of lines is walked to its end, and anybody can walk it by the lines alone', async () => {
+      await using place = await open()
+      const { store } = place
+      const line = {
+        at: now,
+        action: 'authentication.refuse',
+        record: null,
+        outcome: 'token_invalid',
+      } as const
+      const noted = 2_345
+      await store.appendAudit(Array.from({ length: noted }, (_, index) => ({ ...line, actor: `${index}` })))
+      await store.appendAudit([{ ...line, actor: 'last' }])
+      const head = await store.auditHead()
+      expect(head.id).toBe(noted + 1)
+      expect(await store.verifyAudit(head)).toEqual({ intact: true, head })
+      const lines = await store.listAudit(10_000)
+      expect(lines.map(({ actor }) => actor)).toEqual([
+        ...Array.from({ length: noted }, (_, index) => `${index}`),
+        'last',
+      ])
+      expect(verifyLines(lines, head)).toEqual({ intact: true, head })
+    })
   })
 
-  describe('health and backup', () => {
-    test('a new store is healthy and was never backed up', async () => {
+  describe('upkeep, where the engine has it:', () => {
+    test('a new engine is healthy, and tells what it looked at', async () => {
       await using place = await open()
-      await furnish(place.store)
-      const findings = await place.upkeep.check(now)
+      await furnish(place)
+      const findings = (await place.upkeep?.check(now)) ?? []
       expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
-      expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'none was made yet' })
+      // Its settings among them, read back.
+      expect(findings.some(({ check }) => check === 'settings')).toBe(place.upkeep !== undefined)
     })
 
-    test('a backup is a file of its own, is noted, and never replaces another', async () => {
+    test('a backup is opened and counted, is noted, and never replaces another', async () => {
       await using place = await open()
-      const { store, upkeep, freePath } = place
-      await furnish(store)
-      const act = { actor: 'operator', at: now }
-      expect(await audited(store, () => upkeep.backUp(freePath, act))).toEqual([['database.back-up', null]])
-      expect(existsSync(freePath)).toBe(true)
-      const age = { check: 'backup', state: 'ok', detail: '0 days old' }
-      expect(await upkeep.check(now)).toContainEqual(age as never)
-      expect(await refusalOf(upkeep.backUp(freePath, { ...act, at: now - 9 * 86_400_000 }))).toBe(
-        'database_unusable',
-      )
-      expect(await upkeep.check(now)).toContainEqual(age as never)
+      const { store, upkeep, freeTarget } = place
+      const { partner, book, intake } = await furnish(place)
+      await book('robin', nine)
+      await intake('kim')
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      if (!upkeep) return
+      const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
+        shown: await shownBy({ feed }),
+        partners: await store.listPartners(),
+        requests: await store.listRequests({ intakesOnly: false, unassignedOnly: false }),
+        members: await Promise.all(['robin', 'kim'].map((id) => store.findMember(partner.id, id))),
+      })
+      const before = await held(place)
+      const head = await store.auditHead()
+      expect(await audited(store, () => upkeep.backUp(freeTarget, act))).toEqual([['database.back-up', null]])
+      expect(await endOf(upkeep.backUp(freeTarget, actAt(now + 1)))).toBe('database_unusable')
+      const copy = await place.openAgain(freeTarget)
+      expect(await held(copy)).toEqual(before)
+      expect([before.requests.length, before.members.filter((member) => member).length]).toEqual([2, 2])
+      expect(await copy.store.verifyAudit(head)).toMatchObject({ intact: true })
+      await copy.store.setPartnerActive(partner.id, false, act)
+      expect(await held(place)).toEqual(before)
+    })
+
+    test('what was erased is purged, if nobody is reading', async () => {
+      await using place = await open()
+      const { book } = await furnish(place)
+      const { member } = await stored(book('robin', nine))
+      await place.store.eraseMember(member.id, act)
+      expect((await place.upkeep?.purge()) ?? true).toBe(true)
     })
   })
 }

@@ -1,29 +1,19 @@
 import { Database } from 'bun:sqlite'
+import { type Engine, openEngine } from '../../db/sqlite/engine'
 import { openDatabase, type Purpose } from '../../db/sqlite/open'
-import { openStore } from '../../db/sqlite/store'
-import type { Store } from '../../src/domain/store'
-import type { Upkeep } from '../../src/domain/upkeep'
 import { createVault } from '../../src/vault/vault'
-import { Folder } from '../support/process'
-import type { Place } from './store.contract'
+import { Folder } from '../support/folder'
+import type { Place } from './furniture'
 
 /** The master key of databases that tests make. */
 export const testKey = Buffer.alloc(32, 7)
 
-/** The Store on a file, which is made if it is not there. */
-export function openTestStore(path: string, masterKey: Uint8Array = testKey): Store & { upkeep: Upkeep } {
-  return openStore({
-    path,
-    purpose: 'sandbox',
-    vault: createVault(masterKey),
-    create: true,
-    upgrade: false,
-    actor: 'test',
-    clock: { now: () => 0 },
-  })
+/** The engine on a file, which is made if it is not there. */
+export function openTestEngine(path: string, masterKey: Uint8Array = testKey): Engine {
+  return openEngine({ path, purpose: 'sandbox', vault: createVault(masterKey), create: true, upgrade: false })
 }
 
-/** The bare database of a file, brought up to date and set up as the Store has it. */
+/** The bare database of a file, brought up to date and set up as the engine has it. */
 export function openTestDatabase(
   path: string,
   { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
@@ -31,28 +21,35 @@ export function openTestDatabase(
   return openDatabase({ path, purpose, vault: createVault(masterKey), create, upgrade })
 }
 
-/** A new, empty SQLite store in a folder of its own. */
-export async function openPlace(): Promise<Place> {
+/** A new, empty SQLite database in a folder of its own. */
+export async function openPlace(): Promise<Place & { readonly path: string }> {
   const folder = new Folder()
   const path = folder.file('store.sqlite')
-  const store = openTestStore(path)
-  const open: Store[] = [store]
+  const open: { close(): unknown }[] = []
+  const openOne = (target: string) => {
+    const engine = openTestEngine(target)
+    open.push(engine)
+    return engine
+  }
   return {
-    store,
-    upkeep: store.upkeep,
-    freePath: folder.file('free.sqlite'),
-    async openAgain() {
-      const store = openTestStore(path)
-      open.push(store)
-      return store
-    },
+    ...openOne(path),
+    path,
+    freeTarget: folder.file('free.sqlite'),
+    openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
-      const database = new Database(path)
+      using database = new Database(path)
       database.run('DELETE FROM changes WHERE version < (SELECT max(version) FROM changes)')
-      database.close()
+    },
+    async beginRenaming(providerId, firstName) {
+      const database = new Database(path)
+      open.push(database)
+      database.run('BEGIN IMMEDIATE')
+      database.run('UPDATE providers SET first_name = ? WHERE id = ?', [firstName, providerId])
+      database.run("INSERT INTO changes (noun, record_id) VALUES ('provider', ?)", [providerId])
+      return async () => void database.run('COMMIT')
     },
     async [Symbol.asyncDispose]() {
-      for (const store of open) await store.close()
+      for (const one of open) await one.close()
       folder[Symbol.dispose]()
     },
   }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as schema from '../../db/sqlite/schema'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
 const folder = new Folder()

@@ -1,65 +1,67 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
+import type { Engine } from '../../db/sqlite/engine'
 import { newKey } from '../../src/auth/token'
-import type { Store } from '../../src/domain/store'
-import { Folder } from '../support/process'
-import { openTestDatabase, openTestStore } from './place'
+import { Folder } from '../support/folder'
+import { act, answers, everything, update, versionOf } from './furniture'
+import { openTestDatabase, openTestEngine } from './place'
 
-/** A store with two partners, a key each, and an intake of the first one's. */
-async function furnished(folder: Folder): Promise<Store> {
-  const store = openTestStore(folder.file('a.sqlite'))
+/** An engine with two partners, a key each, and an intake of the first one's. */
+async function furnished(folder: Folder): Promise<Engine> {
+  const engine = openTestEngine(folder.file('a.sqlite'))
+  const { store } = engine
   for (const name of ['One', 'Two']) {
-    const { id } = await store.addPartner(name, null, 0)
-    await store.addKey(id, { ...newKey(), issuedAt: 0, startsAt: 0 })
+    const { id } = await store.addPartner(name, null, act)
+    await store.issueKey(id, { ...newKey(), startsAt: act.at }, act)
   }
   await store.submit({
     partnerId: 1,
     externalUserId: 'm-1',
-    member: { email: 'm@example.com', firstName: 'R', lastName: 'S', country: 'CA' },
+    member: update,
     slot: null,
-    screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
-    version: 0,
-    slotOffered: null,
+    screeningAnswers: answers,
+    version: await versionOf(engine),
+    slotState: null,
     localOffsetMinutes: null,
     authorizationNumber: null,
     submittedAt: 0,
   })
-  return store
+  return engine
 }
 
 /** What an attacker who can write to the file does, and what is asked of the store after it. */
-const moves: [what: string, move: string, ask: (store: Store) => Promise<unknown>, refused: RegExp][] = [
+const moves: [what: string, move: string, ask: (engine: Engine) => Promise<unknown>, refused: RegExp][] = [
   [
     "answers as a partner's secret, under the record key that they were sealed for",
     `UPDATE partner_keys SET (record_key, sealed_secret) =
        (SELECT record_key, sealed_screening_answers FROM booking_requests) WHERE id = 1`,
-    (store) => store.readDirectory(null),
+    everything,
     /^what is sealed of the key [\w-]+ is not as it was written$/,
   ],
   [
     "a secret as a request's answers",
     `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_secret FROM partner_keys WHERE id = 1)`,
-    (store) => store.readScreening(1),
+    ({ store }) => store.readScreening(1, act),
     /^what is sealed of request 1 is not as it was written$/,
   ],
   [
     "a partner's secret for another partner",
     'UPDATE partner_keys SET partner_id = 3 - partner_id',
-    (store) => store.readDirectory(null),
+    everything,
     /^what is sealed of the key [\w-]+ is not as it was written$/,
   ],
   [
     'a secret under another kid',
     "UPDATE partner_keys SET kid = 'another' WHERE id = 1",
-    (store) => store.readDirectory(null),
+    everything,
     /^what is sealed of the key another is not as it was written$/,
   ],
   [
     'the proof of the master key as a secret',
     `UPDATE partner_keys SET record_key = 'key_proof',
        sealed_secret = (SELECT value FROM settings WHERE name = 'key_proof') WHERE id = 1`,
-    (store) => store.readDirectory(null),
+    everything,
     /^what is sealed of the key [\w-]+ is not as it was written$/,
   ],
 ]
@@ -67,17 +69,17 @@ const moves: [what: string, move: string, ask: (store: Store) => Promise<unknown
 describe('what is sealed opens nowhere but where it stands', () => {
   test.each(moves)('%s', async (_, move, ask, refused) => {
     using folder = new Folder()
-    const store = await furnished(folder)
-    await ask(store)
+    const engine = await furnished(folder)
+    await ask(engine)
     const database: Database = openTestDatabase(folder.file('a.sqlite'))
     database.run('DROP INDEX partner_keys_open')
     database.run(move)
     database.close()
-    const refusal = await ask(store).then(
+    const refusal = await ask(engine).then(
       () => ({ kind: 'nothing', message: '' }),
       ({ kind, message }) => ({ kind, message }),
     )
     expect(refusal).toEqual({ kind: 'database_unusable', message: expect.stringMatching(refused) })
-    await store.close()
+    await engine.close()
   })
 })

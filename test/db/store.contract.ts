@@ -1,141 +1,48 @@
 import { describe, expect, test } from 'bun:test'
 import { slotMillis } from '../../src/domain/booking-request'
+import { compareDirectory } from '../../src/domain/compare-directory'
+import type { Version } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
-import type { MemberUpdate } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
-import type { JudgedSubmission, ProviderEntry, RegionEntry, Store } from '../../src/domain/store'
-import type { Upkeep } from '../../src/domain/upkeep'
-
-/** A store to be tested, and what only its engine knows how to do. Leaving its scope removes it. */
-export interface Place extends AsyncDisposable {
-  readonly store: Store
-  readonly upkeep: Upkeep
-  /** Another connection to the same data. */
-  openAgain(): Promise<Store>
-  /** Drops the record of all changes but the newest. */
-  forgetChanges(): Promise<void>
-  /** A path where nothing is. */
-  readonly freePath: string
-}
-
-export const now = Date.UTC(2026, 11, 1, 12)
-export const nine = Date.UTC(2026, 11, 2, 9)
-export const minutes = (count: number) => count * 60_000
-
-export const ontario: RegionEntry = {
-  id: null,
-  countryCode: 'CA',
-  code: 'ON',
-  localName: 'Ontario',
-  label: 'Province',
-  active: true,
-}
-export const quebec: RegionEntry = { ...ontario, code: 'QC', localName: 'Québec' }
-
-export function entry(ref: string, different: Partial<ProviderEntry> = {}): ProviderEntry {
-  return {
-    ref,
-    firstName: 'Marlow',
-    lastName: 'Fernhill',
-    credentials: null,
-    pronouns: null,
-    gender: null,
-    bio: null,
-    timeZone: 'America/Toronto',
-    languagesSpoken: ['en', 'fr-CA'],
-    modalities: ['in-video'],
-    workingHours: [{ weekdays: ['monday'], start: '09:00', end: '17:00', stepMinutes: 60 }],
-    overrides: [{ date: '2026-12-24', windows: [] }],
-    timeOff: [{ from: '2026-12-27', until: '2026-12-31' }],
-    minimumNoticeMinutes: 30,
-    active: true,
-    licenses: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
-    inPersonRegions: ['CA-ON'],
-    ...different,
-  }
-}
-
-const update: MemberUpdate = {
-  email: 'robin@example.com',
-  firstName: 'Robin',
-  lastName: 'Sample',
-  country: 'CA',
-}
-
-const untold = {
-  preferredName: null,
-  preferredPronouns: null,
-  dob: null,
-  gender: null,
-  maritalStatus: null,
-  clientType: null,
-  leaveVoicemail: null,
-  phoneNumber: null,
-  streetAddress: null,
-  suite: null,
-  city: null,
-  state: null,
-  zipCode: null,
-  reasonForSeekingSupport: null,
-  preferredModality: null,
-  preferredSpokenLanguage: 'en',
-}
-
-/** Two regions, two providers and a partner, and what submits to them. */
-export async function furnish(store: Store) {
-  await store.loadDirectory([ontario, quebec], [entry('first'), entry('second')])
-  const organization = await store.addOrganization('Harbour', now)
-  const partner = await store.addPartner('Harbourlight', organization.id, now)
-  const { providers, regions } = await store.readDirectory(null)
-  const [first, second] = providers.map(({ id }) => id) as [number, number]
-  let numbers = 0
-  const intake = async (externalUserId: string, different: Partial<JudgedSubmission> = {}) =>
-    store.submit({
-      partnerId: partner.id,
-      externalUserId,
-      member: { ...update, email: `${externalUserId}@example.com` },
-      slot: null,
-      slotOffered: null,
-      localOffsetMinutes: different.slot ? 0 : null,
-      authorizationNumber: null,
-      screeningAnswers: [{ question: 'Sleep?', answer: 'Several days' }],
-      submittedAt: now,
-      version: await store.directoryVersion(),
-      ...different,
-    })
-  const book = (
-    externalUserId: string,
-    startsAt: number,
-    different: Partial<JudgedSubmission> & { providerId?: number } = {},
-  ) => {
-    const { providerId = first, ...rest } = different
-    return intake(externalUserId, {
-      slot: { providerId, startsAt },
-      slotOffered: true,
-      authorizationNumber: `AUTH-${++numbers}`,
-      ...rest,
-    })
-  }
-  return { organization, partner, first, second, regions: regions ?? [], intake, book }
-}
+import {
+  act,
+  actAt,
+  type Connection,
+  compare,
+  endOf,
+  entry,
+  everything,
+  furnish,
+  load,
+  minutes,
+  nine,
+  now,
+  ontario,
+  type Place,
+  quebec,
+  shownBy,
+  stored,
+  takenOf,
+  untold,
+  update,
+  versionOf,
+} from './furniture'
 
 /** All that a refused submission could have changed. */
-async function shown(store: Store, partner: Partner, externalUserIds: readonly string[]) {
-  const members = await Promise.all(externalUserIds.map((id) => store.findMember(partner.id, id)))
-  return { members, directory: await store.readDirectory(null) }
+async function shown(place: Connection, partner: Partner, externalUserIds: readonly string[]) {
+  const members = await Promise.all(externalUserIds.map((id) => place.store.findMember(partner.id, id)))
+  const requests = await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+  return { members, requests, directory: await shownBy(place), head: await place.store.auditHead() }
 }
 
-async function takenOf(store: Store, providerId: number): Promise<number[]> {
-  const { taken } = await store.readDirectory(null)
-  return (taken.get(providerId) ?? []).map(({ startsAt }) => startsAt)
-}
+const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
 /** What the port promises, whichever engine stands behind it. */
 export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('submitting', () => {
     test('an intake makes the member and is unassigned', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place.store)
+      const { partner, intake } = await furnish(place)
       const member = {
         id: expect.any(Number),
         partnerId: partner.id,
@@ -143,66 +50,69 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         active: true,
         profile: { ...untold, ...update },
       }
-      expect(await intake('robin')).toEqual({
-        outcome: 'stored',
-        request: {
-          id: expect.any(Number),
-          state: 'unassigned',
-          providerId: null,
-          authorizationNumber: null,
-          startsAt: null,
-          acceptedAt: null,
-          declinedAt: null,
-          member,
-        },
+      expect(await stored(intake('robin'))).toEqual({
+        id: expect.any(Number),
+        state: 'unassigned',
+        providerId: null,
+        authorizationNumber: null,
+        startsAt: null,
+        acceptedAt: null,
+        declinedAt: null,
+        member,
       })
       expect(await place.store.findMember(partner.id, 'robin')).toEqual(member)
     })
 
     test('a booking is pending and holds its slot', async () => {
       await using place = await open()
-      const { partner, first, second, book } = await furnish(place.store)
-      const answer = await book('robin', nine, { authorizationNumber: 'AUTH-ROBIN' })
-      expect(answer).toEqual({
-        outcome: 'stored',
-        request: {
+      const { partner, first, second, book } = await furnish(place)
+      const request = await stored(
+        book('robin', nine, { authorizationNumber: 'AUTH-ROBIN', localOffsetMinutes: -300 }),
+      )
+      expect(request).toEqual({
+        id: expect.any(Number),
+        state: 'pending',
+        providerId: first,
+        authorizationNumber: 'AUTH-ROBIN',
+        startsAt: nine,
+        acceptedAt: null,
+        declinedAt: null,
+        member: {
           id: expect.any(Number),
-          state: 'pending',
-          providerId: first,
-          authorizationNumber: 'AUTH-ROBIN',
-          startsAt: nine,
-          acceptedAt: null,
-          declinedAt: null,
-          member: {
-            id: expect.any(Number),
-            partnerId: partner.id,
-            externalUserId: 'robin',
-            active: true,
-            profile: { ...untold, ...update },
-          },
+          partnerId: partner.id,
+          externalUserId: 'robin',
+          active: true,
+          profile: { ...untold, ...update },
         },
       })
-      const requestId = answer.outcome === 'stored' ? answer.request.id : Number.NaN
-      const { taken } = await place.store.readDirectory(null)
-      expect([...taken]).toEqual([
-        [first, [{ requestId, startsAt: nine, endsAt: nine + slotMillis }]],
+      const slot = {
+        requestId: request.id,
+        startsAt: nine,
+        endsAt: nine + slotMillis,
+        localOffsetMinutes: -300,
+      }
+      expect([...(await everything(place)).taken]).toEqual([
+        [first, [slot]],
         [second, []],
       ])
     })
 
     test('another call for the same id is the same member, told anew, and another request', async () => {
       await using place = await open()
-      const { partner, intake, book } = await furnish(place.store)
-      const first = await intake('robin', {
-        member: { ...update, phoneNumber: '+1 416 555 0100', suite: '5', preferredSpokenLanguage: 'fr-CA' },
-      })
-      const second = await book('robin', nine, {
-        member: { ...update, email: 'ROBIN@new.example.com', firstName: 'Robyn', suite: '' },
-      })
-      if (first.outcome !== 'stored' || second.outcome !== 'stored') throw new Error('not stored')
-      expect(second.request.id).not.toBe(first.request.id)
-      expect(second.request.member).toEqual({
-        ...first.request.member,
+      const { partner, intake, book } = await furnish(place)
+      const first = await stored(
+        intake('robin', {
+          member: { ...update, phoneNumber: '+1 416 555 0100', suite: '5', preferredSpokenLanguage: 'fr-CA' },
+        }),
+      )
+      const second = await stored(
+        book('robin', nine, {
+          member: { ...update, email: 'ROBIN@new.example.com', firstName: 'Robyn', suite: '' },
+        }),
+      )
+      expect(second.id).not.toBe(first.id)
+      expect(second.member).toEqual({
+        ...first.member,
         profile: {
           ...untold,
           ...update,
@@ -213,20 +123,21 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
           preferredSpokenLanguage: 'fr-CA',
         },
       })
-      expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.request.member)
+      expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.member)
     })
 
     test('two partners have a member each under one id', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place.store)
-      const other = await place.store.addPartner('Willow', null, now)
+      const { partner, intake } = await furnish(place)
+      const other = await place.store.addPartner('Willow', null, act)
       await intake('robin')
       expect(await place.store.findMember(other.id, 'robin')).toBeNull()
-      const answer = await intake('robin', {
-        partnerId: other.id,
-        member: { ...update, email: 'other@example.com', firstName: 'Other' },
-      })
-      expect(answer.outcome).toBe('stored')
+      await stored(
+        intake('robin', {
+          partnerId: other.id,
+          member: { ...update, email: 'other@example.com', firstName: 'Other' },
+        }),
+      )
       const [mine, theirs] = await Promise.all(
         [partner, other].map(({ id }) => place.store.findMember(id, 'robin')),
       )
@@ -236,254 +147,274 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('ids that differ in case or space are different members', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place.store)
+      const { partner, intake } = await furnish(place)
       await intake('robin')
       expect(await place.store.findMember(partner.id, 'ROBIN')).toBeNull()
       expect(await place.store.findMember(partner.id, 'robin ')).toBeNull()
     })
 
-    test('of an instant that a request of the provider touches is slot_taken, and beside it is stored', async () => {
+    test('of an instant that a request of the provider touches is slot_unavailable, and beside it is stored', async () => {
       await using place = await open()
-      const { first, second, book } = await furnish(place.store)
+      const { first, second, book } = await furnish(place)
       await book('robin', nine)
       for (const distance of [0, 1, 15, 44, -1, -15, -44]) {
-        expect(await book('kim', nine + minutes(distance)), `${distance} minutes`).toEqual({
-          outcome: 'slot_taken',
-        })
+        expect(await endOf(book('kim', nine + minutes(distance))), `${distance} minutes`).toBe(
+          'slot_unavailable',
+        )
       }
-      expect((await book('kim', nine, { providerId: second })).outcome).toBe('stored')
-      expect((await book('kim', nine + minutes(45))).outcome).toBe('stored')
-      expect((await book('kim', nine - minutes(45))).outcome).toBe('stored')
-      expect(await takenOf(place.store, first)).toEqual([nine - minutes(45), nine, nine + minutes(45)])
+      expect(await endOf(book('kim', nine, { providerId: second }))).toBe('stored')
+      expect(await endOf(book('kim', nine + minutes(45)))).toBe('stored')
+      expect(await endOf(book('kim', nine - minutes(45)))).toBe('stored')
+      expect(await takenOf(place, first)).toEqual([nine - minutes(45), nine, nine + minutes(45)])
     })
 
-    test('of a slot that is not offered is slot_taken, free or not', async () => {
+    test('of a slot that is not offered is slot_unavailable, free or not', async () => {
       await using place = await open()
-      const { book } = await furnish(place.store)
-      expect(await book('robin', nine, { slotOffered: false })).toEqual({ outcome: 'slot_taken' })
-      expect(await book('robin', nine, { slotOffered: false, providerId: 4711 })).toEqual({
-        outcome: 'slot_taken',
-      })
+      const { book } = await furnish(place)
+      expect(await endOf(book('robin', nine, { slotState: 'not offered' }))).toBe('slot_unavailable')
+      expect(await endOf(book('robin', nine, { slotState: 'not offered', providerId: 4711 }))).toBe(
+        'slot_unavailable',
+      )
+    })
+
+    test('of a slot of nobody known is provider_unknown', async () => {
+      await using place = await open()
+      const { book } = await furnish(place)
+      const submission = book('robin', nine, { slotState: 'provider unknown', providerId: 4711 })
+      expect(await endOf(submission)).toBe('provider_unknown')
     })
 
     test('of exactly the slot that the member holds is slot_already_yours, offered or not', async () => {
       await using place = await open()
-      const { partner, intake, book } = await furnish(place.store)
-      const other = await place.store.addPartner('Willow', null, now)
+      const { partner, intake, book } = await furnish(place)
+      const other = await place.store.addPartner('Willow', null, act)
       await book('robin', nine)
-      expect(await book('robin', nine)).toEqual({ outcome: 'slot_already_yours' })
-      expect(await book('robin', nine, { slotOffered: false })).toEqual({ outcome: 'slot_already_yours' })
-      expect(await book('robin', nine + minutes(15))).toEqual({ outcome: 'slot_taken' })
+      expect(await endOf(book('robin', nine))).toBe('slot_already_yours')
+      for (const slotState of ['not offered', 'provider unknown'] as const) {
+        expect(await endOf(book('robin', nine, { slotState }))).toBe('slot_already_yours')
+      }
+      expect(await endOf(book('robin', nine + minutes(15)))).toBe('slot_unavailable')
       const theirs = { partnerId: other.id, member: { ...update, email: 'theirs@example.com' } }
-      expect(await book('robin', nine, theirs)).toEqual({ outcome: 'slot_taken' })
-      expect((await intake('robin')).outcome).toBe('stored')
+      expect(await endOf(book('robin', nine, theirs))).toBe('slot_unavailable')
+      expect(await endOf(intake('robin'))).toBe('stored')
       expect(other.id).not.toBe(partner.id)
     })
 
     test('with an address of another member is email_taken, whatever its case and whoever the partner', async () => {
       await using place = await open()
-      const { intake, book } = await furnish(place.store)
-      const other = await place.store.addPartner('Willow', null, now)
+      const { intake, book } = await furnish(place)
+      const other = await place.store.addPartner('Willow', null, act)
       await intake('robin')
       const taken = { member: { ...update, email: 'ROBIN@Example.com' } }
-      expect(await intake('kim', taken)).toEqual({ outcome: 'email_taken' })
-      expect(await intake('robin', { ...taken, partnerId: other.id })).toEqual({ outcome: 'email_taken' })
-      expect(await book('kim', nine, taken)).toEqual({ outcome: 'email_taken' })
-      expect((await intake('robin', taken)).outcome).toBe('stored')
+      expect(await endOf(intake('kim', taken))).toBe('email_taken')
+      expect(await endOf(intake('robin', { ...taken, partnerId: other.id }))).toBe('email_taken')
+      expect(await endOf(book('kim', nine, taken))).toBe('email_taken')
+      expect(await endOf(intake('robin', taken))).toBe('stored')
     })
 
     test('with an address that its member has given up is stored', async () => {
       await using place = await open()
-      const { intake } = await furnish(place.store)
+      const { intake } = await furnish(place)
       await intake('robin')
       await intake('robin', { member: { ...update, email: 'new@example.com' } })
-      expect((await intake('kim', { member: update })).outcome).toBe('stored')
-      expect(await intake('robin', { member: update })).toEqual({ outcome: 'email_taken' })
+      expect(await endOf(intake('kim', { member: update }))).toBe('stored')
+      expect(await endOf(intake('robin', { member: update }))).toBe('email_taken')
     })
 
     test('for a deactivated member is member_deactivated until they are reactivated', async () => {
       await using place = await open()
-      const { partner, intake, book } = await furnish(place.store)
-      await intake('robin')
-      const member = await place.store.findMember(partner.id, 'robin')
-      await place.store.setMemberActive(member?.id as number, false)
-      expect(await intake('robin')).toEqual({ outcome: 'member_deactivated' })
-      expect(await book('robin', nine)).toEqual({ outcome: 'member_deactivated' })
-      await place.store.setMemberActive(member?.id as number, true)
-      expect((await book('robin', nine)).outcome).toBe('stored')
+      const { intake, book } = await furnish(place)
+      const { member } = await stored(intake('robin'))
+      await place.store.setMemberActive(member.id, false, act)
+      expect(await endOf(intake('robin'))).toBe('member_deactivated')
+      expect(await endOf(book('robin', nine))).toBe('member_deactivated')
+      await place.store.setMemberActive(member.id, true, act)
+      expect(await endOf(book('robin', nine))).toBe('stored')
     })
 
-    test('tells the deactivated member before the address, and the address before the slot', async () => {
+    test('tells the deactivated member before the slot, and the slot before the address', async () => {
       await using place = await open()
-      const { partner, intake, book } = await furnish(place.store)
+      const { intake, book } = await furnish(place)
       await intake('kim')
-      await book('robin', nine)
+      const { member } = await stored(book('robin', nine))
       const kim = { member: { ...update, email: 'kim@example.com' } }
-      expect(await book('robin', nine, kim)).toEqual({ outcome: 'email_taken' })
-      expect(await book('robin', nine + minutes(15), { ...kim, slotOffered: false })).toEqual({
-        outcome: 'email_taken',
-      })
-      const member = await place.store.findMember(partner.id, 'robin')
-      await place.store.setMemberActive(member?.id as number, false)
-      expect(await book('robin', nine, kim)).toEqual({ outcome: 'member_deactivated' })
+      expect(await endOf(book('robin', nine, kim))).toBe('slot_already_yours')
+      expect(await endOf(book('robin', nine + minutes(15), kim))).toBe('slot_unavailable')
+      expect(await endOf(book('robin', nine + minutes(90), { ...kim, slotState: 'not offered' }))).toBe(
+        'slot_unavailable',
+      )
+      expect(await endOf(book('robin', nine + minutes(90), kim))).toBe('email_taken')
+      await place.store.setMemberActive(member.id, false, act)
+      expect(await endOf(book('robin', nine, kim))).toBe('member_deactivated')
     })
 
-    test('with an outcome other than stored changes nothing', async () => {
+    test('that is refused or stale changes nothing', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, intake, book } = await furnish(store)
+      const { partner, first, intake, book } = await furnish(place)
       await intake('kim')
       await book('robin', nine)
-      await intake('gone')
-      await store.setMemberActive((await store.findMember(partner.id, 'gone'))?.id as number, false)
+      const gone = await stored(intake('gone'))
+      await store.setMemberActive(gone.member.id, false, act)
+      const version = await versionOf(place)
+      await store.setProviderActive(first, true, act)
       const everyone = ['kim', 'robin', 'gone', 'new']
-      const before = await shown(store, partner, everyone)
+      const before = await shown(place, partner, everyone)
       const told = { ...update, firstName: 'Changed', phoneNumber: '+1 416 555 0199' }
-      const outcomes = [
-        await book('gone', nine + minutes(90), { member: { ...told, email: 'gone@example.com' } }),
-        await book('new', nine + minutes(90), { member: { ...told, email: 'kim@example.com' } }),
-        await book('new', nine, { member: { ...told, email: 'new@example.com' } }),
-        await book('robin', nine, { member: { ...told, email: 'robin@example.com' } }),
-        await book('robin', nine + minutes(90), { slotOffered: false, member: told }),
-        await book('robin', nine + minutes(90), { version: 0, member: told }),
+      const ends = [
+        await endOf(book('gone', nine + minutes(90), { member: { ...told, email: 'gone@example.com' } })),
+        await endOf(book('new', nine + minutes(90), { member: { ...told, email: 'kim@example.com' } })),
+        await endOf(book('new', nine, { member: { ...told, email: 'new@example.com' } })),
+        await endOf(book('robin', nine, { member: { ...told, email: 'robin@example.com' } })),
+        await endOf(book('robin', nine + minutes(90), { slotState: 'not offered', member: told })),
+        await endOf(book('robin', nine + minutes(90), { slotState: 'provider unknown', member: told })),
+        await endOf(book('robin', nine + minutes(90), { version, member: told })),
       ]
-      expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+      expect(ends).toEqual([
         'member_deactivated',
         'email_taken',
-        'slot_taken',
+        'slot_unavailable',
         'slot_already_yours',
-        'slot_taken',
+        'slot_unavailable',
+        'provider_unknown',
         'stale',
       ])
-      expect(await shown(store, partner, everyone)).toEqual(before)
+      expect(await shown(place, partner, everyone)).toEqual(before)
     })
 
     test('that fails in the middle changes nothing, and hurts no other of the same moment', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, book } = await furnish(store)
+      const { partner, first, book } = await furnish(place)
       await book('robin', nine, { authorizationNumber: 'AUTH-TWICE' })
       // The number stands already: the member is written before that comes out.
-      const answers = await Promise.allSettled([
+      const submissions = await Promise.allSettled([
         book('kim', nine + minutes(45)),
         book('failing', nine + minutes(90), { authorizationNumber: 'AUTH-TWICE' }),
         book('lee', nine + minutes(135)),
       ])
-      expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect(submissions.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await store.findMember(partner.id, 'failing')).toBeNull()
       expect(await store.findMember(partner.id, 'kim')).not.toBeNull()
-      expect(await takenOf(store, first)).toEqual([nine, nine + minutes(45), nine + minutes(135)])
+      expect(await takenOf(place, first)).toEqual([nine, nine + minutes(45), nine + minutes(135)])
     })
 
     test('200 times at once for one slot is stored once', async () => {
       await using place = await open()
-      const { first, book } = await furnish(place.store)
-      const answers = await Promise.all(
-        Array.from({ length: 200 }, (_, index) => book(`member-${index}`, nine)),
+      const { first, book } = await furnish(place)
+      const ends = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => endOf(book(`member-${index}`, nine))),
       )
-      const outcomes = answers.map(({ outcome }) => outcome).sort()
-      expect(outcomes).toEqual([...Array(199).fill('slot_taken'), 'stored'].sort())
-      expect(await takenOf(place.store, first)).toEqual([nine])
+      expect(ends.sort()).toEqual([...Array(199).fill('slot_unavailable'), 'stored'])
+      expect(await takenOf(place, first)).toEqual([nine])
     })
 
     test('100 times at once for one new member makes one member', async () => {
       await using place = await open()
-      const { intake } = await furnish(place.store)
-      const answers = await Promise.all(Array.from({ length: 100 }, () => intake('robin')))
-      const stored = answers.flatMap((answer) => (answer.outcome === 'stored' ? [answer.request] : []))
-      expect(new Set(stored.map(({ id }) => id)).size).toBe(100)
-      expect(new Set(stored.map(({ member }) => member.id)).size).toBe(1)
+      const { intake } = await furnish(place)
+      const requests = await Promise.all(Array.from({ length: 100 }, () => stored(intake('robin'))))
+      expect(new Set(requests.map(({ id }) => id)).size).toBe(100)
+      expect(new Set(requests.map(({ member }) => member.id)).size).toBe(1)
     })
   })
 
-  describe('a judgement is stale', () => {
+  describe('a decision is stale', () => {
     test('once its provider has changed', async () => {
       await using place = await open()
-      const { book } = await furnish(place.store)
-      const version = await place.store.directoryVersion()
-      await place.store.loadDirectory(
-        [ontario, quebec],
-        [entry('first', { minimumNoticeMinutes: 60 }), entry('second')],
-      )
-      expect(await book('robin', nine, { version })).toEqual({ outcome: 'stale' })
-      expect((await book('robin', nine)).outcome).toBe('stored')
+      const { book } = await furnish(place)
+      const version = await versionOf(place)
+      await load(place, [ontario, quebec], [entry('first', { minimumNoticeMinutes: 60 }), entry('second')])
+      expect(await endOf(book('robin', nine, { version }))).toBe('stale')
+      expect(await endOf(book('robin', nine))).toBe('stored')
     })
 
     test('once any region has changed', async () => {
       await using place = await open()
-      const { book } = await furnish(place.store)
-      const version = await place.store.directoryVersion()
-      await place.store.loadDirectory(
-        [ontario, { ...quebec, active: false }],
-        [entry('first'), entry('second')],
-      )
-      expect(await book('robin', nine, { version })).toEqual({ outcome: 'stale' })
+      const { book } = await furnish(place)
+      const version = await versionOf(place)
+      await load(place, [ontario, { ...quebec, active: false }], [entry('first'), entry('second')])
+      expect(await endOf(book('robin', nine, { version }))).toBe('stale')
     })
 
     test('once it is so old that nobody knows what has changed', async () => {
       await using place = await open()
-      const { book } = await furnish(place.store)
-      const version = 1
+      const { book } = await furnish(place)
+      const version = await versionOf(place)
+      for (const step of [45, 90]) await book('kim', nine + minutes(step))
+      expect(await endOf(book('lee', nine + minutes(135), { version }))).toBe('stored')
       await place.forgetChanges()
-      expect(await book('robin', nine, { version })).toEqual({ outcome: 'stale' })
+      expect(await endOf(book('robin', nine, { version }))).toBe('stale')
     })
 
     test('not through another provider, a booking or a partner', async () => {
       await using place = await open()
-      const { organization, book } = await furnish(place.store)
-      const version = await place.store.directoryVersion()
-      await place.store.loadDirectory(
-        [ontario, quebec],
-        [entry('first'), entry('second', { minimumNoticeMinutes: 60 })],
-      )
+      const { organization, book } = await furnish(place)
+      const version = await versionOf(place)
+      await load(place, [ontario, quebec], [entry('first'), entry('second', { minimumNoticeMinutes: 60 })])
       await book('kim', nine)
-      await place.store.setOrganizationActive(organization.id, false)
-      expect(await place.store.directoryVersion()).toBeGreaterThan(version)
-      expect((await book('robin', nine + minutes(45), { version })).outcome).toBe('stored')
-      expect(await book('robin', nine, { version })).toEqual({ outcome: 'slot_taken' })
+      await place.store.setOrganizationActive(organization.id, false, act)
+      expect(await place.feed.changesSince(version, 0)).not.toBeNull()
+      expect(await endOf(book('robin', nine + minutes(45), { version }))).toBe('stored')
+      expect(await endOf(book('robin', nine, { version }))).toBe('slot_unavailable')
     })
 
-    test('never for an intake, which is judged by none', async () => {
+    test('never for an intake, for which no slot was looked at', async () => {
       await using place = await open()
-      const { intake } = await furnish(place.store)
-      expect((await intake('robin', { version: 0 })).outcome).toBe('stored')
+      const { intake, book } = await furnish(place)
+      const version = await versionOf(place)
+      await load(place, [ontario], [])
+      await book('kim', nine)
+      await place.forgetChanges()
+      expect(await endOf(intake('robin', { version }))).toBe('stored')
     })
   })
 
   describe('organizations and partners', () => {
     test('are told back as they were added, active', async () => {
       await using place = await open()
-      const organization = await place.store.addOrganization('Harbour', now)
+      const { store } = place
+      const organization = await store.addOrganization('Harbour', act)
       expect(organization).toEqual({ id: expect.any(Number), name: 'Harbour', active: true })
-      const partner = await place.store.addPartner('Harbourlight', organization.id, now)
+      const partner = await store.addPartner('Harbourlight', organization.id, act)
       expect(partner).toEqual({ id: expect.any(Number), name: 'Harbourlight', active: true, organization })
-      const alone = await place.store.addPartner('Alone', null, now)
+      const alone = await store.addPartner('Alone', null, act)
       expect(alone).toEqual({ id: expect.any(Number), name: 'Alone', active: true, organization: null })
-      expect(await place.store.listPartners()).toEqual([partner, alone])
+      expect(await store.listOrganizations()).toEqual([organization])
+      expect(await store.listPartners()).toEqual([partner, alone])
     })
 
     test('have names that no other has', async () => {
       await using place = await open()
       const { store } = place
-      await store.addOrganization('Harbour', now)
-      await store.addPartner('Harbour', null, now)
-      await expect(store.addOrganization('Harbour', now)).rejects.toThrow(
+      await store.addOrganization('Harbour', act)
+      await store.addPartner('Harbour', null, act)
+      await expect(store.addOrganization('Harbour', act)).rejects.toThrow(
         new Refusal('name_taken', 'there is an organization of that name'),
       )
-      await expect(store.addPartner('Harbour', null, now)).rejects.toThrow(
+      await expect(store.addPartner('Harbour', null, act)).rejects.toThrow(
         new Refusal('name_taken', 'there is a partner of that name'),
       )
+      expect(await store.listOrganizations()).toHaveLength(1)
       expect(await store.listPartners()).toHaveLength(1)
+    })
+
+    test('of one name six at once are one, and the others name_taken', async () => {
+      await using place = await open()
+      const { store } = place
+      const ends = await Promise.all(
+        Array.from({ length: 6 }, () => endOf(store.addPartner('One', null, act))),
+      )
+      expect(ends.sort()).toEqual([...Array(5).fill('name_taken'), 'stored'])
     })
 
     test('are deactivated and reactivated', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner } = await furnish(store)
-      await store.setPartnerActive(partner.id, false)
+      const { organization, partner } = await furnish(place)
+      await store.setPartnerActive(partner.id, false, act)
       expect(await store.listPartners()).toEqual([{ ...partner, active: false }])
-      await store.setPartnerActive(partner.id, true)
-      await store.setOrganizationActive(organization.id, false)
+      await store.setPartnerActive(partner.id, true, act)
+      await store.setOrganizationActive(organization.id, false, act)
       expect(await store.listPartners()).toEqual([
         { ...partner, organization: { ...organization, active: false } },
       ])
@@ -492,43 +423,36 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('that are not there are record_unknown, and nothing is noted', async () => {
       await using place = await open()
       const { store } = place
-      const version = await store.directoryVersion()
-      const kindOf = (error: unknown) => (error as Refusal).kind
-      expect(await store.setPartnerActive(4711, false).catch(kindOf)).toBe('record_unknown')
-      expect(await store.setOrganizationActive(4711, false).catch(kindOf)).toBe('record_unknown')
-      expect(await store.setMemberActive(4711, false).catch(kindOf)).toBe('record_unknown')
-      expect(await store.directoryVersion()).toBe(version)
+      const version = await versionOf(place)
+      expect(await endOf(store.setPartnerActive(4711, false, act))).toBe('record_unknown')
+      expect(await endOf(store.setOrganizationActive(4711, false, act))).toBe('record_unknown')
+      expect(await endOf(store.setMemberActive(4711, false, act))).toBe('record_unknown')
+      expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
   })
 
   describe('keys', () => {
-    const key = (kid: string, issuedAt: number, startsAt = issuedAt) => ({
-      kid,
-      secret: Buffer.from(`secret of ${kid}`),
-      issuedAt,
-      startsAt,
-    })
-    const timesOf = async (store: Store) => {
-      const { keys } = await store.readDirectory(null)
+    const timesOf = async (place: Connection) => {
+      const { keys } = await everything(place)
       return keys?.map(({ kid, startsAt, endsAt }) => [kid, startsAt, endsAt])
     }
 
     test('come back whole, with their partner', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      await place.store.addKey(partner.id, key('a', 100))
-      const { keys } = await place.store.readDirectory(null)
+      const { partner } = await furnish(place)
+      await place.store.issueKey(partner.id, key('a', 100), actAt(90))
+      const { keys } = await everything(place)
       expect(
         keys?.map(({ secret, ...rest }) => ({ ...rest, secret: Buffer.from(secret).toString() })),
-      ).toEqual([{ kid: 'a', issuedAt: 100, startsAt: 100, endsAt: null, partner, secret: 'secret of a' }])
+      ).toEqual([{ kid: 'a', issuedAt: 90, startsAt: 100, endsAt: null, partner, secret: 'secret of a' }])
     })
 
     test('the one in force ends where its successor starts', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      await place.store.addKey(partner.id, key('a', 100))
-      await place.store.addKey(partner.id, key('b', 200, 500))
-      expect(await timesOf(place.store)).toEqual([
+      const { partner } = await furnish(place)
+      await place.store.issueKey(partner.id, key('a', 100), actAt(100))
+      await place.store.rotateKey(partner.id, key('b', 500), actAt(200))
+      expect(await timesOf(place)).toEqual([
         ['a', 100, 500],
         ['b', 500, null],
       ])
@@ -536,17 +460,17 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('a successor that still waits is never in force once another takes its place', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      await place.store.addKey(partner.id, key('a', 100))
-      await place.store.addKey(partner.id, key('b', 200, 500))
-      await place.store.addKey(partner.id, key('c', 300, 900))
-      expect(await timesOf(place.store)).toEqual([
+      const { partner } = await furnish(place)
+      await place.store.issueKey(partner.id, key('a', 100), actAt(100))
+      await place.store.rotateKey(partner.id, key('b', 500), actAt(200))
+      await place.store.rotateKey(partner.id, key('c', 900), actAt(300))
+      expect(await timesOf(place)).toEqual([
         ['a', 100, 900],
         ['b', 500, 500],
         ['c', 900, null],
       ])
-      await place.store.addKey(partner.id, key('d', 400, 400))
-      expect(await timesOf(place.store)).toEqual([
+      await place.store.rotateKey(partner.id, key('d', 400), actAt(400))
+      expect(await timesOf(place)).toEqual([
         ['a', 100, 400],
         ['b', 500, 500],
         ['c', 900, 900],
@@ -556,11 +480,11 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('what has ended keeps its end', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      await place.store.addKey(partner.id, key('a', 100))
-      await place.store.addKey(partner.id, key('b', 200))
-      await place.store.addKey(partner.id, key('c', 300))
-      expect(await timesOf(place.store)).toEqual([
+      const { partner } = await furnish(place)
+      await place.store.issueKey(partner.id, key('a', 100), actAt(100))
+      await place.store.rotateKey(partner.id, key('b', 200), actAt(200))
+      await place.store.rotateKey(partner.id, key('c', 300), actAt(300))
+      expect(await timesOf(place)).toEqual([
         ['a', 100, 200],
         ['b', 200, 300],
         ['c', 300, null],
@@ -569,9 +493,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('of which at no instant two are in force, and after the first always one, in whatever order', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      const issues: [number, number][] = [
-        [100, 100],
+      const { partner } = await furnish(place)
+      await place.store.issueKey(partner.id, key('first', 100), actAt(100))
+      const rotations: [number, number][] = [
         [150, 400],
         [160, 160],
         [170, 900],
@@ -580,10 +504,11 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         [350, 350],
         [351, 2000],
       ]
-      for (const [index, [issuedAt, startsAt]] of issues.entries()) {
-        await place.store.addKey(partner.id, key(`k${index}`, issuedAt, startsAt))
+      for (const [index, [issuedAt, startsAt]] of rotations.entries()) {
+        await place.store.rotateKey(partner.id, key(`k${index}`, startsAt), actAt(issuedAt))
       }
-      const { keys } = await place.store.readDirectory(null)
+      const { keys } = await everything(place)
+      expect(keys).toHaveLength(8)
       for (let instant = 100; instant < 2_500; instant++) {
         const inForce = keys?.filter(
           ({ startsAt, endsAt }) => startsAt <= instant && (endsAt === null || instant < endsAt),
@@ -594,11 +519,11 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('of one partner leave another partner alone', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      const other = await place.store.addPartner('Willow', null, now)
-      await place.store.addKey(partner.id, key('a', 100))
-      await place.store.addKey(other.id, key('b', 200))
-      expect(await timesOf(place.store)).toEqual([
+      const { partner } = await furnish(place)
+      const other = await place.store.addPartner('Willow', null, act)
+      await place.store.issueKey(partner.id, key('a', 100), actAt(100))
+      await place.store.issueKey(other.id, key('b', 200), actAt(200))
+      expect(await timesOf(place)).toEqual([
         ['a', 100, null],
         ['b', 200, null],
       ])
@@ -606,10 +531,39 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('with an id that stands already are refused, and the one in force goes on', async () => {
       await using place = await open()
-      const { partner } = await furnish(place.store)
-      await place.store.addKey(partner.id, key('a', 100))
-      await expect(place.store.addKey(partner.id, key('a', 200))).rejects.toThrow()
-      expect(await timesOf(place.store)).toEqual([['a', 100, null]])
+      const { partner } = await furnish(place)
+      await place.store.issueKey(partner.id, key('a', 100), actAt(100))
+      expect(await endOf(place.store.rotateKey(partner.id, key('a', 200), actAt(200)))).not.toBe('stored')
+      expect(await timesOf(place)).toEqual([['a', 100, null]])
+    })
+
+    test('are issued only where none is in force or waits, six at once too', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner } = await furnish(place)
+      const ends = await Promise.all(
+        Array.from({ length: 6 }, (_, index) =>
+          endOf(store.issueKey(partner.id, key(`k${index}`, 100), actAt(100))),
+        ),
+      )
+      expect(ends.sort()).toEqual(['stored', ...Array(5).fill('token_exists')])
+      expect(await timesOf(place)).toEqual([['k0', 100, null]])
+      await store.revokeKeys(partner.id, actAt(200))
+      await store.issueKey(partner.id, key('waiting', 900), actAt(300))
+      expect(await endOf(store.issueKey(partner.id, key('other', 300), actAt(300)))).toBe('token_exists')
+    })
+
+    test('are rotated neither into the past nor where none is in force', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner } = await furnish(place)
+      expect(await endOf(store.rotateKey(partner.id, key('a', 100), actAt(100)))).toBe('record_unknown')
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      expect(await endOf(store.rotateKey(partner.id, key('b', 199), actAt(200)))).toBe('field_invalid')
+      expect(await timesOf(place)).toEqual([['a', 100, null]])
+      await store.revokeKeys(partner.id, actAt(200))
+      expect(await endOf(store.rotateKey(partner.id, key('b', 300), actAt(300)))).toBe('record_unknown')
+      expect(await timesOf(place)).toEqual([['a', 100, 200]])
     })
   })
 
@@ -618,13 +572,13 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('adds regions and providers', async () => {
       await using place = await open()
-      expect(await place.store.loadDirectory(both, [entry('first'), entry('second')])).toEqual({
+      expect(await load(place, both, [entry('first'), entry('second')])).toEqual({
         added: ['CA-ON', 'CA-QC', 'first', 'second'],
         changed: [],
         deactivated: [],
         unchanged: 0,
       })
-      const { regions, providers } = await place.store.readDirectory(null)
+      const { regions, providers } = await everything(place)
       expect(regions).toEqual([
         { ...ontario, id: expect.any(Number) },
         { ...quebec, id: expect.any(Number) },
@@ -644,22 +598,23 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('again changes nothing', async () => {
       await using place = await open()
-      await place.store.loadDirectory(both, [entry('first'), entry('second')])
-      const before = await place.store.readDirectory(null)
-      expect(await place.store.loadDirectory(both, [entry('first'), entry('second')])).toEqual({
+      await load(place, both, [entry('first'), entry('second')])
+      const { version } = await everything(place)
+      expect(await load(place, both, [entry('first'), entry('second')])).toEqual({
         added: [],
         changed: [],
         deactivated: [],
         unchanged: 4,
       })
-      expect(await place.store.readDirectory(null)).toEqual(before)
+      expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
     test('with changes keeps every id and changes what differs', async () => {
       await using place = await open()
-      await place.store.loadDirectory(both, [entry('first'), entry('second')])
-      const before = await place.store.readDirectory(null)
-      const load = await place.store.loadDirectory(
+      await load(place, both, [entry('first'), entry('second')])
+      const before = await everything(place)
+      const told = await load(
+        place,
         [{ ...quebec, localName: 'Le Québec' }, ontario],
         [
           entry('second'),
@@ -673,10 +628,10 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
           }),
         ],
       )
-      expect(load).toEqual({ added: [], changed: ['CA-QC', 'first'], deactivated: [], unchanged: 2 })
+      expect(told).toEqual({ added: [], changed: ['CA-QC', 'first'], deactivated: [], unchanged: 2 })
       const [on, qc] = before.regions ?? []
       const [first, second] = before.providers
-      const after = await place.store.readDirectory(null)
+      const after = await everything(place)
       expect(after.regions).toEqual([on, { ...qc, localName: 'Le Québec' }] as typeof after.regions)
       expect(after.providers).toEqual([
         {
@@ -692,43 +647,49 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ] as typeof after.providers)
     })
 
+    test('takes away what a description no longer has, as a bio, a license and a place', async () => {
+      await using place = await open()
+      await load(place, both, [entry('first', { bio: 'Old' })])
+      await load(place, both, [entry('first', { licenses: [], inPersonRegions: [], timeOff: [] })])
+      const [provider] = (await everything(place)).providers
+      expect(provider).toMatchObject({ bio: null, licenses: [], inPersonRegionIds: [], timeOff: [] })
+    })
+
     test('deactivates what is left out, and brings it back under its old id', async () => {
       await using place = await open()
-      const { store } = place
-      await store.loadDirectory(both, [entry('first'), entry('second')])
-      const before = await store.readDirectory(null)
-      expect(await store.loadDirectory([ontario], [entry('first')])).toEqual({
+      await load(place, both, [entry('first'), entry('second')])
+      const before = await shownBy(place)
+      expect(await load(place, [ontario], [entry('first')])).toEqual({
         added: [],
         changed: [],
         deactivated: ['CA-QC', 'second'],
         unchanged: 2,
       })
-      const activity = async () => {
-        const { regions, providers } = await store.readDirectory(null)
-        return [...(regions ?? []), ...providers].map(({ active }) => active)
-      }
-      expect(await activity()).toEqual([true, false, true, false])
-      expect(await store.loadDirectory([ontario], [entry('first')])).toEqual({
+      const { regions, providers } = await everything(place)
+      expect([...(regions ?? []), ...providers].map(({ active }) => active)).toEqual([
+        true,
+        false,
+        true,
+        false,
+      ])
+      expect(await load(place, [ontario], [entry('first')])).toEqual({
         added: [],
         changed: [],
         deactivated: [],
         unchanged: 4,
       })
-      await store.loadDirectory(both, [entry('first'), entry('second')])
-      const after = await store.readDirectory(null)
-      expect({ ...after, version: 0 }).toEqual({ ...before, version: 0 })
+      await load(place, both, [entry('first'), entry('second')])
+      expect(await shownBy(place)).toEqual(before)
     })
 
     test('takes ids of regions where they are given', async () => {
       await using place = await open()
-      await place.store.loadDirectory(
-        [
-          { ...ontario, id: 900 },
-          { ...quebec, id: 35 },
-        ],
-        [entry('first')],
-      )
-      const { regions, providers } = await place.store.readDirectory(null)
+      const given = [
+        { ...ontario, id: 900 },
+        { ...quebec, id: 35 },
+      ]
+      await load(place, given, [entry('first')])
+      const { regions, providers } = await everything(place)
       expect(regions?.map(({ code, id }) => [code, id])).toEqual([
         ['QC', 35],
         ['ON', 900],
@@ -738,29 +699,29 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('refuses an id that a region cannot have, and changes nothing', async () => {
       await using place = await open()
-      await place.store.loadDirectory([{ ...ontario, id: 900 }], [entry('first')])
-      const before = await place.store.readDirectory(null)
-      await expect(place.store.loadDirectory([{ ...ontario, id: 901 }], [])).rejects.toThrow(
+      await load(place, [{ ...ontario, id: 900 }], [entry('first')])
+      const { version } = await everything(place)
+      await expect(load(place, [{ ...ontario, id: 901 }], [])).rejects.toThrow(
         new Refusal('directory_invalid', 'regions[0].id: the region has another id already'),
       )
-      await expect(place.store.loadDirectory([ontario, { ...quebec, id: 900 }], [])).rejects.toThrow(
+      await expect(load(place, [ontario, { ...quebec, id: 900 }], [])).rejects.toThrow(
         new Refusal('directory_invalid', 'regions[1].id: another region has this id'),
       )
-      expect(await place.store.readDirectory(null)).toEqual(before)
+      expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
     test('never gives a region without an id the id of one that has it', async () => {
       await using place = await open()
-      await place.store.loadDirectory([ontario, { ...quebec, id: 1 }], [])
-      const { regions } = await place.store.readDirectory(null)
+      await load(place, [ontario, { ...quebec, id: 1 }], [])
+      const { regions } = await everything(place)
       expect(regions?.map(({ code }) => code).sort()).toEqual(['ON', 'QC'])
       expect(regions?.find(({ code }) => code === 'QC')?.id).toBe(1)
     })
 
     test('tells what changed of a provider who stays deactivated', async () => {
       await using place = await open()
-      await place.store.loadDirectory(both, [entry('first', { active: false })])
-      expect(await place.store.loadDirectory(both, [entry('first', { active: false, bio: 'New' })])).toEqual({
+      await load(place, both, [entry('first', { active: false })])
+      expect(await load(place, both, [entry('first', { active: false, bio: 'New' })])).toEqual({
         added: [],
         changed: ['first'],
         deactivated: [],
@@ -770,66 +731,128 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('leaves bookings of a provider who goes in place', async () => {
       await using place = await open()
-      const { first, book } = await furnish(place.store)
+      const { first, book } = await furnish(place)
       await book('robin', nine)
-      await place.store.loadDirectory([ontario], [])
-      expect(await takenOf(place.store, first)).toEqual([nine])
+      await load(place, [ontario], [])
+      expect(await takenOf(place, first)).toEqual([nine])
     })
 
     test('that fails changes nothing', async () => {
       await using place = await open()
-      await place.store.loadDirectory(both, [entry('first')])
-      const before = await place.store.readDirectory(null)
+      await load(place, both, [entry('first')])
+      const before = await shownBy(place)
+      const head = await place.store.auditHead()
       const impossible = entry('second', { licenses: [{ region: 'XX-YY', from: '2020-01-01', until: null }] })
-      await expect(
-        place.store.loadDirectory(
-          [{ ...ontario, localName: 'Other' }],
-          [entry('first', { bio: 'New' }), impossible],
-        ),
-      ).rejects.toThrow()
-      expect(await place.store.readDirectory(null)).toEqual(before)
+      const changed = [entry('first', { bio: 'New' }), impossible]
+      expect(await endOf(load(place, [{ ...ontario, localName: 'Other' }], changed))).not.toBe('stored')
+      expect(await shownBy(place)).toEqual(before)
+      expect(await place.store.auditHead()).toEqual(head)
+    })
+
+    test('two that were compared with one version: the second is directory_changed, and nothing is overwritten', async () => {
+      await using place = await open()
+      const { store } = place
+      await load(place, both, [entry('first')])
+      const [mine, theirs] = [
+        await compare(place, both, [entry('first', { bio: 'Mine' })]),
+        await compare(place, both, [entry('first', { firstName: 'Theirs' })]),
+      ]
+      const ends = await Promise.all([mine, theirs].map((one) => endOf(store.loadDirectory(one, act))))
+      expect(ends).toEqual(['stored', 'directory_changed'])
+      const [provider] = (await everything(place)).providers
+      expect(provider).toMatchObject({ bio: 'Mine', firstName: 'Marlow' })
+      const lines = (await store.listAudit(100)).filter(({ action }) => action === 'directory.load')
+      expect(lines).toHaveLength(2)
+    })
+
+    test('is directory_changed once a provider or a region has changed or nobody knows, and not for a booking or a partner', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner, first, book } = await furnish(place)
+      const described = [entry('first', { bio: 'New' }), entry('second')]
+      const changed = await compare(place, both, described)
+      await store.addTimeOff(first, { from: '2027-01-04', until: '2027-01-05' }, act)
+      expect(await endOf(store.loadDirectory(changed, act))).toBe('directory_changed')
+      const { timeOff } = (await everything(place)).providers[0] ?? {}
+      expect(timeOff).toHaveLength(2)
+
+      const forgotten = await compare(place, both, described)
+      for (const step of [0, 45]) await book('kim', nine + minutes(step))
+      await place.forgetChanges()
+      expect(await endOf(store.loadDirectory(forgotten, act))).toBe('directory_changed')
+
+      const unconcerned = await compare(place, both, described)
+      await book('robin', nine + minutes(90))
+      await store.setPartnerActive(partner.id, false, act)
+      expect(await endOf(store.loadDirectory(unconcerned, act))).toBe('stored')
+    })
+
+    test('is compared without a lock, while another holds one', async () => {
+      await using place = await open()
+      const { first } = await furnish(place)
+      const finish = await place.beginRenaming(first, 'Later')
+      const described = [entry('first', { bio: 'New' }), entry('third')]
+      const comparison = await compare(place, [ontario], described)
+      expect(comparison.load).toEqual({
+        added: ['third'],
+        changed: ['first'],
+        deactivated: ['CA-QC', 'second'],
+        unchanged: 1,
+      })
+      await finish()
+      expect(await endOf(place.store.loadDirectory(comparison, act))).toBe('directory_changed')
     })
   })
 
   describe('what has changed since a version', () => {
-    const nothing = { keys: null, regions: null, providers: [], taken: new Map() }
+    const nothing = { keys: null, regions: null, providers: [], unreadable: [], taken: new Map() }
 
-    test('is nothing where nothing has', async () => {
+    test('is null where nothing has', async () => {
       await using place = await open()
-      await furnish(place.store)
-      const version = await place.store.directoryVersion()
-      expect(await place.store.readDirectory(version)).toEqual({ version, ...nothing })
+      const { intake, book } = await furnish(place)
+      const version = await versionOf(place)
+      await intake('robin')
+      expect(await endOf(book('robin', nine, { slotState: 'not offered' }))).toBe('slot_unavailable')
+      await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+      expect(await place.feed.changesSince(version, 0)).toBeNull()
+      await book('robin', nine)
+      expect(await place.feed.changesSince(version, 0)).not.toBeNull()
     })
 
     test('is told of each kind alone', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, second, book } = await furnish(store)
+      const { partner, first, second, book } = await furnish(place)
       const since = async (change: () => Promise<unknown>) => {
-        const version = await store.directoryVersion()
+        const before = await versionOf(place)
         await change()
-        const { version: reached, ...changes } = await store.readDirectory(version)
-        expect(reached).toBe(await store.directoryVersion())
-        expect(reached).toBeGreaterThan(version)
-        return changes
+        const changes = await place.feed.changesSince(before, 0)
+        expect(await place.feed.changesSince(changes?.version ?? null, 0)).toBeNull()
+        const { version: _, ...told } = changes ?? { version: null }
+        return told
       }
-      const all = () => store.readDirectory(null)
+      const all = () => everything(place)
 
       const booked = await since(() => book('robin', nine))
       expect(booked).toEqual({ ...nothing, taken: new Map([[first, (await all()).taken.get(first) ?? []]]) })
 
-      const deactivated = await since(() => store.setPartnerActive(partner.id, false))
+      const deactivated = await since(() => store.setPartnerActive(partner.id, false, act))
       expect(deactivated).toEqual({ ...nothing, keys: (await all()).keys })
 
+      const issued = await since(() => store.issueKey(partner.id, key('a', 100), actAt(100)))
+      expect(issued).toEqual({ ...nothing, keys: (await all()).keys })
+      expect((await all()).keys).toHaveLength(1)
+
       const bio = await since(() =>
-        store.loadDirectory([ontario, quebec], [entry('first'), entry('second', { bio: 'New' })]),
+        load(place, [ontario, quebec], [entry('first'), entry('second', { bio: 'New' })]),
       )
       const provider = (await all()).providers.filter(({ id }) => id === second)
       expect(provider[0]?.bio).toBe('New')
       expect(bio).toEqual({ ...nothing, providers: provider })
 
       const renamed = await since(() =>
-        store.loadDirectory(
+        load(
+          place,
           [ontario, { ...quebec, localName: 'Le Québec' }],
           [entry('first'), entry('second', { bio: 'New' })],
         ),
@@ -839,128 +862,218 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('has each provider once, however often it changed', async () => {
       await using place = await open()
-      const { store } = place
-      const { first, book } = await furnish(store)
-      const version = await store.directoryVersion()
+      const { first, book } = await furnish(place)
+      const version = await versionOf(place)
       for (const bio of ['one', 'two', 'three']) {
-        await store.loadDirectory([ontario, quebec], [entry('first', { bio }), entry('second')])
+        await load(place, [ontario, quebec], [entry('first', { bio }), entry('second')])
       }
       await book('robin', nine)
       await book('kim', nine + minutes(45))
-      const { providers, taken } = await store.readDirectory(version)
-      expect(providers.map(({ id, bio }) => [id, bio])).toEqual([[first, 'three']])
-      expect([...taken].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
+      const changes = await place.feed.changesSince(version, 0)
+      expect(changes?.providers.map(({ id, bio }) => [id, bio])).toEqual([[first, 'three']])
+      expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
     })
 
     test('is everything where some of the changes are no longer known', async () => {
       await using place = await open()
-      const { store } = place
-      const { book } = await furnish(store)
+      const { first, book } = await furnish(place)
+      const early = await versionOf(place)
       await book('robin', nine)
+      const late = await versionOf(place)
+      await book('kim', nine + minutes(45))
       await place.forgetChanges()
-      const everything = await store.readDirectory(null)
-      expect(everything.providers).toHaveLength(2)
-      expect(await store.readDirectory(1)).toEqual(everything)
-      expect(await store.readDirectory(everything.version - 2)).toEqual(everything)
+      const all = await everything(place)
+      expect(all.providers).toHaveLength(2)
+      expect(await place.feed.changesSince(early, 0)).toEqual(all)
       // The version right before the oldest change that is kept misses nothing.
-      const { providers, taken } = await store.readDirectory(everything.version - 1)
-      expect([providers.length, taken.size]).toEqual([0, 1])
+      const changes = await place.feed.changesSince(late, 0)
+      expect(changes).toEqual({
+        ...nothing,
+        version: all.version,
+        taken: new Map([[first, all.taken.get(first) ?? []]]),
+      })
     })
 
-    test('has a version that grows with every change and with nothing else', async () => {
+    test('leaves out slots that were over by the instant given, and those that were given up', async () => {
       await using place = await open()
-      const { store } = place
-      const { intake, book } = await furnish(store)
-      const version = await store.directoryVersion()
-      await intake('robin')
-      await book('robin', nine, { slotOffered: false })
-      await store.readDirectory(null)
-      expect(await store.directoryVersion()).toBe(version)
+      const { first, book } = await furnish(place)
       await book('robin', nine)
-      expect(await store.directoryVersion()).toBeGreaterThan(version)
+      const { id } = await stored(book('kim', nine + minutes(45)))
+      await book('lee', nine + minutes(90))
+      await place.store.decline(id, act)
+      const startsAfter = async (after: number) => {
+        const changes = await place.feed.changesSince(null, after)
+        return changes?.taken.get(first)?.map(({ startsAt }) => startsAt)
+      }
+      expect(await startsAfter(nine + minutes(45) - 1)).toEqual([nine, nine + minutes(90)])
+      expect(await startsAfter(nine + minutes(45))).toEqual([nine + minutes(90)])
+      expect(await startsAfter(nine + minutes(135))).toEqual([])
     })
   })
 
   describe('two connections', () => {
     test('see what the other has committed, at once', async () => {
       await using place = await open()
-      const { partner, first, book } = await furnish(place.store)
+      const { partner, first, book } = await furnish(place)
       const other = await place.openAgain()
-      const version = await other.directoryVersion()
-      expect(version).toBe(await place.store.directoryVersion())
+      const version = await versionOf(other)
+      expect(await place.feed.changesSince(version, 0)).toBeNull()
       await book('robin', nine)
-      expect(await other.directoryVersion()).toBeGreaterThan(version)
-      expect([...(await other.readDirectory(version)).taken.keys()]).toEqual([first])
-      expect(await other.findMember(partner.id, 'robin')).toEqual(
+      const changes = await other.feed.changesSince(version, 0)
+      expect([...(changes?.taken.keys() ?? [])]).toEqual([first])
+      expect(await other.store.findMember(partner.id, 'robin')).toEqual(
         await place.store.findMember(partner.id, 'robin'),
       )
-      await other.setPartnerActive(partner.id, false)
+      await other.store.setPartnerActive(partner.id, false, act)
       expect((await place.store.listPartners())[0]?.active).toBe(false)
     })
 
     test('cannot both take one slot, nor one address', async () => {
       await using place = await open()
-      const { partner, first, book, intake } = await furnish(place.store)
+      const { partner, first, book, intake } = await furnish(place)
       const other = await place.openAgain()
-      const version = await other.directoryVersion()
+      const version = await versionOf(other)
       await book('robin', nine)
       const theirs = {
         partnerId: partner.id,
         externalUserId: 'kim',
         member: { ...update, email: 'kim@example.com' },
         slot: { providerId: first, startsAt: nine },
-        slotOffered: true,
+        slotState: 'offered' as const,
         localOffsetMinutes: 0,
         authorizationNumber: 'AUTH-OTHER',
         screeningAnswers: [],
         submittedAt: now,
         version,
       }
-      expect(await other.submit(theirs)).toEqual({ outcome: 'slot_taken' })
+      expect(await endOf(other.store.submit(theirs))).toBe('slot_unavailable')
       await intake('lee')
-      expect(await other.submit({ ...theirs, member: { ...update, email: 'LEE@example.com' } })).toEqual({
-        outcome: 'email_taken',
-      })
+      const later = { ...theirs, slot: { providerId: first, startsAt: nine + minutes(90) } }
+      const leesAddress = { ...update, email: 'LEE@example.com' }
+      expect(await endOf(other.store.submit({ ...later, member: leesAddress }))).toBe('email_taken')
+    })
+
+    test('that issue a key each at once have one stored', async () => {
+      await using place = await open()
+      const { partner } = await furnish(place)
+      const other = await place.openAgain()
+      const ends = await Promise.all(
+        [place, other, place, other].map(({ store }, index) =>
+          endOf(store.issueKey(partner.id, key(`k${index}`, 100), actAt(100))),
+        ),
+      )
+      expect(ends.sort()).toEqual(['stored', 'token_exists', 'token_exists', 'token_exists'])
+    })
+
+    test('whose transactions overlap are both seen by a reader who looks in between', async () => {
+      await using place = await open()
+      const { first, second } = await furnish(place)
+      const other = await place.openAgain()
+      const reader = await place.openAgain()
+      const seen = new Map<number, string>()
+      let version: Version | null = await versionOf(reader)
+      const look = async () => {
+        const changes = await reader.feed.changesSince(version, 0)
+        for (const { id, firstName, active } of changes?.providers ?? []) {
+          seen.set(id, `${firstName} ${active}`)
+        }
+        version = changes?.version ?? version
+      }
+
+      const finish = await place.beginRenaming(first, 'Slow')
+      const quick = other.store.setProviderActive(second, false, act)
+      await look()
+      // An engine of many writers has committed the quick one by now, before the one that began earlier.
+      await Promise.race([quick, Bun.sleep(100)])
+      await look()
+      expect(seen.has(first)).toBe(false)
+      await finish()
+      await look()
+      await quick
+      await look()
+      expect(seen).toEqual(
+        new Map([
+          [first, 'Slow true'],
+          [second, 'Marlow false'],
+        ]),
+      )
+    })
+
+    test('that write at once miss nothing of each other, whoever is first', async () => {
+      await using place = await open()
+      const { first } = await furnish(place)
+      const other = await place.openAgain()
+      const reader = await place.openAgain()
+      let version: Version | null = await versionOf(reader)
+      let found: number[] = []
+      const absence = (day: number) => {
+        const date = `2027-01-${String(day).padStart(2, '0')}`
+        return { from: date, until: date }
+      }
+      const writes = Array.from({ length: 28 }, (_, index) =>
+        (index % 2 ? place : other).store.addTimeOff(first, absence(index + 1), act),
+      )
+      const isDone = Promise.all(writes).then(() => true)
+      for (let done = false; !done; ) {
+        done = await Promise.race([isDone, Bun.sleep(1).then(() => false)])
+        const changes = await reader.feed.changesSince(version, 0)
+        version = changes?.version ?? version
+        for (const { timeOff } of changes?.providers ?? []) found = [...found, timeOff.length]
+      }
+      // All 28 and the one that was there, and never fewer than before.
+      expect(found.at(-1)).toBe(29)
+      expect(found).toEqual(found.toSorted((a, b) => a - b))
     })
   })
 
   describe('closing', () => {
     test('leaves everything there for the next who opens', async () => {
       await using place = await open()
-      const { partner, book } = await furnish(place.store)
+      const { partner, book } = await furnish(place)
       await book('robin', nine)
       const member = await place.store.findMember(partner.id, 'robin')
-      const before = await place.store.readDirectory(null)
-      await place.store.close()
+      const before = await everything(place)
+      await place.close()
       const again = await place.openAgain()
       expect(member).not.toBeNull()
-      expect(await again.findMember(partner.id, 'robin')).toEqual(member)
-      expect(await again.readDirectory(null)).toEqual(before)
+      expect(await again.store.findMember(partner.id, 'robin')).toEqual(member)
+      expect(await everything(again)).toEqual(before)
     })
 
     test('refuses or stores what is under way, and tells truly which', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place.store)
-      const version = await place.store.directoryVersion()
-      const answers = ['a', 'b', 'c'].map((id) =>
-        intake(id, { version }).then(
-          () => true,
-          () => false,
-        ),
-      )
-      await place.store.close()
-      const stored = await Promise.all(answers)
+      const { partner, intake } = await furnish(place)
+      const version = await versionOf(place)
+      const submissions = ['a', 'b', 'c'].map((id) => endOf(intake(id, { version })))
+      await place.close()
+      const isStored = (await Promise.all(submissions)).map((end) => end === 'stored')
       const again = await place.openAgain()
-      const found = await Promise.all(['a', 'b', 'c'].map((id) => again.findMember(partner.id, id)))
-      expect(found.map((member) => member !== null)).toEqual(stored)
+      const found = await Promise.all(['a', 'b', 'c'].map((id) => again.store.findMember(partner.id, id)))
+      expect(found.map((member) => member !== null)).toEqual(isStored)
     })
 
     test('twice does no harm, and what comes after is refused', async () => {
       await using place = await open()
-      const { intake } = await furnish(place.store)
-      await place.store.close()
-      await place.store.close()
-      await expect(intake('robin', { version: 0 })).rejects.toThrow()
+      const { intake } = await furnish(place)
+      const version = await versionOf(place)
+      await place.close()
+      await place.close()
+      await expect(intake('robin', { version })).rejects.toThrow()
     })
+  })
+
+  test('a comparison is a value: made from what a snapshot shows, of whichever connection', async () => {
+    await using place = await open()
+    await furnish(place)
+    const other = await place.openAgain()
+    const [mine, theirs] = await Promise.all(
+      [place, other].map(async (connection) => {
+        const facts = await everything(connection)
+        const described = { regions: [ontario], providers: [entry('first', { bio: 'New' })] }
+        return compareDirectory(described, { ...facts, regions: facts.regions ?? [] })
+      }),
+    )
+    expect(mine).toEqual(theirs as typeof mine)
+    expect(await endOf(other.store.loadDirectory(mine as NonNullable<typeof mine>, act))).toBe('stored')
   })
 }

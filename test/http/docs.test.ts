@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createApp } from '../../src/http/app'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 import { startService } from '../support/service'
 
 let service: Awaited<ReturnType<typeof startService>>

@@ -1,8 +1,11 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { scripts } from '../../package.json'
+import { Folder } from './folder'
 import type { Answer } from './service'
+
+export { Folder }
 
 const root = new URL('../..', import.meta.url).pathname
 const buildFolder = /^anteroom-built-(\d+)\b/
@@ -224,19 +227,6 @@ export async function startSandbox(
   }
   sandbox.report = JSON.parse(sandbox.stdout.slice(0, sandbox.stdout.indexOf('\n')))
   return sandbox
-}
-
-/** A folder that goes when its scope is left. */
-export class Folder implements Disposable {
-  readonly path = mkdtempSync(join(tmpdir(), 'anteroom-test-'))
-
-  file(name: string): string {
-    return join(this.path, name)
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true, force: true })
-  }
 }
 
 /** Asks again until the answer is yes, or it has taken too long. */

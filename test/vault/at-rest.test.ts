@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { newKey, signToken } from '../../src/auth/token'
+import type { NewKey } from '../../src/domain/partner'
 import { createMasterKey } from '../../src/vault/master-key-file'
-import { openTestStore } from '../db/place'
-import { Folder } from '../support/process'
+import { act, actAt, type Connection, endOf, type Place, stored, versionOf } from '../db/furniture'
+import { openTestEngine } from '../db/place'
+import { Folder } from '../support/folder'
 
 const canaries = ['canary-question-5b1f', 'canary-answer-90ce', 'canary-again-77d2']
 
@@ -18,15 +20,17 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
   using folder = new Folder()
   const path = folder.file('store.sqlite')
   const masterKey = createMasterKey(folder.file('key'))
-  const store = openTestStore(path, masterKey)
-  const partner = await store.addPartner('Readable Partner', null, 0)
+  const { store, feed, close } = openTestEngine(path, masterKey)
+  const partner = await store.addPartner('Readable Partner', null, actAt(0))
+  const version = await versionOf({ feed })
   const keys = [
     { ...newKey(), issuedAt: 0, startsAt: 0 },
     { ...newKey(), issuedAt: 10, startsAt: 10 },
   ]
-  for (const key of keys) await store.addKey(partner.id, key)
+  await store.issueKey(partner.id, keys[0] as NewKey, actAt(0))
+  await store.rotateKey(partner.id, keys[1] as NewKey, actAt(10))
   for (const canary of canaries) {
-    const { outcome } = await store.submit({
+    const submission = store.submit({
       partnerId: partner.id,
       externalUserId: `readable-${canaries.indexOf(canary)}`,
       member: {
@@ -37,13 +41,13 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
       },
       slot: null,
       screeningAnswers: [{ question: `Q ${canary}`, answer: canary }],
-      version: 0,
-      slotOffered: null,
+      version,
+      slotState: null,
       localOffsetMinutes: null,
       authorizationNumber: null,
       submittedAt: 0,
     })
-    expect(outcome).toBe('stored')
+    expect(await endOf(submission)).toBe('stored')
   }
   const tokens = await Promise.all(keys.map(signToken))
   const hidden = [
@@ -63,7 +67,7 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
   expect(open.holds(Buffer.from('readable-0'))).toBe(true)
   expect(hidden.filter(open.holds).map(String)).toEqual([])
 
-  await store.close()
+  await close()
   const closed = search()
   expect(closed.holds(Buffer.from('readable-0'))).toBe(true)
   expect(hidden.filter(closed.holds).map(String)).toEqual([])
@@ -72,8 +76,9 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
 test('nothing of a member who was erased can be found in any file of the database', async () => {
   using folder = new Folder()
   const path = folder.file('store.sqlite')
-  const store = openTestStore(path)
-  const partner = await store.addPartner('Readable Partner', null, 0)
+  const { store, feed, close, upkeep } = openTestEngine(path)
+  const partner = await store.addPartner('Readable Partner', null, act)
+  const version = await versionOf({ feed })
   const submit = (name: string) =>
     store.submit({
       partnerId: partner.id,
@@ -88,23 +93,22 @@ test('nothing of a member who was erased can be found in any file of the databas
       },
       slot: null,
       screeningAnswers: [{ question: 'Q', answer: `${name}-answer` }],
-      version: 0,
-      slotOffered: null,
+      version,
+      slotState: null,
       localOffsetMinutes: null,
       authorizationNumber: null,
       submittedAt: 0,
     })
-  const answers = [await submit('stays'), await submit('canary-leaver'), await submit('canary-leaver')]
-  const [, erased] = answers.map((answer) =>
-    answer.outcome === 'stored' ? answer.request.member.id : Number.NaN,
-  )
+  await submit('stays')
+  await submit('canary-leaver')
+  const { member } = await stored(submit('canary-leaver'))
   const found = (text: string) =>
     readdirSync(folder.path).filter((name) => readFileSync(folder.file(name)).includes(text))
   expect(found('canary-leaver').length).toBeGreaterThan(0)
-  await store.eraseMember(erased as number)
-  expect(await store.upkeep.purge()).toBe(true)
+  expect(await store.eraseMember(member.id, act)).toEqual([])
+  expect(await upkeep.purge()).toBe(true)
   expect(found('canary-leaver')).toEqual([])
   expect(found('stays-first').length).toBeGreaterThan(0)
-  await store.close()
+  await close()
   expect(found('canary-leaver')).toEqual([])
 })

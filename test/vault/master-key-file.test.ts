@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createMasterKey, readMasterKey } from '../../src/vault/master-key-file'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 
 describe('a master key file', () => {
   test('holds the key in base64 on one line, for its owner alone', () => {

@@ -1,0 +1,222 @@
+import type { Act } from '../../src/domain/audit'
+import type { BookingRequest } from '../../src/domain/booking-request'
+import {
+  compareDirectory,
+  type DirectoryComparison,
+  type DirectoryLoad,
+  type ProviderEntry,
+  type RegionEntry,
+} from '../../src/domain/compare-directory'
+import type { SubmissionDraft } from '../../src/domain/decide-submission'
+import type { DirectoryChanges, DirectoryFeed, Version } from '../../src/domain/directory-feed'
+import { Refusal } from '../../src/domain/errors'
+import type { MemberUpdate } from '../../src/domain/member'
+import type { Store } from '../../src/domain/store'
+import type { Upkeep } from '../../src/domain/upkeep'
+
+/** One connection to what an engine keeps. */
+export interface Connection {
+  readonly store: Store
+  readonly feed: DirectoryFeed
+  close(): Promise<void>
+}
+
+/** An engine to be tested, and what only it knows how to do. Leaving its scope removes it. */
+export interface Place extends Connection, AsyncDisposable {
+  /** For engines that can be looked after. */
+  readonly upkeep?: Upkeep
+  /** Another connection to the same data, or to a copy of it. */
+  openAgain(target?: string): Promise<Connection>
+  /** Drops the record of all changes but the newest. */
+  forgetChanges(): Promise<void>
+  /** Begins a transaction that renames a provider, on a connection of its own; the answer ends it. */
+  beginRenaming(providerId: number, firstName: string): Promise<() => Promise<void>>
+  /** A place where nothing is. */
+  readonly freeTarget: string
+}
+
+export const now = Date.UTC(2026, 11, 1, 12)
+export const nine = Date.UTC(2026, 11, 2, 9)
+export const minutes = (count: number) => count * 60_000
+
+/** Whoever acts in a test that does not care, at an instant. */
+export const actAt = (at: number): Act => ({ actor: 'olive', at })
+export const act = actAt(now)
+
+export const ontario: RegionEntry = {
+  id: null,
+  countryCode: 'CA',
+  code: 'ON',
+  localName: 'Ontario',
+  label: 'Province',
+  active: true,
+}
+export const quebec: RegionEntry = { ...ontario, code: 'QC', localName: 'Québec' }
+
+export function entry(ref: string, different: Partial<ProviderEntry> = {}): ProviderEntry {
+  return {
+    ref,
+    firstName: 'Marlow',
+    lastName: 'Fernhill',
+    credentials: null,
+    pronouns: null,
+    gender: null,
+    bio: null,
+    timeZone: 'America/Toronto',
+    languagesSpoken: ['en', 'fr-CA'],
+    modalities: ['in-video'],
+    workingHours: [{ weekdays: ['monday'], start: '09:00', end: '17:00', stepMinutes: 60 }],
+    overrides: [{ date: '2026-12-24', windows: [] }],
+    timeOff: [{ from: '2026-12-27', until: '2026-12-31' }],
+    minimumNoticeMinutes: 30,
+    active: true,
+    licenses: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
+    inPersonRegions: ['CA-ON'],
+    ...different,
+  }
+}
+
+export const update: MemberUpdate = {
+  email: 'robin@example.com',
+  firstName: 'Robin',
+  lastName: 'Sample',
+  country: 'CA',
+}
+
+export const untold = {
+  preferredName: null,
+  preferredPronouns: null,
+  dob: null,
+  gender: null,
+  maritalStatus: null,
+  clientType: null,
+  leaveVoicemail: null,
+  phoneNumber: null,
+  streetAddress: null,
+  suite: null,
+  city: null,
+  state: null,
+  zipCode: null,
+  reasonForSeekingSupport: null,
+  preferredModality: null,
+  preferredSpokenLanguage: 'en',
+}
+
+export const answers = [{ question: 'Sleep?', answer: 'Several days' }]
+
+/** All that the directory shows. */
+export async function everything({ feed }: Pick<Connection, 'feed'>): Promise<DirectoryChanges> {
+  const all = await feed.changesSince(null, 0)
+  if (!all) throw new Error('a reader who knows nothing was told that nothing has changed')
+  return all
+}
+
+export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<Version> {
+  return (await everything(connection)).version
+}
+
+/** The same without its version, which says nothing to anybody but the engine. */
+export async function shownBy(connection: Pick<Connection, 'feed'>) {
+  const { version: _, ...shown } = await everything(connection)
+  return shown
+}
+
+export async function compare(
+  connection: Pick<Connection, 'feed'>,
+  regions: readonly RegionEntry[],
+  providers: readonly ProviderEntry[],
+): Promise<DirectoryComparison> {
+  const facts = await everything(connection)
+  return compareDirectory({ regions, providers }, { ...facts, regions: facts.regions ?? [] })
+}
+
+/** Compares a directory with its description and loads the difference. */
+export async function load(
+  connection: Pick<Connection, 'feed' | 'store'>,
+  regions: readonly RegionEntry[],
+  providers: readonly ProviderEntry[],
+): Promise<DirectoryLoad> {
+  const comparison = await compare(connection, regions, providers)
+  await connection.store.loadDirectory(comparison, act)
+  return comparison.load
+}
+
+export async function takenOf(connection: Pick<Connection, 'feed'>, providerId: number): Promise<number[]> {
+  const { taken } = await everything(connection)
+  return (taken.get(providerId) ?? []).map(({ startsAt }) => startsAt)
+}
+
+/** How a thing ends: stored where it was done, stale, or the kind of its refusal. */
+export async function endOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    return (await promise) === 'stale' ? 'stale' : 'stored'
+  } catch (error) {
+    return error instanceof Refusal ? error.kind : String(error)
+  }
+}
+
+/** The request that a submission or its refusal leads to; fails where there is none. */
+export async function stored(submission: Promise<BookingRequest | 'stale'>): Promise<BookingRequest> {
+  const answer = await submission
+  if (answer === 'stale') throw new Error('the decision was stale')
+  return answer
+}
+
+/** Two regions, two providers and a partner, and what submits to them. */
+export async function furnish(connection: Connection) {
+  const { store } = connection
+  await load(connection, [ontario, quebec], [entry('first'), entry('second')])
+  const organization = await store.addOrganization('Harbour', act)
+  const partner = await store.addPartner('Harbourlight', organization.id, act)
+  const { providers, regions } = await everything(connection)
+  const [first, second] = providers.map(({ id }) => id) as [number, number]
+  let numbers = 0
+  const intake = async (externalUserId: string, different: Partial<SubmissionDraft> = {}) =>
+    store.submit({
+      partnerId: partner.id,
+      externalUserId,
+      member: { ...update, email: `${externalUserId}@example.com` },
+      slot: null,
+      slotState: null,
+      localOffsetMinutes: different.slot ? 0 : null,
+      authorizationNumber: null,
+      screeningAnswers: answers,
+      submittedAt: now,
+      version: different.version ?? (await versionOf(connection)),
+      ...different,
+    })
+  const book = (
+    externalUserId: string,
+    startsAt: number,
+    different: Partial<SubmissionDraft> & { providerId?: number } = {},
+  ) => {
+    const { providerId = first, ...rest } = different
+    return intake(externalUserId, {
+      slot: { providerId, startsAt },
+      slotState: 'offered',
+      authorizationNumber: `AUTH-${++numbers}`,
+      ...rest,
+    })
+  }
+  return { organization, partner, first, second, regions: regions ?? [], intake, book }
+}
+
+/** The same with an intake to be assigned. */
+export async function furnishWithIntake(connection: Connection) {
+  const { store } = connection
+  const furniture = await furnish(connection)
+  const { id, member } = await stored(furniture.intake('robin'))
+  const assign = async (providerId: number, startsAt: number | null, authorizationNumber = 'AUTH-INTAKE') =>
+    store.assign(
+      id,
+      {
+        providerId,
+        startsAt,
+        localOffsetMinutes: startsAt === null ? null : 0,
+        version: await versionOf(connection),
+        authorizationNumber,
+      },
+      act,
+    )
+  return { ...furniture, id, member, assign }
+}

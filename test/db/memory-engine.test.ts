@@ -1,0 +1,9 @@
+import { describe } from 'bun:test'
+import { openMemoryPlace } from './memory-engine'
+import { storeDoesWhatTheOperatorAsks } from './operator.contract'
+import { storeKeepsItsPromises } from './store.contract'
+
+describe('an engine that keeps everything in memory', () => {
+  storeKeepsItsPromises(openMemoryPlace)
+  storeDoesWhatTheOperatorAsks(openMemoryPlace)
+})

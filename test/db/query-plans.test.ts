@@ -1,0 +1,221 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import {
+  act,
+  actAt,
+  answers,
+  everything,
+  furnishWithIntake,
+  load,
+  minutes,
+  nine,
+  ontario,
+  type Place,
+  quebec,
+  stored,
+} from './furniture'
+import { openPlace, openTestDatabase } from './place'
+
+/** Everything that the engine prepares or runs while each method of its ports is called. */
+async function statementsOf(): Promise<Set<string>> {
+  const statements = new Set<string>()
+  const note = (text: string) => void statements.add(text)
+  const { prepare, query, run } = Database.prototype
+  const spies = [
+    spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database, ...words) {
+      note(words[0])
+      return prepare.apply(this, words)
+    } as typeof prepare),
+    spyOn(Database.prototype, 'query').mockImplementation(function (this: Database, text) {
+      note(text)
+      return query.call(this, text)
+    } as typeof query),
+    spyOn(Database.prototype, 'run').mockImplementation(function (this: Database, ...words) {
+      note(words[0])
+      return run.apply(this, words)
+    } as typeof run),
+  ]
+  try {
+    await using place = await openPlace()
+    const called = new Set<string>()
+    await useEverything({ ...place, store: counted(place.store, called) })
+    expect(Object.keys(place.store).filter((name) => !called.has(name))).toEqual([])
+    await place.upkeep?.check(0)
+    await place.upkeep?.purge()
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  return statements
+}
+
+function counted<T extends object>(port: T, called: Set<string>): T {
+  return new Proxy(port, {
+    get(target, name, receiver) {
+      called.add(String(name))
+      return Reflect.get(target, name, receiver)
+    },
+  })
+}
+
+async function useEverything(place: Place): Promise<void> {
+  const { store, feed } = place
+  const { organization, partner, first, second, member, id, assign, book } = await furnishWithIntake(place)
+  const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
+  const absence = { from: '2027-01-04', until: '2027-01-05' }
+  const { version } = await everything(place)
+  await store.listOrganizations()
+  await store.setOrganizationActive(organization.id, true, act)
+  await store.setPartnerActive(partner.id, true, act)
+  await store.setPartnerOrganization(partner.id, null, act)
+  await store.listPartners()
+  await store.issueKey(partner.id, key('a', 100), actAt(100))
+  await store.rotateKey(partner.id, key('b', 300), actAt(200))
+  await store.noteKeyUses(new Map([['a', 200]]))
+  await store.listKeys()
+  await store.revokeKeys(partner.id, actAt(250))
+  await store.setProviderActive(second, true, act)
+  await store.addTimeOff(first, absence, act)
+  await store.removeTimeOff(first, absence, act)
+  await assign(first, nine)
+  const booked = await stored(book('robin', nine + minutes(45)))
+  await store.accept(booked.id, act)
+  await store.acknowledge(booked.id, 60, act)
+  await store.decline(booked.id, act)
+  for (const intakesOnly of [true, false]) {
+    for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
+  }
+  await store.findRequest(id)
+  await store.readScreening(id, act)
+  await store.sortingAnswers([id])
+  await store.findMember(partner.id, 'robin')
+  await store.findMemberById(member.id)
+  await store.setMemberActive(member.id, true, act)
+  await store.exportMember(member.id, act)
+  await store.eraseMember(member.id, act)
+  await store.appendAudit([
+    { ...act, action: 'authentication.refuse', record: null, outcome: answers.length.toString() },
+  ])
+  await store.listAudit(10)
+  await store.auditHead()
+  await store.verifyAudit(null)
+  await load(place, [ontario, quebec], [])
+  await feed.changesSince(version, 0)
+}
+
+const isPlannable = (statement: string) => /^\s*(select|insert|update|delete|with)\b/i.test(statement)
+
+/** The tables that a plan reads from end to end. */
+function scannedBy(database: Database, statement: string): string[] {
+  const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
+  return plan.flatMap(({ detail }) => /^SCAN (\w+)(?:$| (?!VIRTUAL))/.exec(detail)?.[1] ?? [])
+}
+
+/** As many as an operator has made by hand, whatever partners and members do. */
+const small = ['settings', 'organizations', 'partners', 'regions']
+
+/** What is read whole on purpose. */
+const exceptions: readonly { name: string; table: string; statement: RegExp; why: string }[] = [
+  {
+    name: 'all requests, all intakes, or all without a provider',
+    table: 'booking_requests',
+    statement:
+      /^select .* from "booking_requests" left join .*"member_id"( where \(?"booking_requests"\."(is_intake|state)".*)? order by/,
+    why: 'an operator lists them; no request of a partner waits for it',
+  },
+  {
+    name: 'the newest audit lines',
+    table: 'audit',
+    statement: /^select .* from "audit" order by "audit"."id" desc limit \?$/,
+    why: 'read from its end, and no further than the lines asked for',
+  },
+  {
+    name: 'all keys',
+    table: 'partner_keys',
+    statement: /^select .* from "partner_keys"( where "partner_keys"."partner_id" = \?)? order by/,
+    why: 'few to each partner; read where an operator has changed a partner or a key',
+  },
+  {
+    name: 'all ids of providers',
+    table: 'providers',
+    statement: /^select "id" from "providers" order by/,
+    why: 'the directory is read whole, once, when it starts',
+  },
+  {
+    name: 'who refers to a record that is added',
+    table: 'booking_requests|partner_keys',
+    statement: /^insert into "(providers|partners)" .* returning "id"$/,
+    why: 'is passed over by SQLite unless a reference was broken in the same transaction (OP_FkIfZero)',
+  },
+  {
+    name: 'who refers to a record that is removed',
+    table: 'booking_requests|partner_keys',
+    statement: /^delete from "(providers|partners)" where/,
+    why: 'is prepared for every table, and no decision removes a provider or a partner',
+  },
+]
+
+const exceptionFor = (statement: string, table: string) =>
+  exceptions.find((one) => one.statement.test(statement) && one.table.split('|').includes(table))
+
+let database: Database
+let place: Awaited<ReturnType<typeof openPlace>>
+let statements: string[]
+
+beforeAll(async () => {
+  statements = [...(await statementsOf())].filter(isPlannable)
+  place = await openPlace()
+  database = openTestDatabase(place.path)
+})
+
+afterAll(async () => {
+  database?.close()
+  await place?.[Symbol.asyncDispose]()
+})
+
+const scans = () =>
+  statements.flatMap((statement) => scannedBy(database, statement).map((table) => ({ statement, table })))
+
+describe('of the statements that the engine runs', () => {
+  test('none reads a table whole that grows', () => {
+    const growing = scans().filter(({ table }) => !small.includes(table))
+    expect(growing.filter(({ statement, table }) => !exceptionFor(statement, table))).toEqual([])
+  })
+
+  test('those that may are there still, and no exception is wider than it has to be', () => {
+    const used = new Set(scans().map(({ statement, table }) => exceptionFor(statement, table)?.name))
+    expect(exceptions.filter(({ name }) => !used.has(name))).toEqual([])
+  })
+
+  test('all are known, of every table', () => {
+    expect(statements.length).toBeGreaterThan(50)
+    const tables = database
+      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all()
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('sqlite_'))
+    expect(tables.filter((name) => !statements.some((text) => text.includes(name)))).toEqual([])
+  })
+})
+
+describe('of the slots that requests hold', () => {
+  const heldIn = "in ('pending', 'accepted')"
+  const onSlots = () => statements.filter((statement) => statement.includes(heldIn))
+
+  test('every question is answered by the partial index', () => {
+    expect(onSlots().length).toBeGreaterThan(1)
+    for (const statement of onSlots()) {
+      const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
+      expect(plan.map(({ detail }) => detail).join()).toStartWith(
+        'SEARCH booking_requests USING INDEX booking_requests_slot (provider_id=? AND starts_at>?',
+      )
+    }
+  })
+
+  test('and would not be, were the states parameters: the check above would find it', () => {
+    for (const statement of onSlots()) {
+      const bound = statement.replace(heldIn, 'in (?, ?)')
+      expect(scannedBy(database, bound)).toEqual(['booking_requests'])
+      expect(exceptionFor(bound, 'booking_requests')).toBeUndefined()
+    }
+  })
+})

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
+import { Refusal } from '../../src/domain/errors'
+import { type KeyRecord, keyStateAt } from '../../src/domain/partner'
+import { done, endOf, partner } from './values'
+
+const secret = Buffer.from('secret')
+const newKey = (kid: string, startsAt: number) => ({ kid, secret, startsAt })
+const actAt = (at: number) => ({ actor: 'olive', at })
+
+/** A key in force from 100 on. */
+const current: KeyRecord = {
+  id: 1,
+  partnerId: 3,
+  kid: 'a',
+  issuedAt: 90,
+  startsAt: 100,
+  endsAt: null,
+  endReason: null,
+  lastUsedAt: null,
+}
+const waiting: KeyRecord = { ...current, id: 2, kid: 'b', startsAt: 500 }
+const replaced: KeyRecord = { ...current, endsAt: 500, endReason: 'rotated' }
+const ended: KeyRecord = { ...current, id: 4, kid: 'z', startsAt: 50, endsAt: 100, endReason: 'rotated' }
+
+const added = (key: ReturnType<typeof newKey>, issuedAt: number) => ({
+  add: 'key',
+  row: { ...key, partnerId: 3, issuedAt, endsAt: null, endReason: null },
+})
+
+describe('issuing', () => {
+  test('adds the key where none is in force or waits', () => {
+    const key = newKey('n', 200)
+    for (const keys of [[], [ended], [ended, { ...waiting, endsAt: 500, endReason: 'cancelled' as const }]]) {
+      const decided: unknown = done(decideIssue({ partner, keys }, key, actAt(200)))
+      expect(decided).toEqual({
+        writes: [added(key, 200)],
+        taken: [],
+        audit: { action: 'token.issue', noun: 'partner', id: 3 },
+        answer: expect.any(Function),
+      })
+    }
+  })
+
+  test('is token_exists where one is in force, was given an end to come, or waits', () => {
+    for (const keys of [[current], [{ ...replaced }], [waiting], [ended, current]]) {
+      expect(decideIssue({ partner, keys }, newKey('n', 200), actAt(200))).toEqual(
+        new Refusal('token_exists', 'the partner has a token; rotate replaces it'),
+      )
+    }
+  })
+
+  test('goes by the moment: a key that ends at this very instant is no more', () => {
+    const keys = [{ ...current, endsAt: 200, endReason: 'revoked' as const }]
+    expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(199)))).toBe('token_exists')
+    expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(200)))).toBe('done')
+  })
+})
+
+describe('rotating', () => {
+  test('ends the key in force where the new one starts, and cancels one that waits', () => {
+    const key = newKey('n', 900)
+    const decided: unknown = done(
+      decideRotation({ partner, keys: [ended, replaced, waiting] }, key, actAt(200)),
+    )
+    expect(decided).toEqual({
+      writes: [
+        { set: 'key', id: 1, to: { endsAt: 900, endReason: 'rotated' } },
+        { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } },
+        added(key, 200),
+      ],
+      taken: [],
+      audit: { action: 'token.rotate', noun: 'partner', id: 3 },
+      answer: expect.any(Function),
+    })
+  })
+
+  test('refuses a cutover in the past, by a millisecond too, and takes one that is now', () => {
+    const cutover = (startsAt: number) =>
+      decideRotation({ partner, keys: [current] }, newKey('n', startsAt), actAt(200))
+    expect(cutover(199)).toEqual(new Refusal('field_invalid', 'the cutover must not be in the past'))
+    expect(endOf(cutover(200))).toBe('done')
+    expect(endOf(cutover(201))).toBe('done')
+  })
+
+  test('needs a key in force: one that waits or has ended is none', () => {
+    for (const keys of [[], [waiting], [ended]]) {
+      expect(decideRotation({ partner, keys }, newKey('n', 300), actAt(200))).toEqual(
+        new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one'),
+      )
+    }
+  })
+})
+
+describe('revoking', () => {
+  test('ends the key in force at once and cancels one that waits', () => {
+    expect(done(decideRevocation({ partner, keys: [ended, replaced, waiting] }, actAt(200)))).toEqual({
+      writes: [
+        { set: 'key', id: 1, to: { endsAt: 200, endReason: 'revoked' } },
+        { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } },
+      ],
+      taken: [],
+      audit: { action: 'token.revoke', noun: 'partner', id: 3 },
+      answer: expect.any(Function),
+    })
+  })
+
+  test('is refused where nothing is in force or waits', () => {
+    expect(decideRevocation({ partner, keys: [ended] }, actAt(200))).toEqual(
+      new Refusal('record_unknown', 'the partner has no token that could be revoked'),
+    )
+    expect(endOf(decideRevocation({ partner, keys: [waiting] }, actAt(200)))).toBe('done')
+  })
+})
+
+test('keys of a partner who is not there are record_unknown', () => {
+  const nobody = { partner: null, keys: [] }
+  const ends = [
+    decideIssue(nobody, newKey('n', 1), actAt(0)),
+    decideRotation(nobody, newKey('n', 1), actAt(0)),
+    decideRevocation(nobody, actAt(0)),
+  ]
+  expect(ends).toEqual(Array(3).fill(new Refusal('record_unknown', 'there is no such partner')))
+})
+
+/** The keys as a decision leaves them. */
+function afterwards(keys: readonly KeyRecord[], decision: ReturnType<typeof decideIssue>): KeyRecord[] {
+  if (endOf(decision) !== 'done') return [...keys]
+  let after = [...keys]
+  for (const write of done(decision).writes) {
+    if ('set' in write)
+      after = after.map((key) => (key.id === write.id ? { ...key, ...write.to } : key)) as KeyRecord[]
+    else if ('add' in write && write.add === 'key') {
+      const { secret: _, ...row } = write.row
+      after.push({ ...row, id: after.length + 1, lastUsedAt: null })
+    }
+  }
+  return after
+}
+
+describe('whatever is done in whatever order', () => {
+  const steps = fc.array(
+    fc.record({
+      what: fc.constantFrom('issue', 'rotate', 'revoke'),
+      // How much later than the step before, and how much later than this the key is to start.
+      later: fc.nat(4),
+      wait: fc.nat(6),
+    }),
+    { minLength: 1, maxLength: 12 },
+  )
+
+  test('at no instant two keys of a partner are in force, and what has ended keeps its end', () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        let keys: KeyRecord[] = []
+        let at = 0
+        for (const [index, { what, later, wait }] of all.entries()) {
+          at += later
+          const facts = { partner, keys }
+          const key = newKey(`k${index}`, at + wait)
+          const decision =
+            what === 'issue'
+              ? decideIssue(facts, key, actAt(at))
+              : what === 'rotate'
+                ? decideRotation(facts, key, actAt(at))
+                : decideRevocation(facts, actAt(at))
+          const after = afterwards(keys, decision)
+          for (const before of keys) {
+            if (keyStateAt(before, at) === 'ended') expect(after).toContainEqual(before)
+          }
+          keys = after
+          for (const { startsAt, endsAt } of keys) expect(endsAt ?? startsAt).toBeGreaterThanOrEqual(startsAt)
+          for (let instant = 0; instant <= at + 8; instant++) {
+            const inForce = keys.filter((known) => keyStateAt(known, instant) === 'in force')
+            expect(inForce.length).toBeLessThanOrEqual(1)
+          }
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a rotation leaves no gap: a key is in force before the cutover, at it and after it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(4), fc.nat(6)), { minLength: 1, maxLength: 8 }), (rotations) => {
+        let keys = afterwards([], decideIssue({ partner, keys: [] }, newKey('first', 0), actAt(0)))
+        let at = 0
+        for (const [later, wait] of rotations) {
+          at += later
+          keys = afterwards(
+            keys,
+            decideRotation({ partner, keys }, newKey(`k${keys.length}`, at + wait), actAt(at)),
+          )
+        }
+        expect(keys).toHaveLength(rotations.length + 1)
+        for (let instant = 0; instant <= at + 8; instant++) {
+          expect(keys.filter((known) => keyStateAt(known, instant) === 'in force')).toHaveLength(1)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test'
+import { requestStates } from '../../src/domain/booking-request'
+import { decideErasure, decideExport, decideMemberState } from '../../src/domain/decide-member'
+import { Refusal } from '../../src/domain/errors'
+import { booking, done, intake, member, now } from './values'
+
+const answer = expect.any(Function)
+
+describe('a member', () => {
+  test.each([
+    [false, 'member.deactivate'],
+    [true, 'member.reactivate'],
+  ] as const)('active or not: %p', (active, action) => {
+    expect(done(decideMemberState(member, active))).toEqual({
+      writes: [{ set: 'member', id: 7, to: { active } }],
+      taken: [],
+      audit: { action, noun: 'member', id: 7 },
+      answer,
+    })
+  })
+
+  test('is exported as they are held, and only the audit log tells', () => {
+    const { member: _, ...request } = booking
+    const held = {
+      member,
+      createdAt: now,
+      updatedAt: now,
+      requests: [{ ...request, screeningAnswers: [] }],
+    }
+    const decided = done(decideExport(held))
+    expect(decided).toEqual({
+      writes: [],
+      taken: [],
+      audit: { action: 'member.export', noun: 'member', id: 7 },
+      answer,
+    })
+    expect(decided.answer([])).toBe(held)
+  })
+
+  test('is erased after their requests have forgotten them, answers included', () => {
+    const forgotten = { memberId: null, screeningAnswers: null }
+    expect(done(decideErasure(member, [intake, booking]))).toEqual({
+      writes: [
+        { set: 'request', id: 11, to: forgotten },
+        { set: 'request', id: 12, to: forgotten },
+        { remove: 'member', id: 7 },
+      ],
+      taken: [],
+      audit: { action: 'member.erase', noun: 'member', id: 7 },
+      answer,
+    })
+  })
+
+  test('leaves word of the requests that hold a slot: pending or accepted, with one', () => {
+    const inEachState = requestStates.map((state, index) => ({ ...booking, id: 20 + index, state }))
+    const withoutSlot = { ...intake, id: 30, state: 'pending' as const, providerId: 5 }
+    const { answer: told } = done(decideErasure(member, [...inEachState, withoutSlot]))
+    expect(told([])).toEqual([20 + requestStates.indexOf('pending'), 20 + requestStates.indexOf('accepted')])
+  })
+
+  test('has to be there', () => {
+    const nobody = new Refusal('record_unknown', 'there is no such member')
+    const decided: unknown[] = [
+      decideMemberState(null, true),
+      decideExport(null),
+      decideErasure(null, [booking]),
+    ]
+    expect(decided).toEqual([nobody, nobody, nobody])
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'bun:test'
+import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
+import { Refusal } from '../../src/domain/errors'
+import { done, provider } from './values'
+
+const answer = expect.any(Function)
+const absence = { from: '2027-01-04T09:00', until: '2027-01-04T12:00' }
+const [known] = provider.timeOff as [(typeof provider.timeOff)[number]]
+
+describe('a provider', () => {
+  test.each([
+    [false, 'provider.deactivate'],
+    [true, 'provider.reactivate'],
+  ] as const)('active or not: %p, of whom no more than the id can be read too', (active, action) => {
+    expect(done(decideProviderState({ id: 5 }, active))).toEqual({
+      writes: [{ set: 'provider', id: 5, to: { active } }],
+      taken: [],
+      audit: { action, noun: 'provider', id: 5 },
+      answer,
+    })
+  })
+
+  test('is away a second time beside the first', () => {
+    expect(done(decideTimeOff(provider, absence))).toEqual({
+      writes: [{ set: 'provider', id: 5, to: { timeOff: [known, absence] } }],
+      taken: [],
+      audit: { action: 'provider.time-off-add', noun: 'provider', id: 5 },
+      answer,
+    })
+  })
+
+  test('is there again: the absence of exactly these boundaries goes, others stay', () => {
+    const away = { ...provider, timeOff: [known, absence, { ...absence, until: '2027-01-04T13:00' }] }
+    expect(done(decideTimeOffRemoval(away, absence))).toEqual({
+      writes: [
+        { set: 'provider', id: 5, to: { timeOff: [known, { ...absence, until: '2027-01-04T13:00' }] } },
+      ],
+      taken: [],
+      audit: { action: 'provider.time-off-remove', noun: 'provider', id: 5 },
+      answer,
+    })
+  })
+
+  test('cannot be there again from an absence that there is not', () => {
+    const gone = new Refusal('record_unknown', 'there is no such time off')
+    expect(decideTimeOffRemoval(provider, absence)).toEqual(gone)
+    expect(decideTimeOffRemoval(provider, { ...known, from: '2026-12-28' })).toEqual(gone)
+    expect(decideTimeOffRemoval(provider, { ...known, until: '2026-12-30' })).toEqual(gone)
+  })
+
+  test('has to be there', () => {
+    const nobody = new Refusal('record_unknown', 'there is no such provider')
+    const decided = [
+      decideProviderState(null, false),
+      decideTimeOff(null, absence),
+      decideTimeOffRemoval(null, absence),
+    ]
+    expect(decided).toEqual([nobody, nobody, nobody])
+  })
+})
