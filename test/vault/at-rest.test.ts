@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { newKey, signToken } from '../../src/auth/token'
 import type { NewKey } from '../../src/domain/partner'
 import { createMasterKey } from '../../src/vault/master-key-file'
-import { act, actAt, type Connection, endOf, type Place, stored, versionOf } from '../db/furniture'
+import { act, actAt, endOf, stored, versionOf } from '../db/furniture'
 import { openTestEngine } from '../db/place'
 import { Folder } from '../support/folder'
 
