@@ -140,10 +140,10 @@ export const bookingRequest = endpoint({
   refusals: {
     field_invalid: 'memberData.email: not an e-mail address',
     member_deactivated: 'the member is deactivated',
-    email_taken: 'already belongs to a different member',
     provider_unknown: 'names no provider who can be booked',
     slot_unavailable: 'the slot is not available',
     slot_already_yours: 'the member already holds this slot',
+    email_taken: 'already belongs to a different member',
     storage_busy: 'the service is busy; try again',
   },
   examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),

@@ -10,145 +10,58 @@ interface Told {
   readonly when: string
   readonly remedy: string
   /** The field, by its wire name, that a rule's refusal is about. */
-  readonly field?: string
+  readonly field?: string | undefined
 }
+
+const told = (status: number, when: string, remedy: string, field?: string): Told => ({
+  status,
+  when,
+  remedy,
+  field,
+})
+const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
 
 /** Every error code in the order in which requests are judged: the only place that knows their statuses. */
 export const errorCodes: Record<ErrorCode, Told> = {
-  path_unknown: {
-    status: 404,
-    when: 'There is nothing at this path',
-    remedy: 'Correct the path',
-  },
-  token_invalid: {
-    status: 401,
-    when: 'The token is missing, malformed or forged, was replaced or revoked, or does not hold yet',
-    remedy: 'Send the token exactly as it was issued; ask the operator where it was replaced',
-  },
-  missing_claim: {
-    status: 401,
-    when: 'The token lacks its kid header',
-    remedy: 'Send the token exactly as it was issued',
-  },
-  partner_not_found: {
-    status: 401,
-    when: 'The token belongs to no partner of this environment',
-    remedy: "Use this environment's token: those of the sandbox and of production differ",
-  },
-  partner_inactive: {
-    status: 401,
-    when: 'The operator has deactivated the partner',
-    remedy: 'Ask the operator',
-  },
-  method_not_allowed: {
-    status: 405,
-    when: 'The path does not take this method',
-    remedy: 'Use a method that Allow names',
-  },
-  organization_not_configured: {
-    status: 409,
-    when: 'The partner has no organization configured',
-    remedy: 'Ask the operator to configure it',
-  },
-  organization_deactivated: {
-    status: 403,
-    when: "The partner's organization is deactivated",
-    remedy: 'Ask the operator',
-  },
-  media_type_unsupported: {
-    status: 415,
-    when: 'The body is not announced as plain JSON',
-    remedy: 'Send Content-Type: application/json, not compressed',
-  },
-  body_too_large: {
-    status: 413,
-    when: 'The body is larger than 256 KiB',
-    remedy: 'Send less',
-  },
-  body_malformed: {
-    status: 400,
-    when: 'The body is not whole, not JSON in UTF-8 or nested too deeply',
-    remedy: 'Correct how the body is made',
-  },
-  field_invalid: {
-    status: 400,
-    when: 'A parameter or a member of the body is missing or not of its form',
-    remedy: 'Correct the fields that the message names',
-  },
-  region_unknown: {
-    status: 400,
-    when: 'region_id names no active region',
-    remedy: 'List the regions again',
-    field: 'region_id',
-  },
-  region_outside_country: {
-    status: 400,
-    when: 'region_id lies in another country than country_code',
-    remedy: 'Send one of the two, or a region of that country',
-    field: 'region_id',
-  },
-  region_required: {
-    status: 400,
-    when: 'No region_id, in a country with several regions or for sessions in person',
-    remedy: 'List the regions and send the id of one',
-    field: 'region_id',
-  },
-  page_out_of_range: {
-    status: 400,
-    when: 'The page lies past the last one',
-    remedy: 'Stop at the last page',
-    field: 'page',
-  },
-  member_not_found: {
-    status: 404,
-    when: 'No member of the partner has this id',
-    remedy: 'Create the member by a booking request or an intake',
-    field: 'external_user_id',
-  },
-  member_deactivated: {
-    status: 403,
-    when: 'The operator has deactivated the member',
-    remedy: 'Ask the operator',
-  },
-  provider_unknown: {
-    status: 400,
-    when: 'No provider who can be booked has this id',
-    remedy: 'Search again',
-    field: 'bookingData.selfSchedulingProviderId',
-  },
-  slot_unavailable: {
-    status: 400,
-    when: 'The slot is not, or no longer, available',
-    remedy: 'Search again and offer the member another slot',
-    field: 'bookingData.utcStartTime',
-  },
-  slot_already_yours: {
-    status: 400,
-    when: 'The member already holds this slot',
-    remedy: 'Take it as booked: the request was probably sent twice',
-    field: 'bookingData.utcStartTime',
-  },
-  email_taken: {
-    status: 409,
-    when: 'The e-mail address belongs to a different member',
-    remedy: "Ask the member for another address, or use the member's earlier external_user_id",
-    field: 'memberData.email',
-  },
-  storage_busy: {
-    status: 503,
-    when: 'The service is busy; nothing was changed',
-    remedy: 'Send the same request again after Retry-After seconds',
-  },
-  storage_failed: {
-    status: 503,
-    when: 'The service cannot store or read anything at the moment; nothing was changed',
-    remedy: 'Send the same request again after Retry-After seconds',
-  },
-  internal_error: {
-    status: 500,
-    when: 'The service failed',
-    remedy: 'Look up whether the request was carried out; tell the operator when it happened',
-  },
+  path_unknown: told(404, 'There is nothing at this path', 'Correct the path'),
+  token_invalid: told(
+    401,
+    'The token is missing, malformed, forged or not in force',
+    'Send it as it was issued',
+  ),
+  missing_claim: told(401, 'The token lacks its kid header', 'Send it as it was issued'),
+  partner_not_found: told(401, 'The token belongs to another environment', "Use this environment's token"),
+  partner_inactive: told(401, 'The partner is deactivated', 'Ask the operator'),
+  method_not_allowed: told(405, 'The path does not take this method', 'Use a method that Allow names'),
+  organization_not_configured: told(409, 'The partner has no organization configured', 'Ask the operator'),
+  organization_deactivated: told(403, "The partner's organization is deactivated", 'Ask the operator'),
+  media_type_unsupported: told(415, 'The body is not announced as plain JSON', 'Send application/json'),
+  body_too_large: told(413, 'The body is larger than 256 KiB', 'Send less'),
+  body_malformed: told(400, 'The body is not whole, not JSON or nested too deeply', 'Correct how it is made'),
+  field_invalid: told(400, 'A field is missing or not of its form', 'Correct what the message names'),
+  region_unknown: told(400, 'No active region has this id', 'List the regions again', 'region_id'),
+  region_outside_country: told(400, 'The region lies in another country', 'Send one of the two', 'region_id'),
+  region_required: told(400, 'country_code alone is not enough here', 'Send the id of a region', 'region_id'),
+  page_out_of_range: told(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
+  member_not_found: told(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
+  member_deactivated: told(403, 'The member is deactivated', 'Ask the operator'),
+  provider_unknown: told(
+    400,
+    'No provider who can be booked has this id',
+    'Search again',
+    'bookingData.selfSchedulingProviderId',
+  ),
+  slot_unavailable: told(
+    400,
+    'The slot is not, or no longer, available',
+    'Search again, offer another',
+    slot,
+  ),
+  slot_already_yours: told(400, 'The member already holds this slot', 'Take it as booked', slot),
+  email_taken: told(409, 'The address belongs to a different member', 'Ask for another', 'memberData.email'),
+  storage_busy: told(503, 'The service is busy; nothing was changed', again),
+  storage_failed: told(503, 'The service cannot store anything; nothing was changed', again),
+  internal_error: told(500, 'The service failed', 'Look up whether it was carried out; tell the operator'),
 }
 
 /** Kinds of refusal that are possible somewhere, each with the words of an example. */

@@ -1,4 +1,4 @@
-import { bearer } from '@elysiajs/bearer'
+import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import { authenticate, unauthenticated } from '../auth/authenticate'
@@ -27,7 +27,7 @@ export interface Serving {
 /** A request that has reached a path, as Elysia hands it over. */
 interface Incoming {
   readonly request: Request
-  readonly token: string | undefined
+  readonly bearer: string | undefined
   readonly params: Record<string, string | null> | undefined
   readonly set: { readonly headers: Record<string, unknown> }
 }
@@ -45,17 +45,13 @@ export function gate(endpoints: readonly Endpoint[], serving: Serving) {
       if (!token) throw unauthenticated('token_invalid')
       headers.authorization = `Bearer ${token}`
     })
-    .use(bearer())
+    .use(bearerPlugin())
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
     const serve = judging(there, serving)
     // Elysia would read a body before it is known who sends it.
-    app.all(
-      routeOf(path),
-      ({ request, bearer: token, params, set }) => serve({ request, token, params, set }),
-      {
-        parse: 'none',
-      },
-    )
+    app.all(routeOf(path), ({ request, bearer, params, set }) => serve({ request, bearer, params, set }), {
+      parse: 'none',
+    })
   }
   return app
 }
@@ -71,7 +67,7 @@ function judging(endpoints: readonly Endpoint[], serving: Serving) {
   const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving) }))
   const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
   return async (incoming: Incoming): Promise<Response> => {
-    const identity = await identify(context, incoming.token)
+    const identity = await identify(context, incoming.bearer)
     context.notebook.noteUse(identity.kid, identity.now)
     const { method } = incoming.request
     // The answer to HEAD is that to GET; its body is left out where it is sent (RFC 9110 §9.3.2).
@@ -82,32 +78,37 @@ function judging(endpoints: readonly Endpoint[], serving: Serving) {
   }
 }
 
-function carryingOut(endpoint: Endpoint, { context, baseUrl, isSandbox }: Serving) {
-  const { answer, checks } = endpoint
-  const handle = endpoint.handler(context, baseUrl)
-  return async ({ request, token, params, set }: Incoming, identity: Identity): Promise<Response> => {
-    let [caller, now, body]: [Caller, number, unknown] = [callerOf(identity), identity.now, {}]
-    if (endpoint.body) {
-      const bytes = await readBody(request)
-      // Whatever was revoked while the body was on its way counts.
-      const again = await identify(context, token)
-      caller = callerOf(again)
-      now = again.now
-      body = parseJson(bytes)
-      const warning = isSandbox && misspelt(body, endpoint.body)
-      if (warning) set.headers['X-Sandbox-Warning'] = warning
-    }
+/** What answers the requests to one endpoint whose token is in force. */
+function carryingOut(endpoint: Endpoint, serving: Serving) {
+  const { answer, checks, body: schema } = endpoint
+  const handle = endpoint.handler(serving.context, serving.baseUrl)
+  return async (incoming: Incoming, identity: Identity): Promise<Response> => {
+    const caller = callerOf(identity)
+    const received = schema
+      ? await receive(incoming, schema, serving)
+      : { caller, now: identity.now, body: {} }
+    const { request, params } = incoming
     const reply = await handle({
-      caller,
-      now,
+      ...received,
       params: valid(checks.params, 'path', readParams(params, checks.params.schema)),
       query: valid(checks.query, 'query', readQuery(request.url, checks.query.schema)),
-      body: valid(checks.body, 'body', body),
+      body: valid(checks.body, 'body', received.body),
     })
     const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
     const headers = { 'Content-Type': 'application/json', ...reply.headers }
     return new Response(json, { status: answer.status, headers })
   }
+}
+
+/** A request's body, and who sends it once it is there: whatever was revoked while it was on its way counts. */
+async function receive({ request, bearer, set }: Incoming, schema: TSchema, { context, isSandbox }: Serving) {
+  const bytes = await readBody(request)
+  const identity = await identify(context, bearer)
+  const caller = callerOf(identity)
+  const body = parseJson(bytes)
+  const warning = isSandbox && misspelt(body, schema)
+  if (warning) set.headers['X-Sandbox-Warning'] = warning
+  return { caller, now: identity.now, body }
 }
 
 /** Who a token stands for, at the instant at which this was asked. */
