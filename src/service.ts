@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs'
-import { openEngine } from '../db/sqlite/engine'
-import { type Purpose, recognizeDatabase } from '../db/sqlite/open'
+import { type Engine, openEngine } from '../db/sqlite/engine'
+import { recognizeFile } from '../db/sqlite/file-head'
+import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
+import { openDatabase, type Purpose } from '../db/sqlite/open'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
+import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
-import type { Context } from './operations/context'
+import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
 import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
 import { createVault } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
-import type { ZoneData } from './zones/zone-data'
 
 /** What the service is made of. */
 export interface ServiceOptions {
@@ -21,6 +23,8 @@ export interface ServiceOptions {
   readonly masterKey: MasterKeySource
   /** Whether to make the database and the master key file where they are missing. */
   readonly create: boolean
+  /** Whether to bring a database of an older schema up to date. */
+  readonly upgrade?: boolean
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
@@ -29,30 +33,41 @@ export interface ServiceOptions {
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
 
-/** The service, put together and not yet listening. */
-export interface Service {
-  readonly context: Context
+/** The database, opened, and what it takes to read it. */
+export interface Storage extends Omit<Engine, 'store' | 'upkeep'> {
+  readonly records: Records
   readonly zones: ZoneData
+}
+
+/** The service, put together and not yet listening. */
+export interface Service extends Omit<Storage, 'records' | 'feed'> {
+  readonly context: Context
   /**
    * Listens on a host and port, 0 for a free one.
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
   listen(host: string, port: number, baseUrl?: string): Listening & { readonly baseUrl: string }
-  close(): Promise<void>
+}
+
+/** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
+export function openStorage(options: ServiceOptions): Storage {
+  const { purpose, database, masterKey, create, upgrade = false, zoneFolder, clock } = options
+  // First: that a stranger's file has no key of ours is not what is wrong with it.
+  recognizeFile(database)
+  const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
+  const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
+  const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
+  return { records: { store, upkeep, clock, directory: null }, feed, zones, close }
 }
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, database, masterKey, create, zoneFolder, clock } = options
-  // First: that a stranger's file has no key of ours is not what is wrong with it.
-  recognizeDatabase(database)
-  const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
-  const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const { store, feed, close } = openEngine({ path: database, purpose, vault, create })
+  const { records, feed, zones, close } = openStorage(options)
+  const { store, clock } = records
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report: console.error })
   const notebook = new Notebook()
-  const context: Context = { store, directory, clock, notebook }
+  const context: Context = { ...records, directory, notebook }
   return {
     context,
     zones,
@@ -77,6 +92,22 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
     close,
   }
+}
+
+/**
+ * Brings a database up to date. Tells where it is kept as it was; null if there was nothing to do.
+ *
+ * @throws Refusal database_unusable
+ */
+export function migrateDatabase(
+  options: Pick<ServiceOptions, 'purpose' | 'database' | 'masterKey'>,
+): string | null {
+  const { purpose, database: path, masterKey } = options
+  recognizeFile(path)
+  const wasOutdated = isOutdated(path)
+  const vault = createVault(keyFrom(masterKey, false))
+  openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
+  return wasOutdated ? copyPathOf(path) : null
 }
 
 /** A key is made with a database and never for one that is there: it would not fit. */

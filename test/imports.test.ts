@@ -6,16 +6,18 @@ const mayImport: Record<string, readonly string[]> = {
   'src/scheduling': [],
   'src/domain': ['src/scheduling'],
   'src/zones': ['src/domain', 'src/scheduling'],
-  'src/vault': ['src/domain', 'src/scheduling'],
+  'src/files': [],
+  'src/vault': ['src/domain', 'src/scheduling', 'src/files'],
   'src/auth': ['src/domain', 'src/scheduling'],
   'src/directory': ['src/domain', 'src/scheduling'],
   'src/directory-files': ['src/domain', 'src/scheduling', 'fixtures'],
   'src/operations': ['src/domain', 'src/scheduling', 'src/directory', 'src/directory-files', 'src/auth'],
-  'db/sqlite': ['src/domain', 'src/scheduling'],
+  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files'],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
   'src/cli': [
     'src/operations',
     'src/directory-files',
+    'src/files',
     'src/domain',
     'src/scheduling',
     'src/http',
@@ -24,7 +26,20 @@ const mayImport: Record<string, readonly string[]> = {
     'package.json',
   ],
   'src/config.ts': ['src/domain'],
-  'src/service.ts': ['src', 'db/sqlite'],
+  // Everything but the commands.
+  'src/service.ts': [
+    'src/operations',
+    'src/directory-files',
+    'src/directory',
+    'src/domain',
+    'src/scheduling',
+    'src/zones',
+    'src/vault',
+    'src/auth',
+    'src/http',
+    'src/config.ts',
+    'db/sqlite',
+  ],
   'src/main.ts': ['src/cli'],
 }
 
@@ -37,7 +52,7 @@ const homes: Record<string, readonly string[]> = {
   'drizzle-orm': ['db/sqlite'],
   'bun:sqlite': ['db/sqlite'],
   jose: ['src/auth'],
-  'node:crypto': ['src/vault', 'src/auth'],
+  'node:crypto': ['src/vault', 'src/auth', 'src/domain'],
   'temporal-polyfill': ['src/scheduling', 'src/domain'],
   'moment-timezone': ['src/zones'],
   'bcp-47': ['src/domain'],
@@ -45,11 +60,46 @@ const homes: Record<string, readonly string[]> = {
   commander: ['src/cli'],
   'csv-parse': ['src/directory-files'],
   'csv-stringify': ['src/directory-files'],
-  'node:fs': ['src/cli', 'src/service.ts', 'src/vault', 'src/zones', 'db/sqlite'],
+  'node:fs': ['src/files', 'src/cli', 'src/service.ts', 'src/vault', 'src/zones', 'db/sqlite'],
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],
-  'node:util': ['src/cli'],
-  'node:path': ['src/cli', 'src/zones', 'src/service.ts'],
+  'node:util': ['src/cli', 'src/domain'],
+  'node:path': ['src/files', 'src/cli', 'src/zones', 'src/service.ts'],
+}
+
+interface Home {
+  readonly what: RegExp
+  /** Rooms, or files of one. */
+  readonly where: readonly string[]
+}
+
+// What belongs to the whole process is touched in few places, so that all the rest can be given it by a test.
+const processHomes: Record<string, Home> = {
+  'the environment: settings, and who called sudo': {
+    what: /\bprocess\.env\b/,
+    where: ['src/config.ts', 'src/cli/operator.ts'],
+  },
+  // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
+  'the clock: one for the service, and how long an engine has waited': {
+    what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
+    where: ['src/domain/clock.ts', 'db/sqlite', 'src/files'],
+  },
+  'the runtime: where something listens, is printed or stored': {
+    what: /\bBun\./,
+    where: ['src/http/listen.ts', 'src/http/docs.ts', 'src/cli', 'db/sqlite'],
+  },
+  'what is printed: through the filter of control characters': {
+    what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
+    where: ['src/cli/output.ts', 'src/cli/progress.ts'],
+  },
+  // Backup and doctor ask the engine itself.
+  'the store: operations hold every act, and commands call them': {
+    what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,
+    where: [
+      ...['auth', 'directory', 'domain', 'http', 'operations', 'service.ts'].map((room) => `src/${room}`),
+      ...['src/cli/backup.ts', 'src/cli/doctor.ts', 'db/sqlite'],
+    ],
+  },
 }
 
 const root = new URL('..', import.meta.url).pathname
@@ -65,6 +115,17 @@ test('every import of src and db keeps to the rule of the README', async () => {
   expect(broken).toEqual([])
 })
 
+test('what belongs to the process, and the store, are touched at home alone', async () => {
+  const broken: string[] = []
+  for (const [file, text] of await sourcesOf(['src/**/*.ts', 'db/**/*.ts'])) {
+    for (const [name, { what, where }] of Object.entries(processHomes)) {
+      const isHome = where.some((place) => file === place || file.startsWith(`${place}/`))
+      if (!isHome && what.test(text)) broken.push(`${file} touches ${name}`)
+    }
+  }
+  expect(broken).toEqual([])
+})
+
 test('the rule speaks of rooms that exist, and the check can fail', async () => {
   for (const room of Object.keys(mayImport)) {
     const files = await Array.fromAsync(new Glob(room.endsWith('.ts') ? room : `${room}/**/*.ts`).scan(root))
@@ -72,6 +133,21 @@ test('the rule speaks of rooms that exist, and the check can fail', async () => 
   }
   expect(isAllowed('src/scheduling', mayImport['src/scheduling'] ?? [], 'src/domain/errors.ts')).toBe(false)
   expect(isAllowed('src/domain', mayImport['src/domain'] ?? [], 'drizzle-orm')).toBe(false)
+  const ofService = mayImport['src/service.ts'] ?? []
+  expect(isAllowed('src/service.ts', ofService, 'src/cli/program.ts')).toBe(false)
+  expect(isAllowed('src/service.ts', ofService, 'src/zones/folder.ts')).toBe(true)
+  expect(specifiersIn("import 'a'\nexport { b } from 'b'\nconst c = await import('c')")).toEqual([
+    'a',
+    'b',
+    'c',
+  ])
+  for (const { what, where } of Object.values(processHomes)) {
+    const texts = await sourcesOf(where.map((place) => (place.endsWith('.ts') ? place : `${place}/**/*.ts`)))
+    expect(
+      texts.some(([, text]) => what.test(text)),
+      String(what),
+    ).toBe(true)
+  }
 })
 
 function isAllowed(room: string, allowed: readonly string[], imported: string): boolean {
@@ -87,17 +163,28 @@ function roomOf(file: string): string {
 
 /** Each import of the files: the file, and the file or package that it imports. */
 async function importsOf(patterns: readonly string[]): Promise<[file: string, imported: string][]> {
-  const found: [string, string][] = []
-  for (const pattern of patterns) {
-    for await (const file of new Glob(pattern).scan(root)) {
-      const text = await Bun.file(`${root}/${file}`).text()
-      for (const [, specifier = ''] of text.matchAll(/^(?:import|export)\b[^'"`]*?from '([^']+)'/gm)) {
-        found.push([file, resolve(file, specifier)])
-      }
-    }
-  }
+  const found = (await sourcesOf(patterns)).flatMap(([file, text]) =>
+    specifiersIn(text).map((specifier): [string, string] => [file, resolve(file, specifier)]),
+  )
   expect(found.length).toBeGreaterThan(100)
   return found
+}
+
+/** What a module imports: by statements, with names or without, and by calls. */
+function specifiersIn(text: string): string[] {
+  const forms = /^(?:import|export)\b[^'"`]*?from '([^']+)'|^import '([^']+)'|\bimport\(\s*['"`]([^'"`]+)/gm
+  return Array.from(text.matchAll(forms), ([, named, bare, called]) => named ?? bare ?? called ?? '')
+}
+
+/** The files and their texts, comments left out. */
+async function sourcesOf(patterns: readonly string[]): Promise<[file: string, text: string][]> {
+  const files = await Promise.all(patterns.map((pattern) => Array.fromAsync(new Glob(pattern).scan(root))))
+  return Promise.all(
+    files.flat().map(async (file): Promise<[string, string]> => {
+      const text = await Bun.file(`${root}/${file}`).text()
+      return [file, text.replace(/^\s*(\/\/|\/?\*).*$/gm, '')]
+    }),
+  )
 }
 
 function resolve(file: string, specifier: string): string {

@@ -1,4 +1,4 @@
-import { asc, desc, gt, sql } from 'drizzle-orm'
+import { asc, desc, eq, gt, sql } from 'drizzle-orm'
 import {
   type AuditEntry,
   type AuditHead,
@@ -23,6 +23,12 @@ export function auditQueries(db: Drizzle) {
     .where(gt(audit.id, sql.placeholder('id')))
     .orderBy(asc(audit.id))
     .limit(chunkSize)
+    .prepare()
+  const ofRecord = db
+    .select()
+    .from(audit)
+    .where(eq(audit.record, sql.placeholder('record')))
+    .orderBy(asc(audit.id))
     .prepare()
   const insert = db
     .insert(audit)
@@ -60,6 +66,7 @@ export function auditQueries(db: Drizzle) {
     },
 
     list: (limit: number): AuditLine[] => latest.all({ limit }).reverse(),
+    listOf: (record: string): AuditLine[] => ofRecord.all({ record }),
     verify: (noted: AuditHead | null): AuditVerdict => verifyLines(lines(), noted),
   }
 }

@@ -10,6 +10,7 @@ import type { Drizzle } from './drizzle'
 import { toMember } from './members'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
+import { answersPlace, openSealed } from './sealed'
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
@@ -58,7 +59,9 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     /** The screening answers of a request, none for a person who was erased. */
     screeningOf(id: number): ScreeningAnswer[] {
       const row = answersOf.get({ id })
-      return row?.sealed ? JSON.parse(Buffer.from(vault.open(row.sealed, row.recordKey)).toString()) : []
+      if (!row?.sealed) return []
+      const opened = openSealed(vault, row.sealed, answersPlace(row.recordKey), `request ${id}`)
+      return JSON.parse(opened.toString())
     },
   }
 }
@@ -94,7 +97,7 @@ export function requestTable(db: Drizzle, vault: Vault): RecordTable<'request'> 
     if (screeningAnswers === undefined) return row
     if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
     const recordKey = newRecordKey()
-    const sealed = vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), recordKey)
+    const sealed = vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), answersPlace(recordKey))
     return { ...row, recordKey, sealedScreeningAnswers: Buffer.from(sealed) }
   })
   const refuse = () => new Refusal('slot_unavailable', 'the slot is not available')

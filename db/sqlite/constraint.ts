@@ -13,7 +13,7 @@ export function refuseDuplicate<T>(statement: () => T, refusal: () => Refusal): 
 
 /** Whether a statement failed because another connection holds the lock that it needs. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+  return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }
 
 /** A full disk, one that fails, a file that may not be written or was damaged: what may be mended from outside. */

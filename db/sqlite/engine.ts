@@ -1,37 +1,33 @@
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
-import type { Vault } from '../../src/domain/vault'
+import type { Upkeep } from '../../src/domain/upkeep'
 import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
 import { tryCutLog } from './log'
-import { openDatabase, type Purpose } from './open'
+import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
 import { sqliteStore } from './store'
+import { createUpkeep } from './upkeep'
 import { Writer } from './writer'
-
-export interface EngineOptions {
-  readonly path: string
-  readonly purpose: Purpose
-  readonly vault: Vault
-  /** Whether to make the database if there is none. */
-  readonly create: boolean
-}
 
 /** An open database behind the domain's ports. */
 export interface Engine {
   readonly store: Store
   readonly feed: DirectoryFeed
+  readonly upkeep: Upkeep
   close(): Promise<void>
 }
 
 /** Opens an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
-export function openEngine({ path, purpose, vault, create }: EngineOptions): Engine {
-  const database = openDatabase(path, purpose, vault, create)
-  const queries = prepareQueries(drizzleOn(database), vault)
+export function openEngine(opening: Opening): Engine {
+  const database = openDatabase(opening)
+  const queries = prepareQueries(drizzleOn(database), opening.vault)
+  const writer = new Writer(database)
   let isClosed = false
   return {
-    store: sqliteStore(queries, new Writer(database)),
+    store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries),
+    upkeep: createUpkeep({ database, writer, audit: queries.audit }),
     async close() {
       if (isClosed) return
       isClosed = true

@@ -1,31 +1,42 @@
-import { Database } from 'bun:sqlite'
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { Database, SQLiteError } from 'bun:sqlite'
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import type { Vault } from '../../src/domain/vault'
-import start from './migrations/0001-start.sql' with { type: 'text' }
-
-/** In order; a database's user_version is the number of those that it has had. Landed ones never change. */
-const migrations: readonly string[] = [start]
-
-/** Marks a SQLite file as ours: "Ante" in ASCII. */
-const applicationId = 0x416e7465
+import { isBusy } from './constraint'
+import { applicationId, isVacant, readPragma, recognizeFile, schemaOf, unusable } from './file-head'
+import { createSchema, currentSchema, upgradeSchema } from './migrate'
+import { keyProofPlace } from './sealed'
 
 /** What a database is for: the data of one is never served as the other. */
 export type Purpose = 'sandbox' | 'production'
 
+/** How a database is to be opened. */
+export interface Opening {
+  readonly path: string
+  readonly purpose: Purpose
+  readonly vault: Vault
+  /** Whether to make the database if there is none. */
+  readonly create: boolean
+  /** Whether to bring an older schema up to date. */
+  readonly upgrade: boolean
+}
+
 /** How long opening waits for another process; afterwards the writer waits, without holding up the reads. */
 const openingPatienceMillis = 5_000
+const retryMillis = 10
 
 /**
- * Opens the database of a path, made if it is not there and `create` says so, and brings its schema up to
- * date. The file and those that SQLite puts beside it can be read by their owner alone.
+ * Opens the database of a path. The file and those that SQLite puts beside it can be read by their owner alone.
  *
- * @throws Refusal database_unusable for a missing file, another application's, a newer schema, one with
- *   another purpose, or one that was sealed under another master key
+ * @throws Refusal database_unusable for a missing file, what is no database of ours, one beside another's log, a newer
+ *   schema, an older one that is not to be upgraded, another purpose, or another master key than it was sealed under;
+ *   storage_busy if another process holds it for too long
  */
-export function openDatabase(path: string, purpose: Purpose, vault: Vault, create: boolean): Database {
+export function openDatabase(opening: Opening): Database {
+  const { path, create } = opening
+  recognizeFile(path)
   // An empty file is what a start that was cut short leaves, or all that is left of a database.
-  if (!existsSync(path) || statSync(path).size === 0) {
+  if (isVacant(path)) {
     if (!create) throw unusable('there is no database at that path')
     // SQLite would make it readable for all, and gives the files beside it the mode of this one.
     closeSync(openSync(path, 'a', 0o600))
@@ -34,18 +45,7 @@ export function openDatabase(path: string, purpose: Purpose, vault: Vault, creat
   const database = new Database(path, { readwrite: true, create: false })
   try {
     database.run(`PRAGMA busy_timeout = ${openingPatienceMillis}`)
-    recognize(database)
-    for (const pragma of [
-      'journal_mode = WAL',
-      'synchronous = FULL',
-      'secure_delete = ON',
-      'trusted_schema = OFF',
-    ]) {
-      database.run(`PRAGMA ${pragma}`)
-    }
-    migrate(database)
-    database.run('PRAGMA foreign_keys = ON')
-    settle(database, purpose, vault)
+    patiently(() => setUp(database, opening))
     database.run('PRAGMA busy_timeout = 0')
     return database
   } catch (error) {
@@ -54,80 +54,93 @@ export function openDatabase(path: string, purpose: Purpose, vault: Vault, creat
   }
 }
 
+/** Each step leaves a database that the same steps can be taken with again. */
+function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): void {
+  const schema = recognize(database)
+  // Before there is a log, so that the file itself has the number that its first transaction goes on from.
+  if (schema === 0) createSchema(database, vault)
+  else prove(database, purpose, vault, schema)
+  if (schema > 0 && schema < currentSchema) {
+    if (!upgrade)
+      throw unusable('the database has an older schema: stop its server, then run `anteroom migrate`')
+    upgradeSchema(database, path, vault)
+  }
+  for (const pragma of [
+    'journal_mode = WAL',
+    'synchronous = FULL',
+    'secure_delete = ON',
+    'trusted_schema = OFF',
+  ]) {
+    database.run(`PRAGMA ${pragma}`)
+  }
+  database.run('PRAGMA foreign_keys = ON')
+  settle(database, purpose, vault)
+}
+
+/** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
+function recognize(database: Database): number {
+  const id = readPragma(database, 'application_id')
+  const isEmpty = readPragma(database, 'schema_version') === 0
+  if (id !== applicationId && !(id === 0 && isEmpty))
+    throw unusable('the file belongs to another application')
+  const schema = schemaOf(readPragma(database, 'user_version'))
+  if (schema > currentSchema) throw unusable('the database was written by a newer version of this program')
+  return schema
+}
+
 /**
- * Holds the file at a path to be a database of ours, or none yet, without changing anything.
- *
- * @throws Refusal database_unusable for another application's file or a newer schema
+ * Opening is the one moment at which SQLite's own wait does not do: whoever turns a fresh copy to its write-ahead log,
+ * or is the last to leave one, turns others away at once.
  */
-export function recognizeDatabase(path: string): void {
-  if (!existsSync(path) || statSync(path).size === 0) return
-  const database = new Database(path, { readonly: true })
-  try {
-    recognize(database)
-  } finally {
-    database.close()
-  }
-}
-
-function recognize(database: Database): void {
-  try {
-    const id = readPragma(database, 'application_id')
-    const isEmpty = readPragma(database, 'schema_version') === 0
-    if (id !== applicationId && !(id === 0 && isEmpty))
-      throw unusable('the file belongs to another application')
-  } catch (error) {
-    throw error instanceof Refusal ? error : unusable('the file is not a database that can be read')
-  }
-  if (readPragma(database, 'user_version') > migrations.length) {
-    throw unusable('the database was written by a newer version of this program')
-  }
-}
-
-/** Foreign keys are off while this runs: a table is rebuilt by dropping it, which must not take others along. */
-function migrate(database: Database): void {
-  const pending = database.transaction(() => {
-    for (let version = readPragma(database, 'user_version'); version < migrations.length; version++) {
-      database.run(migrations[version] as string)
-      database.run(`PRAGMA user_version = ${version + 1}`)
+function patiently<T>(work: () => T): T {
+  const deadline = performance.now() + openingPatienceMillis
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error
+      if (error.code === 'SQLITE_NOTADB' || error.code === 'SQLITE_CORRUPT') {
+        throw unusable('the file is not a database that can be read')
+      }
+      if (!isBusy(error)) throw error
+      if (performance.now() > deadline) throw new Refusal('storage_busy', 'the database is busy; try again')
+      Bun.sleepSync(retryMillis * (1 + Math.random()))
     }
-    database.run(`PRAGMA application_id = ${applicationId}`)
-    if (database.query('PRAGMA foreign_key_check').all().length > 0) {
-      throw unusable('the database holds records that point at nothing')
-    }
-  })
-  if (readPragma(database, 'user_version') < migrations.length) pending.immediate()
+  }
 }
 
-/** Notes at the first opening what the database is for and which key it has, and holds every other to that. */
+/** Notes at the first opening what the database is for and which key it has. */
 function settle(database: Database, purpose: Purpose, vault: Vault): void {
-  const note = (name: string, value: Uint8Array) =>
-    database.query('INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, value)
-  const read = (name: string) =>
-    database.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?').get(name)
-      ?.value
-  if (!read('purpose')) {
-    database
-      .transaction(() => {
-        note('purpose', Buffer.from(purpose))
-        note('key_proof', vault.seal(Buffer.from(purpose), 'key_proof'))
-      })
-      .immediate()
+  if (readSetting(database, 'purpose')) {
+    prove(database, purpose, vault, currentSchema)
+    return
   }
-  if (Buffer.from(read('purpose') ?? []).toString() !== purpose) {
-    throw unusable(`the database is not a ${purpose} database`)
-  }
+  const note = database.query('INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
+  database
+    .transaction(() => {
+      note.run('purpose', Buffer.from(purpose))
+      note.run('key_proof', vault.seal(Buffer.from(purpose), keyProofPlace))
+    })
+    .immediate()
+}
+
+/** Holds a database to what was noted, before anything of it is changed. */
+function prove(database: Database, purpose: Purpose, vault: Vault, schema: number): void {
+  const noted = readSetting(database, 'purpose')
+  if (!noted) return
+  if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)
+  const proof = readSetting(database, 'key_proof') ?? new Uint8Array()
   try {
-    vault.open(read('key_proof') ?? new Uint8Array(), 'key_proof')
+    if (schema === 1) vault.reseal(proof, keyProofPlace)
+    else vault.open(proof, keyProofPlace)
   } catch {
     throw unusable('the master key is not the one that this database was sealed under')
   }
 }
 
-function readPragma(database: Database, name: string): number {
-  const row = database.query<Record<string, number>, []>(`PRAGMA ${name}`).get()
-  return Object.values(row ?? {})[0] ?? 0
-}
-
-function unusable(message: string): Refusal {
-  return new Refusal('database_unusable', message)
+/** What the database notes of itself under a name. */
+export function readSetting(database: Database, name: string): Uint8Array | undefined {
+  return database
+    .query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?')
+    .get(name)?.value
 }

@@ -1,10 +1,10 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { Refusal } from '../../src/domain/errors'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Drizzle } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { organizations, partnerKeys, partners } from './schema'
+import { openSealed, secretPlace } from './sealed'
 
 /** Queries on organizations, partners and their keys. */
 export function partnerQueries(db: Drizzle, vault: Vault) {
@@ -69,20 +69,19 @@ export function partnerTable(db: Drizzle): RecordTable<'partner'> {
 
 export function keyTable(db: Drizzle, vault: Vault): RecordTable<'key'> {
   return recordTable<'key'>(db, partnerKeys, ({ secret, ...row }) => {
-    if (!secret) return row
+    const { partnerId, kid } = row
+    // It is sealed when it is added, and never changed.
+    if (!secret || partnerId === undefined || kid === undefined) return row
     const recordKey = newRecordKey()
-    return { ...row, recordKey, sealedSecret: Buffer.from(vault.seal(secret, recordKey)) }
+    const sealed = vault.seal(secret, secretPlace({ recordKey, partnerId, kid }))
+    return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
   })
 }
 
 function toPartnerKey(key: typeof partnerKeys.$inferSelect, partner: Partner, vault: Vault): PartnerKey {
   const { kid, issuedAt, startsAt, endsAt } = key
-  try {
-    return { kid, secret: vault.open(key.sealedSecret, key.recordKey), issuedAt, startsAt, endsAt, partner }
-  } catch (cause) {
-    const fault = `the key ${kid} of partner ${partner.name} cannot be read: it is not as it was written`
-    throw new Refusal('database_unusable', fault, { cause })
-  }
+  const secret = openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${kid}`)
+  return { kid, secret, issuedAt, startsAt, endsAt, partner }
 }
 
 function toKeyRecord(row: typeof partnerKeys.$inferSelect): KeyRecord {

@@ -161,6 +161,7 @@ function auditStore({ audit }: Queries, read: Read, writer: Writer) {
         for (const entry of entries) audit.append(entry)
       }),
     listAudit: (limit) => read(() => audit.list(limit)),
+    listAuditOf: (record) => read(() => audit.listOf(record)),
     auditHead: () => read(audit.head),
     verifyAudit: (noted) => read(() => audit.verify(noted)),
   } satisfies Partial<Store>

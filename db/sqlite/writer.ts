@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
-import type { Refusal } from '../../src/domain/errors'
 import { isBusy, toRefusal } from './constraint'
+import { countTransaction } from './file-head'
 
 /** Busy timeout: how long a write waits for another process's transaction before it is refused. */
 const busyTimeoutMillis = 2_000
@@ -20,8 +20,6 @@ interface Job {
  * a savepoint each, so that each write is all or nothing and many share one sync of the disk.
  */
 export class Writer {
-  /** Why nothing may be written; null if it may. */
-  refusal: Refusal | null = null
   #queue: Job[] = []
   #scheduled = false
 
@@ -35,7 +33,6 @@ export class Writer {
    *   full, say
    */
   write<T>(work: () => T): Promise<T> {
-    if (this.refusal) return Promise.reject(this.refusal)
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, queuedAt: performance.now(), resolve: resolve as Job['resolve'], reject })
       this.#schedule(() => setImmediate(() => this.#drain()))
@@ -68,7 +65,9 @@ export class Writer {
 
   #commit(group: readonly Job[]): Answer[] {
     try {
+      const before = this.#countChanges()
       const answers = group.map((job) => this.#attempt(job))
+      if (this.#countChanges() !== before) countTransaction(this.database)
       this.database.run('COMMIT')
       return answers
     } catch (error) {
@@ -76,6 +75,10 @@ export class Writer {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
       return group.map(() => ({ error }))
     }
+  }
+
+  #countChanges(): number {
+    return this.database.query<{ count: number }, []>('SELECT total_changes() AS count').get()?.count ?? 0
   }
 
   #attempt(job: Job): Answer {

@@ -1,80 +1,70 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { AuditHead, AuditLine } from '../domain/audit'
+import { auditHead, listAudit, verifyAudit } from '../operations/audit-log'
 import { formatInstant } from '../scheduling/calendar'
+import { wholeNumber } from './arguments'
 import { exitCodes } from './exit-code'
-import { printJson, printLine, printTable } from './output'
-import { storageCommand, withContext } from './storage'
-
-interface Flags {
-  readonly limit: number
-  readonly head?: AuditHead
-  readonly json?: boolean
-}
-
-const everyLine = Number.MAX_SAFE_INTEGER
+import { type Columns, type CommonFlags, columnsOf, printJson, printResult, printTable } from './output'
+import { commandGroup } from './record-command'
+import { storageCommand, withRecords } from './storage'
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
-  return new Command('audit')
-    .description('Who did what to which record, and when')
-    .addCommand(
-      storageCommand('list', 'List the newest lines, oldest first')
-        .option('--limit <n>', 'at most so many', wholeNumber, 50)
-        .option('--json', 'print them as JSON')
-        .action((flags: Flags) =>
-          withContext(flags, async ({ store }) => {
-            const lines = await store.listAudit(flags.limit)
-            if (flags.json) printJson(lines.map(present))
-            else printTable(lines, columns, 'The log is empty.')
-          }),
-        ),
-    )
-    .addCommand(
-      storageCommand('export', 'Print every line as JSON, a line each').action((flags: Flags) =>
-        withContext(flags, async ({ store }) => {
-          for (const line of await store.listAudit(everyLine)) printLine(JSON.stringify(present(line)))
-        }),
-      ),
-    )
-    .addCommand(
-      storageCommand('head', 'Print where the log stands, to note elsewhere and verify later')
-        .option('--json', 'print it as JSON')
-        .action((flags: Flags) =>
-          withContext(flags, async ({ store }) => {
-            const head = await store.auditHead()
-            if (flags.json) printJson(head)
-            else printLine(formatHead(head))
-          }),
-        ),
-    )
-    .addCommand(
-      storageCommand('verify', 'Check that no line was changed or removed')
-        .option(
-          '--head <head>',
-          'a head that was noted before: finds lines cut off at the end too',
-          parseHead,
-        )
-        .option('--json', 'print the verdict as JSON')
-        .action((flags: Flags) =>
-          withContext(flags, async ({ store }) => {
-            const verdict = await store.verifyAudit(flags.head ?? null)
-            if (flags.json) printJson(verdict)
-            else if (verdict.intact) printLine(`The log is intact up to ${formatHead(verdict.head)}.`)
-            else printLine(`The log is broken at line ${verdict.id}: ${verdict.fault}.`)
-            if (!verdict.intact) process.exitCode = exitCodes.unhealthy
-          }),
-        ),
-    )
+  return commandGroup('audit', 'Who did what to which record, and when', [
+    storageCommand('list', 'List the newest lines, oldest first')
+      .option('--limit <n>', 'at most so many', wholeNumber(1), 50)
+      .option('--json', 'print them as JSON')
+      .action(list),
+    storageCommand('export', 'Print every line as JSON, a line each').action(exportAll),
+    storageCommand('head', 'Print where the log stands, to note elsewhere and verify later')
+      .option('--json', 'print it as JSON')
+      .action(head),
+    storageCommand('verify', 'Check that no line was changed or removed')
+      .option('--head <head>', 'a head that was noted before: finds lines cut off at the end too', parseHead)
+      .option('--json', 'print the verdict as JSON')
+      .action(verify),
+  ])
 }
 
-const columns = [
-  { title: 'LINE', value: ({ id }: AuditLine) => id },
-  { title: 'AT', value: ({ at }: AuditLine) => formatInstant(at) },
-  { title: 'WHO', value: ({ actor }: AuditLine) => actor },
-  { title: 'WHAT', value: ({ action }: AuditLine) => action },
-  { title: 'RECORD', value: ({ record }: AuditLine) => record },
-  { title: 'OUTCOME', value: ({ outcome }: AuditLine) => outcome },
-]
+function list(flags: CommonFlags & { readonly limit: number }): Promise<void> {
+  return withRecords(flags, async (records) => {
+    const lines = await listAudit(records, flags.limit)
+    if (flags.json) printJson(lines.map(present))
+    else printTable(lines, columns, 'The log is empty.')
+  })
+}
+
+function exportAll(flags: CommonFlags): Promise<void> {
+  return withRecords(flags, async (records) => {
+    for (const line of await listAudit(records)) printJson(present(line), 0)
+  })
+}
+
+function head(flags: CommonFlags): Promise<void> {
+  return withRecords(flags, async (records) => {
+    const newest = await auditHead(records)
+    printResult(flags, newest, formatHead(newest))
+  })
+}
+
+function verify(flags: CommonFlags & { readonly head?: AuditHead }): Promise<void> {
+  return withRecords(flags, async (records) => {
+    const verdict = await verifyAudit(records, flags.head ?? null)
+    const found = verdict.intact
+      ? `The log is intact up to ${formatHead(verdict.head)}.`
+      : `The log is broken at line ${verdict.id}: ${verdict.fault}.`
+    printResult(flags, verdict, found)
+    if (!verdict.intact) process.exitCode = exitCodes.unhealthy
+  })
+}
+
+const columns: Columns<AuditLine> = {
+  LINE: ({ id }) => id,
+  AT: ({ at }) => formatInstant(at),
+  WHO: ({ actor }) => actor,
+  WHAT: ({ action }) => action,
+  ...columnsOf('record', 'outcome'),
+}
 
 function present(line: AuditLine) {
   return { ...line, at: new Date(line.at).toISOString() }
@@ -89,9 +79,4 @@ function parseHead(text: string): AuditHead {
   if (id === undefined || hash === undefined)
     throw new InvalidArgumentError('It must be what audit head prints.')
   return { id: Number(id), hash }
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.')
-  return Number(text)
 }

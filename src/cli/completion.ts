@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander'
-import { printLine } from './output'
+import { printText } from './output'
 
 /** `anteroom completion`: lets a shell complete commands and options. */
 export function completionCommand(): Command {
@@ -9,8 +9,8 @@ export function completionCommand(): Command {
     .addHelpText('after', '\nFor bash: anteroom completion bash > /etc/bash_completion.d/anteroom')
     .action((shell: string, _flags: object, command: Command) => {
       const offers = offersOf(command.parent as Command)
-      if (shell === 'fish') printLine(fish(offers))
-      else printLine((shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : '') + bash(offers))
+      const preface = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''
+      printText(shell === 'fish' ? `${fish(offers)}\n` : `${preface}${bash(offers)}\n`)
     })
 }
 

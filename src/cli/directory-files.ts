@@ -1,10 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type DirectoryEntries, type DirectoryFile, readDirectoryFile } from '../directory-files/document'
+import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
 import { type CsvFile, formatTable, type TableName, tableNames } from '../directory-files/tables'
+import type { DirectoryEntries } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
+import { writeDurably } from '../files/durable'
 import type { Context } from '../operations/context'
 import { readDirectoryTables } from '../operations/load-directory'
+import { formatJson } from './output'
 
 /** What files tell of a directory: one JSON document, or tables in CSV. */
 export type DirectorySource = { readonly document: unknown } | { readonly tables: readonly CsvFile[] }
@@ -33,14 +36,18 @@ export function tableFilesIn(folder: string): { table: TableName; path: string }
   return tableNames.map((table) => ({ table, path: join(folder, `${table}.csv`) }))
 }
 
+/** A directory is no secret, and an earlier export may be replaced. */
+const openToAll = { replace: true, mode: 0o644 }
+
 /** Writes each table to its file; the folder is made if it is not there. */
 export function writeTables(folder: string, directory: DirectoryFile): void {
   mkdirSync(folder, { recursive: true })
-  for (const { table, path } of tableFilesIn(folder)) writeFileSync(path, formatTable(table, directory))
+  for (const { table, path } of tableFilesIn(folder))
+    writeDurably(path, formatTable(table, directory), openToAll)
 }
 
 export function writeJsonFile(path: string, value: unknown): void {
-  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`)
+  writeDurably(path, `${formatJson(value)}\n`, openToAll)
 }
 
 /** Those of some paths where there is something. */

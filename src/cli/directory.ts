@@ -1,10 +1,10 @@
-import { Command, Option } from 'commander'
-import { type DirectoryEntries, DirectoryInvalid } from '../directory-files/document'
+import { type Command, Option } from 'commander'
+import { DirectoryInvalid } from '../directory-files/document'
 import { formatTable, type TableName, tableNames } from '../directory-files/tables'
+import type { DirectoryLoad } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
-import type { DirectoryLoad } from '../domain/store'
 import type { Context } from '../operations/context'
-import { exportDirectory, loadEntries } from '../operations/load-directory'
+import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
 import {
   existing,
   readEntries,
@@ -14,68 +14,65 @@ import {
   writeTables,
 } from './directory-files'
 import { exitCodes } from './exit-code'
-import { confirm, printJson, printLine, printTable } from './output'
+import {
+  type Columns,
+  type CommonFlags,
+  confirm,
+  oneLine,
+  printJson,
+  printLine,
+  printResult,
+  printTable,
+  printText,
+} from './output'
 import { type Progress, startProgress } from './progress'
-import { storageCommand, withContext } from './storage'
+import { commandGroup } from './record-command'
+import { type MakeAct, storageCommand, withContext } from './storage'
 
-interface Flags {
+interface Flags extends CommonFlags {
   readonly dryRun?: boolean
-  readonly json?: boolean
-  readonly yes?: boolean
 }
 
-interface ExportFlags {
+interface ExportFlags extends CommonFlags {
   readonly format: 'json' | 'csv'
   readonly table?: TableName
   readonly to?: string
-  readonly yes?: boolean
 }
 
 const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 
 /** `anteroom directory`: regions and providers, from files and into files. */
 export function directoryCommand(): Command {
-  return new Command('directory')
-    .description('Regions and providers, from files and into files')
-    .addCommand(
-      storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
-        .argument('<files...>', filesMeaning)
-        .option('--json', 'print it as JSON')
-        .action((paths: string[], flags: Flags) =>
-          withContext(flags, (context) => check(context, paths, flags)),
-        ),
-    )
-    .addCommand(
-      storageCommand(
-        'load',
-        'Make the directory what files say; providers whom they leave out are deactivated',
-      )
-        .argument('<files...>', filesMeaning)
-        .option('--dry-run', 'say what would change, and change nothing')
-        .option('--json', 'print it as JSON, all refs named')
-        .option('--yes', 'do not ask before somebody is deactivated')
-        .action((paths: string[], flags: Flags) =>
-          withContext(flags, (context) => load(context, paths, flags)),
-        ),
-    )
-    .addCommand(
-      storageCommand('export', 'Print the directory, or write it to files, as load takes it')
-        .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
-        .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
-        .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
-        .option('--yes', 'do not ask before files are overwritten')
-        .action((flags: ExportFlags) => withContext(flags, (context) => exportTo(context, flags))),
-    )
+  return commandGroup('directory', 'Regions and providers, from files and into files', [
+    storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
+      .argument('<files...>', filesMeaning)
+      .option('--json', 'print it as JSON')
+      .action((paths: string[], flags: Flags) =>
+        withContext(flags, (context) => check(context, paths, flags)),
+      ),
+    storageCommand('load', 'Make the directory what files say; providers whom they leave out are deactivated')
+      .argument('<files...>', filesMeaning)
+      .option('--dry-run', 'say what would change, and change nothing')
+      .option('--json', 'print it as JSON, all refs named')
+      .option('--yes', 'do not ask before somebody is deactivated')
+      .action((paths: string[], flags: Flags) =>
+        withContext(flags, (context, act) => load(context, paths, act, flags)),
+      ),
+    storageCommand('export', 'Print the directory, or write it to files, as load takes it')
+      .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
+      .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
+      .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
+      .option('--yes', 'do not ask before files are overwritten')
+      .action((flags: ExportFlags) => withContext(flags, (context) => exportTo(context, flags))),
+  ])
 }
 
 async function check(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
   try {
-    const { regions, providers } = await withProgress((progress) =>
-      prepare(context, paths, progress, 'preview'),
-    )
-    const counts = { regions: regions.length, providers: providers.length }
-    if (flags.json) printJson({ ok: true, ...counts, faults: [] })
-    else printLine(`OK: ${counted(counts.regions, 'region')}, ${counted(counts.providers, 'provider')}.`)
+    const { entries } = await withProgress((progress) => compare(context, paths, progress))
+    const counts = { regions: entries.regions.length, providers: entries.providers.length }
+    const line = `OK: ${counted(counts.regions, 'region')}, ${counted(counts.providers, 'provider')}.`
+    printResult(flags, { ok: true, ...counts, faults: [] }, line)
   } catch (error) {
     if (!flags.json || !(error instanceof Refusal) || error.kind !== 'directory_invalid') throw error
     printJson({ ok: false, faults: faultsOf(error) })
@@ -83,20 +80,18 @@ async function check(context: Context, paths: readonly string[], flags: Flags): 
   }
 }
 
-async function load(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
+async function load(context: Context, paths: readonly string[], act: MakeAct, flags: Flags): Promise<void> {
   const { dryRun = false, json } = flags
   const done = await withProgress(async (progress) => {
-    const entries = await prepare(context, paths, progress)
-    if (dryRun || !flags.yes) {
-      await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
-      const preview = await context.store.previewDirectory(entries.regions, entries.providers)
-      if (dryRun) return preview
+    const { entries, comparison } = await compare(context, paths, progress)
+    if (dryRun) return comparison.load
+    const { deactivated } = comparison.load
+    if (deactivated.length > 0 && !flags.yes) {
       progress.end()
-      const { deactivated } = preview
-      if (deactivated.length > 0) await confirmDeactivation(context, deactivated, flags)
+      await confirmDeactivation(context, deactivated, flags)
     }
     await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
-    return loadEntries(context, entries)
+    return loadCompared(context, comparison, act())
   })
   if (json) printJson({ dryRun, ...done })
   else printLoad(context, done, dryRun)
@@ -109,20 +104,15 @@ async function confirmDeactivation(context: Context, refs: readonly string[], fl
   if (told.length > 0) await confirm(`Deactivate ${told.join(' and ')}?`, flags)
 }
 
-/** Reads files and finds their faults; those that only the store can tell too, where a preview is asked for. */
-async function prepare(
-  context: Context,
-  paths: readonly string[],
-  progress: Progress,
-  preview?: 'preview',
-): Promise<DirectoryEntries> {
+/** Reads files, finds their faults, and compares them with what is stored. */
+async function compare(context: Context, paths: readonly string[], progress: Progress) {
   await progress.step('Reading')
   const source = readSource(paths)
   await progress.step('Checking')
   try {
     const entries = readEntries(context, source)
-    if (preview) await context.store.previewDirectory(entries.regions, entries.providers)
-    return entries
+    await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
+    return { entries, comparison: compareWithDirectory(context, entries) }
   } catch (error) {
     throw error instanceof DirectoryInvalid ? new FaultyFiles(error) : error
   }
@@ -132,10 +122,10 @@ async function prepare(
 class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults } = cause
-    super(
-      'directory_invalid',
-      `${counted(faults.length, 'fault')}, so nothing can be loaded\n${cause.message.replace(/^/gm, '  ')}`,
-    )
+    // Each on one line: a place may hold a name that the file made up.
+    const lines = faults.map(({ path, fault }) => `  ${oneLine(`${path || 'the file'}: ${fault}`)}`)
+    const count = counted(faults.length, 'fault')
+    super('directory_invalid', [`${count}, so nothing can be loaded`, ...lines].join('\n'))
   }
 }
 
@@ -177,11 +167,11 @@ interface LoadRow {
 
 const mostShown = 20
 
-const loadColumns = [
-  { title: 'CHANGE', value: ({ change }: LoadRow) => change },
-  { title: 'COUNT', value: ({ refs, noun }: LoadRow) => counted(refs.length, noun) },
-  { title: 'WHICH', value: ({ refs }: LoadRow) => named(refs) },
-]
+const loadColumns: Columns<LoadRow> = {
+  CHANGE: ({ change }) => change,
+  COUNT: ({ refs, noun }) => counted(refs.length, noun),
+  WHICH: ({ refs }) => named(refs),
+}
 
 /** Refs that one thing is done to: regions and providers apart. */
 function rowsOf({ directory }: Context, change: string, refs: readonly string[]): LoadRow[] {
@@ -209,7 +199,7 @@ async function exportTo(context: Context, flags: ExportFlags): Promise<void> {
   const directory = exportDirectory(context)
   if (table) {
     if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
-    process.stdout.write(formatTable(table, directory))
+    printText(formatTable(table, directory))
   } else if (to === undefined) {
     if (format === 'csv')
       throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')

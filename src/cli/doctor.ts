@@ -2,21 +2,15 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig, type StorageConfig } from '../config'
-import type { RequestRecord } from '../domain/booking-request'
-import type { StoreHealth } from '../domain/store'
-import { requestsMoved } from '../operations/check-bookings'
-import { zonesUnlikeRuntime } from '../operations/check-zones'
-import { minuteMillis } from '../scheduling/calendar'
+import type { Finding } from '../domain/upkeep'
+import type { ZoneData } from '../domain/zone-data'
+import { type MovedSlot, slotsMoved } from '../operations/check-bookings'
+import { zoneDataNote } from '../operations/check-zones'
+import { listUnlisted } from '../operations/providers'
+import { checkDatabase } from '../operations/upkeep'
 import { exitCodes } from './exit-code'
-import { printJson, printTable } from './output'
+import { columnsOf, printJson, printTable } from './output'
 import { storageCommand, withService } from './storage'
-
-/** What one check found. Only what is bad makes the whole unhealthy. */
-interface Finding {
-  readonly check: string
-  readonly state: 'ok' | 'note' | 'bad'
-  readonly detail: string
-}
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be. */
 export function doctorCommand(): Command {
@@ -25,13 +19,12 @@ export function doctorCommand(): Command {
     .action((flags: Flags & { json?: boolean }) =>
       withService(flags, async ({ context, zones }) => {
         const now = context.clock.now()
-        const health = await context.store.checkHealth()
-        const known = zones.names.flatMap((name) => zones.find(name) ?? [])
         const findings = [
-          ...storageFindings(health, now),
-          bookedFinding(await requestsMoved(context, now)),
+          ...(await checkDatabase(context)),
+          bookedFinding(slotsMoved(context, now)),
+          listedFinding(listUnlisted(context)),
           ...fileFindings(readStorageConfig(flags)),
-          zoneFinding(zones.version, zonesUnlikeRuntime(known, now)),
+          zoneFinding(zones, now),
         ]
         if (flags.json) printJson(findings)
         else printTable(findings, columns, '')
@@ -40,42 +33,7 @@ export function doctorCommand(): Command {
     )
 }
 
-const columns = [
-  { title: 'CHECK', value: ({ check }: Finding) => check },
-  { title: 'STATE', value: ({ state }: Finding) => state },
-  { title: 'DETAIL', value: ({ detail }: Finding) => detail },
-]
-
-/** What the database must say of its settings when they are read back. */
-const wanted: Record<string, string | number> = {
-  journal_mode: 'wal',
-  synchronous: 2,
-  foreign_keys: 1,
-  secure_delete: 1,
-}
-
-const dayMillis = 24 * 60 * minuteMillis
-
-function storageFindings(health: StoreHealth, now: number): Finding[] {
-  const { settings, faults, orphans, schemaVersion, lastBackupAt } = health
-  const wrong = Object.keys(wanted).filter((name) => settings[name] !== wanted[name])
-  const backupDays = lastBackupAt === null ? null : Math.floor((now - lastBackupAt) / dayMillis)
-  return [
-    finding('schema', true, `version ${schemaVersion}`),
-    finding(
-      'settings',
-      wrong.length === 0,
-      wrong.length === 0 ? 'as they should be' : `wrong: ${wrong.join(', ')}`,
-    ),
-    finding('integrity', faults.length === 0, faults[0] ?? 'no faults'),
-    finding('orphans', orphans === 0, orphans === 0 ? 'none' : `${orphans} records point at nothing`),
-    {
-      check: 'backup',
-      state: backupDays === null || backupDays > 1 ? 'note' : 'ok',
-      detail: backupDays === null ? 'none was made yet' : `${backupDays} days old`,
-    },
-  ]
-}
+const columns = columnsOf<Finding>('check', 'state', 'detail')
 
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
@@ -100,19 +58,20 @@ function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
   ]
 }
 
-function bookedFinding(moved: readonly RequestRecord[]): Finding {
-  const names = moved.map(({ id }) => id).join(', ')
+function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
+  const faults = unlisted.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
+  return finding('providers', faults.length === 0, faults.join('; ') || 'all are listed')
+}
+
+function bookedFinding(moved: readonly MovedSlot[]): Finding {
+  const names = moved.map(({ slot }) => slot.requestId).join(', ')
   const detail = `the provider's clock will show another time than was booked: request ${names}`
   return finding('booked times', moved.length === 0, moved.length === 0 ? 'as they were booked' : detail)
 }
 
-function zoneFinding(version: string, different: readonly string[]): Finding {
-  const detail = `${version}; the runtime's own, which is not used, differs in ${different.length} zones`
-  return {
-    check: 'zone data',
-    state: 'ok',
-    detail: different.length === 0 ? version : `${detail}: ${different.join(', ')}`,
-  }
+function zoneFinding(zones: ZoneData, now: number): Finding {
+  const note = zoneDataNote(zones, now)
+  return finding('zone data', note === null, note ?? `${zones.edition}, ${zones.folder ?? 'built in'}`)
 }
 
 function finding(check: string, isGood: boolean, detail: string): Finding {

@@ -13,25 +13,39 @@ export const exitCodes = {
   unhealthy: 8,
 } as const
 
-/** The exit code of a refusal. */
-export function exitCodeOf(kind: Kind): number {
-  switch (kind) {
-    case 'settings_invalid':
-    case 'field_invalid':
-    case 'not_confirmed':
-      return exitCodes.misused
-    case 'record_unknown':
-    case 'member_not_found':
-    case 'region_unknown':
-    case 'provider_unknown':
-      return exitCodes.notFound
-    case 'directory_invalid':
-      return exitCodes.fileInvalid
-    case 'database_unusable':
-      return exitCodes.databaseUnusable
-    case 'storage_busy':
-      return exitCodes.busy
-    default:
-      return exitCodes.refused
-  }
+/** The exit code of each refusal. */
+export const exitCodeOf: Record<Kind, number> = {
+  settings_invalid: exitCodes.misused,
+  field_invalid: exitCodes.misused,
+  not_confirmed: exitCodes.misused,
+  record_unknown: exitCodes.notFound,
+  member_not_found: exitCodes.notFound,
+  region_unknown: exitCodes.notFound,
+  provider_unknown: exitCodes.notFound,
+  directory_invalid: exitCodes.fileInvalid,
+  directory_changed: exitCodes.busy,
+  database_unusable: exitCodes.databaseUnusable,
+  storage_busy: exitCodes.busy,
+  storage_failed: exitCodes.failed,
+  token_invalid: exitCodes.refused,
+  missing_claim: exitCodes.refused,
+  partner_not_found: exitCodes.refused,
+  partner_inactive: exitCodes.refused,
+  organization_not_configured: exitCodes.refused,
+  organization_deactivated: exitCodes.refused,
+  path_unknown: exitCodes.refused,
+  method_not_allowed: exitCodes.refused,
+  media_type_unsupported: exitCodes.refused,
+  body_too_large: exitCodes.refused,
+  body_malformed: exitCodes.refused,
+  page_out_of_range: exitCodes.refused,
+  region_required: exitCodes.refused,
+  region_outside_country: exitCodes.refused,
+  slot_unavailable: exitCodes.refused,
+  slot_already_yours: exitCodes.refused,
+  member_deactivated: exitCodes.refused,
+  email_taken: exitCodes.refused,
+  name_taken: exitCodes.refused,
+  token_exists: exitCodes.refused,
+  move_unknown: exitCodes.refused,
 }

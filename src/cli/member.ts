@@ -1,62 +1,67 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
-import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import type { MemberExport } from '../domain/store'
+import { beginFile, type UnfinishedFile } from '../files/durable'
 import { presentMember } from '../http/user'
-import type { Context } from '../operations/context'
+import type { Records } from '../operations/context'
 import { type MemberName, requireMember } from '../operations/find-records'
-import { confirm, printJson, printLine, printRecord } from './output'
-import { recordId } from './record-id'
-import { storageCommand, withContext } from './storage'
+import {
+  deactivateMember,
+  eraseMember,
+  exportMember,
+  finishErasure,
+  reactivateMember,
+} from '../operations/members'
+import { listPartners } from '../operations/partners'
+import { recordId } from './arguments'
+import { memberLines } from './member-text'
+import { type CommonFlags, confirm, formatJson, printJson, printLine, printRecord } from './output'
+import { asJson, asking, type Call, commandGroup, stateOf, switchCommands } from './record-command'
+import { storageCommand, withRecords } from './storage'
 
-interface Flags {
+interface Flags extends CommonFlags {
   readonly partner?: string
   readonly externalId?: string
   readonly output?: string
-  readonly json?: boolean
-  readonly yes?: boolean
 }
 
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
-  return new Command('member')
-    .description('The people who seek care')
-    .addCommand(memberAction('show', 'Show a member', show).option('--json', 'print them as JSON'))
-    .addCommand(
-      memberAction('deactivate', "Refuse a member's look-ups and bookings, with 403", deactivate).option(
-        '--yes',
-        'do not ask',
-      ),
-    )
-    .addCommand(memberAction('reactivate', 'Let a member be looked up and booked for again', reactivate))
-    .addCommand(
-      memberAction('export', 'Print all that is held on a member as JSON, answers included', exportAll)
-        .option('--output <file>', 'write it to this new file, which its owner alone can read')
-        .option('--json', 'print it as JSON, which it does anyway'),
-    )
-    .addCommand(
-      memberAction('erase', 'Remove a member for good, their answers included', erase).option(
-        '--yes',
-        'do not ask',
-      ),
-    )
+  return commandGroup('member', 'The people who seek care', [
+    asJson(onMember('show', 'Show a member', show), 'print them as JSON'),
+    ...switchCommands<Records, Member>(onMember, {
+      deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
+      reactivate: ['Let a member be looked up and booked for again', reactivateMember],
+      question: ({ id }) => `Refuse look-ups of member ${id} and bookings for them?`,
+      nameOf: ({ id }) => `Member ${id}`,
+    }),
+    onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll)
+      .option('--output <file>', 'write it to this new file, which its owner alone can read')
+      .option('--json', 'print it as JSON, which it does anyway'),
+    asking(onMember('erase', 'Remove a member for good, their answers included', erase)),
+  ])
 }
 
-type Action = (context: Context, member: Member, flags: Flags) => Promise<void>
+type MemberCall = Call<Records, Member, Flags>
 
 /** A command on one member, who is named in either of two ways. */
-function memberAction(name: string, description: string, action: Action): Command {
+function onMember(
+  name: string,
+  description: string,
+  action: (call: MemberCall) => void | Promise<void>,
+): Command {
   return storageCommand(name, description)
     .argument('[member]', "the service's id of the member", recordId)
     .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
     .option('--external-id <id>', "the partner's id of the member")
     .action((id: number | undefined, flags: Flags) => {
       const named = nameOf(id, flags)
-      return withContext(flags, async (context) =>
-        action(context, await requireMember(context, named), flags),
-      )
+      return withRecords(flags, async (context, act) => {
+        if (name === 'erase' && (await wasErased(context, named))) return
+        await action({ context, record: await requireMember(context, named), act, flags, words: [] })
+      })
     })
 }
 
@@ -69,83 +74,66 @@ function nameOf(id: number | undefined, { partner, externalId }: Flags): MemberN
   throw new Refusal('field_invalid', 'name the member by id, or by both --partner and --external-id')
 }
 
-async function show({ store }: Context, member: Member, { json }: Flags): Promise<void> {
-  const partner = (await store.listPartners()).find(({ id }) => id === member.partnerId)?.name ?? null
-  const state = member.active ? 'active' : 'deactivated'
-  if (json) return printJson({ ...presentMember(member), partner, state })
-  const { profile } = member
+async function show({ context, record: member, flags }: MemberCall): Promise<void> {
+  const partner = (await listPartners(context)).find(({ id }) => id === member.partnerId)?.name ?? null
+  const state = stateOf(member)
+  if (flags.json) return printJson({ ...presentMember(member), partner, state })
   printRecord({
     id: member.id,
     state,
     partner,
     "partner's id": member.externalUserId,
-    name: `${profile.firstName} ${profile.lastName}`,
-    'e-mail': profile.email,
-    phone: profile.phoneNumber,
-    region: [profile.country, profile.state].filter(Boolean).join(', '),
-    language: languageName(profile.preferredSpokenLanguage),
-    'preferred modality': profile.preferredModality,
+    name: `${member.profile.firstName} ${member.profile.lastName}`,
+    ...memberLines(member),
   })
 }
 
-async function deactivate({ store }: Context, { id }: Member, flags: Flags): Promise<void> {
-  await confirm(`Refuse look-ups of member ${id} and bookings for them?`, flags)
-  await store.setMemberActive(id, false)
-  printLine(`Member ${id} is deactivated.`)
-}
-
-async function reactivate({ store }: Context, { id }: Member): Promise<void> {
-  await store.setMemberActive(id, true)
-  printLine(`Member ${id} is active.`)
-}
-
-async function exportAll({ store }: Context, { id }: Member, { output }: Flags): Promise<void> {
-  if (output === undefined) return printJson(presentExport(await store.exportMember(id)))
+async function exportAll({ context, record: member, act, flags }: MemberCall): Promise<void> {
+  const { output } = flags
+  const held = async () => presentExport(await exportMember(context, member, act()))
+  if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
-  const file = openNew(output)
-  try {
-    writeFileSync(file, `${JSON.stringify(presentExport(await store.exportMember(id)), null, 2)}\n`)
-  } finally {
-    closeSync(file)
-  }
-  printLine(`Member ${id} is exported to ${output}.`)
+  using file = beginNew(output)
+  writeFileSync(file.path, `${formatJson(await held())}\n`)
+  file.publish()
+  printLine(`Member ${member.id} is exported to ${output}.`)
 }
 
 /** @throws Refusal field_invalid if there is a file already */
-function openNew(path: string): number {
+function beginNew(path: string): UnfinishedFile {
   try {
-    return openSync(path, 'wx', 0o600)
+    return beginFile(path)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
     throw new Refusal('field_invalid', '--output: there is a file at that path already')
   }
 }
 
-async function erase({ store }: Context, { id }: Member, flags: Flags): Promise<void> {
+async function erase({ context, record: member, act, flags }: MemberCall): Promise<void> {
+  const { id } = member
   await confirm(`Remove member ${id} for good, with all that is held on them?`, flags)
-  const holding = await slotsOf(store, id)
-  const { isLogCut } = await store.eraseMember(id)
+  const { holding, isPurged } = await eraseMember(context, member, act())
   printLine(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
   printLine('Backups made before now hold what was erased until they are gone.')
   if (holding.length > 0) {
     printLine(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
   }
-  if (isLogCut) return
-  throw new Refusal(
-    'storage_busy',
-    `the database's -wal file may still hold what was erased, since another program kept reading; ` +
-      'it goes when all programs have closed the database',
-  )
+  requirePurged(isPurged)
 }
 
-/** The ids of the member's requests whose slots stay taken. */
-async function slotsOf(store: Context['store'], memberId: number): Promise<number[]> {
-  const requests = await store.listRequests({ intakesOnly: false, unassignedOnly: false })
-  return requests
-    .filter(
-      ({ member, state, startsAt }) => member?.id === memberId && state !== 'declined' && startsAt !== null,
-    )
-    .map(({ id }) => id)
+/** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
+async function wasErased(context: Records, named: MemberName): Promise<boolean> {
+  const isPurged = 'id' in named ? await finishErasure(context, named.id) : null
+  if (isPurged === null || !('id' in named)) return false
+  requirePurged(isPurged)
+  printLine(`Member ${named.id} was erased before. No trace of them is left.`)
+  return true
+}
+
+function requirePurged(isPurged: boolean): void {
+  if (isPurged) return
+  const why = 'the database may still hold traces of what was erased, since another program kept reading'
+  throw new Refusal('storage_busy', `${why}; run this again`)
 }
 
 /** All that is held on a person, in words and timestamps. */

@@ -1,51 +1,115 @@
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { Refusal } from '../domain/errors'
+import { formatInstant } from '../scheduling/calendar'
 
-/** A column of a table: its title, and what it shows of a row. */
-export interface Column<Row> {
-  readonly title: string
-  readonly value: (row: Row) => string | number | null
+/** What a command's flags say of how it prints and asks. */
+export interface CommonFlags {
+  readonly json?: boolean
+  readonly yes?: boolean
 }
 
-/** Prints a value as JSON: for programs. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+/** The columns of a table: by title, what each shows of a row. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
+
+/** The columns that show properties of a row as they are, each under its name. */
+export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
+  return Object.fromEntries(
+    names.map((name) => [name.toUpperCase(), (row: Row) => (row[name] ?? null) as string | number | null]),
+  )
+}
+
+// What a terminal acts on (C0, DEL, C1), lines break at, or reorders text (Unicode's Bidi_Control).
+const controls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu
+/** Those of them that JSON leaves as they are, and that stand outside a text. */
+const controlsInJson = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu
+
+/** A text, by whomever it was chosen, on one line and without what a terminal would act on or reorder. */
+export function oneLine(text: string): string {
+  return text.replace(controls, ' ')
+}
+
+/** A value as JSON (RFC 8259), control characters written as escapes. */
+export function formatJson(value: unknown, indent = 2): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value, null, indent).replace(controlsInJson, escaped)
+}
+
+/** Prints a value as JSON, for programs; on one line with an indent of 0. */
+export function printJson(value: unknown, indent = 2): void {
+  process.stdout.write(`${formatJson(value, indent)}\n`)
+}
+
+/** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */
+export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
+  if (json) printJson(value)
+  else printLine(line)
+}
+
+/** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */
+export function printRows<Row>(
+  { json }: CommonFlags,
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  empty: string,
+): void {
+  if (json) printJson(rows)
+  else printTable(rows, columns, empty)
 }
 
 /** Prints rows as a table: for people. A missing value is a dash. */
-export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): void {
+export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string): void {
   if (rows.length === 0) {
     printLine(empty)
     return
   }
-  const texts = rows.map((row) => columns.map(({ value }) => oneLine(String(value(row) ?? '-'))))
-  const widths = columns.map(({ title }, index) =>
-    Math.max(Bun.stringWidth(title), ...texts.map((text) => Bun.stringWidth(text[index] ?? ''))),
+  const shown = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
+  const lines = [Object.keys(columns), ...shown]
+  const widths = Object.keys(columns).map((_, place) =>
+    Math.max(...lines.map((cells) => Bun.stringWidth(cells[place] ?? ''))),
   )
-  const line = (cells: readonly string[]) =>
+  const [titles = '', ...rest] = lines.map((cells) =>
     cells
-      .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - Bun.stringWidth(cell)))
+      .map((cell, place) => cell + ' '.repeat((widths[place] ?? 0) - Bun.stringWidth(cell)))
       .join('  ')
-      .trimEnd()
-  printLine(bold(line(columns.map(({ title }) => title))))
-  for (const text of texts) printLine(line(text))
+      .trimEnd(),
+  )
+  process.stdout.write(`${bold(oneLine(titles))}\n`)
+  for (const line of rest) printLine(line)
 }
 
 /** Prints names and values below one another: one record for people. */
 export function printRecord(record: Readonly<Record<string, string | number | null>>): void {
   const widest = Math.max(...Object.keys(record).map((name) => name.length))
-  for (const [name, value] of Object.entries(record))
-    printLine(`${name.padEnd(widest)}  ${oneLine(String(value ?? '-'))}`)
+  for (const [name, value] of Object.entries(record)) printLine(`${name.padEnd(widest)}  ${cellOf(value)}`)
 }
 
-/** A text that a partner sent, on one line and without what a terminal would act on or reorder. */
-export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim()
+function cellOf(value: string | number | null): string {
+  return oneLine(String(value ?? '-')).trim()
 }
 
+/** Prints a line for people. */
 export function printLine(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${oneLine(line)}\n`)
+}
+
+/** Prints a text of several lines as it is, for programs; a terminal gets nothing of it to act on. */
+export function printText(text: string): void {
+  process.stdout.write(process.stdout.isTTY ? eachLine(text) : text)
+}
+
+/** Says on stderr what a person should know of, in one line or several. */
+export function printNotice(text: string): void {
+  process.stderr.write(`anteroom: ${eachLine(text)}\n`)
+}
+
+function eachLine(text: string): string {
+  return text.split(/\r?\n/).map(oneLine).join('\n')
+}
+
+/** An instant (ms) in UTC; null stays null. */
+export function instantText(at: number | null): string | null {
+  return at === null ? null : formatInstant(at)
 }
 
 /** Emphasis on a terminal; plain where there is none or where NO_COLOR asks for it. */
@@ -58,12 +122,12 @@ function bold(text: string): string {
  *
  * @throws Refusal not_confirmed for anything but a yes, and without a terminal to ask on
  */
-export async function confirm(question: string, { yes }: { yes?: boolean }): Promise<void> {
+export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
     throw new Refusal('not_confirmed', 'this needs --yes where there is no terminal to ask on')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${question} [y/N] `)
+  const answer = await terminal.question(`${oneLine(question)} [y/N] `)
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', 'nothing was changed')
 }

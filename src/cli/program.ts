@@ -9,7 +9,9 @@ import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { initCommand } from './init'
 import { memberCommand } from './member'
+import { migrateCommand } from './migrate'
 import { organizationCommand } from './organization'
+import { oneLine, printNotice } from './output'
 import { partnerCommand } from './partner'
 import { providerCommand } from './provider'
 import { requestCommand } from './request'
@@ -34,6 +36,7 @@ export function createProgram(): Command {
     .addCommand(memberCommand())
     .addCommand(auditCommand())
     .addCommand(backupCommand())
+    .addCommand(migrateCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())
   eachCommand(program, (command) => command.exitOverride().configureOutput({ outputError: writeOneLine }))
@@ -48,14 +51,14 @@ export async function run(words: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
-    process.stderr.write(`anteroom: ${faultOf(error)}\n`)
-    return error instanceof Refusal ? exitCodeOf(error.kind) : exitCodes.failed
+    printNotice(faultOf(error))
+    return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
 }
 
 /** What is wrong with the words, and the word that may have been meant, in one line. */
 function writeOneLine(text: string, write: (line: string) => void): void {
-  write(`${text.trim().replaceAll('\n', ' ')}\n`)
+  write(`${oneLine(text.trim())}\n`)
 }
 
 function eachCommand(command: Command, visit: (command: Command) => void): void {

@@ -1,171 +1,127 @@
-import { Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { toProviderInFile } from '../directory-files/describe'
 import type { Provider, TimeOff } from '../domain/provider'
-import { regionRef } from '../domain/region'
+import { type Region, regionRef } from '../domain/region'
 import type { Context } from '../operations/context'
 import { explainSlot } from '../operations/explain-slot'
-import { requireProvider, requireRegion } from '../operations/find-records'
+import { requireProvider, requireProviderName, requireRegion } from '../operations/find-records'
 import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../operations/free-slots'
-import { addTimeOff, parseTimeOff } from '../operations/time-off'
-import { formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
+import { deactivateProvider, type ProviderName, reactivateProvider } from '../operations/providers'
+import { addTimeOff, parseTimeOff, removeTimeOff } from '../operations/time-off'
+import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
-import { confirm, printJson, printLine, printRecord, printTable } from './output'
+import { utcInstant } from './arguments'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  printJson,
+  printLine,
+  printRecord,
+  printRows,
+  printTable,
+} from './output'
+import { asJson, type Call, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
 import { storageCommand, withContext } from './storage'
 
-interface Flags {
+interface Flags extends CommonFlags {
   readonly region?: string
   readonly inactive?: boolean
-  readonly json?: boolean
-  readonly yes?: boolean
 }
 
 type ProviderInFile = ReturnType<typeof toProviderInFile>
 type OverrideInFile = NonNullable<ProviderInFile['overrides']>[number]
 type WindowInFile = OverrideInFile['windows'][number]
 
+const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instant as 2026-12-01T18:00:00Z'
+
 /** `anteroom provider`: the clinicians, when they can be had, and why not. */
 export function providerCommand(): Command {
-  return new Command('provider')
-    .description('The clinicians, when they can be had, and why not')
-    .addCommand(
-      storageCommand('list', 'List the providers')
-        .option('--region <region>', 'those alone who may be found there now, as CA-ON')
-        .option('--inactive', 'those alone who are deactivated')
-        .option('--json', 'print them as JSON')
-        .action((flags: Flags) => withContext(flags, async (context) => list(context, flags))),
-    )
-    .addCommand(
-      providerStorageCommand('show', 'Show all that the directory has on a provider')
-        .option('--json', 'print it as JSON')
-        .action((named: string, flags: Flags) =>
-          withContext(flags, async (context) => show(context, requireProvider(context, named), flags)),
-        ),
-    )
-    .addCommand(
-      providerStorageCommand('slots', 'List the slots that can be had of a provider')
-        .option('--region <region>', 'what a search there shows, as CA-ON')
-        .option('--json', 'print them as JSON')
-        .action((named: string, flags: Flags) =>
-          withContext(flags, async (context) => slots(context, requireProvider(context, named), flags)),
-        ),
-    )
-    .addCommand(
-      providerStorageCommand('why', 'Say why a slot is not offered, or that it is')
-        .argument('<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', instant)
-        .option('--region <region>', 'whether a search there shows it, as CA-ON')
-        .option('--json', 'print it as JSON')
-        .action((named: string, startsAt: number, flags: Flags) =>
-          withContext(flags, async (context) =>
-            why(context, requireProvider(context, named), startsAt, flags),
-          ),
-        ),
-    )
-    .addCommand(
-      providerStorageCommand('deactivate', 'Offer none of the slots of a provider')
-        .option('--yes', 'do not ask')
-        .action((named: string, flags: Flags) =>
-          withContext(flags, async (context) => {
-            const provider = requireProvider(context, named)
-            const kept = heldOf(context, provider)
-            await confirm(`Stop offering ${provider.ref}?${kept}`, flags)
-            await context.store.setProviderActive(provider.id, false)
-            printLine(`Provider ${provider.ref} is deactivated.${kept}`)
-          }),
-        ),
-    )
-    .addCommand(
-      providerStorageCommand('reactivate', 'Offer the slots of a deactivated provider again').action(
-        (named: string, flags: Flags) =>
-          withContext(flags, async (context) => {
-            const { id, ref } = requireProvider(context, named)
-            await context.store.setProviderActive(id, true)
-            printLine(`Provider ${ref} is active.`)
-          }),
-      ),
-    )
-    .addCommand(timeOffCommand())
+  return commandGroup('provider', 'The clinicians, when they can be had, and why not', [
+    storageCommand('list', 'List the providers')
+      .option('--region <region>', 'those alone who may be found there now, as CA-ON')
+      .option('--inactive', 'those alone who are deactivated')
+      .option('--json', 'print them as JSON')
+      .action(list),
+    asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
+    onProvider('slots', 'List the slots that can be had of a provider', slots)
+      .option('--region <region>', 'what a search there shows, as CA-ON')
+      .option('--json', 'print them as JSON'),
+    onProvider('why', 'Say why a slot is not offered, or that it is', why)
+      .argument('<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', utcInstant)
+      .option('--region <region>', 'whether a search there shows it, as CA-ON')
+      .option('--json', 'print it as JSON'),
+    ...switchCommands(onNamedProvider, {
+      deactivate: ['Offer none of the slots of a provider', deactivateProvider],
+      reactivate: ['Offer the slots of a deactivated provider again', reactivateProvider],
+      question: ({ ref }) => `Stop offering ${ref}?`,
+      nameOf: ({ ref }) => `Provider ${ref}`,
+      noteOn: heldOf,
+    }),
+    commandGroup('time-off', 'When providers are away', [
+      onAbsence('add', 'Note that a provider is away; what is booked in that time stays', addAbsence),
+      onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
+      asJson(onProvider('list', 'List when a provider is away', listAbsences), 'print them as JSON'),
+    ]),
+  ])
 }
 
-function timeOffCommand(): Command {
-  return new Command('time-off')
-    .description('When providers are away')
-    .addCommand(
-      absenceCommand('add', 'Note that a provider is away; what is booked in that time stays').action(
-        (named: string, from: string, until: string, flags: Flags) =>
-          withContext(flags, async (context) => {
-            const provider = requireProvider(context, named)
-            const absence = parseTimeOff(from, until)
-            const { isKnown, held } = await addTimeOff(context, provider, absence, context.clock.now())
-            const fact = isKnown ? 'already had' : 'has'
-            const requests = held.map(({ requestId }) => requestId).join(', ')
-            const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests}.` : ''
-            printLine(`Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`)
-          }),
-      ),
-    )
-    .addCommand(
-      absenceCommand('remove', 'Take an absence back, its boundaries written as list shows them').action(
-        (named: string, from: string, until: string, flags: Flags) =>
-          withContext(flags, async (context) => {
-            const { id, ref } = requireProvider(context, named)
-            await context.store.removeTimeOff(id, parseTimeOff(from, until))
-            printLine(`Provider ${ref} has no time off from ${from} to ${until} any more.`)
-          }),
-      ),
-    )
-    .addCommand(
-      providerStorageCommand('list', 'List when a provider is away')
-        .option('--json', 'print them as JSON')
-        .action((named: string, flags: Flags) =>
-          withContext(flags, async (context) => {
-            const { timeOff } = requireProvider(context, named)
-            if (flags.json) printJson(timeOff)
-            else printTable(timeOff, absenceColumns, 'There is no time off.')
-          }),
-        ),
-    )
-}
+type ProviderCall<Words extends unknown[] = []> = Call<Context, Provider, Flags, Words>
 
-function providerStorageCommand(name: string, description: string): Command {
-  return storageCommand(name, description).argument('<provider>', 'ref or id')
-}
+const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
+const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
 
-function absenceCommand(name: string, description: string): Command {
-  return providerStorageCommand(name, description)
-    .argument(
-      '<from>',
-      'a date, a local date-time as 2026-12-01T13:00, or an instant as 2026-12-01T18:00:00Z',
-    )
+type AbsenceCall = ProviderCall<[from: string, until: string]>
+
+function onAbsence(name: string, description: string, action: (call: AbsenceCall) => Promise<void>): Command {
+  return onProvider(name, description, action)
+    .argument('<from>', absenceForm)
     .argument('<until>', 'in the same form; a date is the last day, the others the end')
 }
 
-function instant(text: string): number {
-  const at = parseInstant(text)
-  if (at === null) throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T14:00:00Z.')
-  return at
+async function addAbsence({ context, record, act, words: [from, until] }: AbsenceCall): Promise<void> {
+  const { isKnown, held } = await addTimeOff(context, record, parseTimeOff(from, until), act())
+  const fact = isKnown ? 'already had' : 'has'
+  const requests = held.map(({ requestId }) => requestId).join(', ')
+  const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests}.` : ''
+  printLine(`Provider ${record.ref} ${fact} time off from ${from} to ${until}.${kept}`)
+}
+
+async function removeAbsence({ context, record, act, words: [from, until] }: AbsenceCall): Promise<void> {
+  await removeTimeOff(context, record, parseTimeOff(from, until), act())
+  printLine(`Provider ${record.ref} has no time off from ${from} to ${until} any more.`)
+}
+
+function listAbsences({ record, flags }: ProviderCall): void {
+  printRows(flags, record.timeOff, absenceColumns, 'There is no time off.')
 }
 
 function refsOf({ directory }: Context): ReadonlyMap<number, string> {
   return new Map(directory.listAllRegions().map((region) => [region.id, regionRef(region)]))
 }
 
-function list(context: Context, { region, inactive, json }: Flags): void {
-  const refs = refsOf(context)
-  const { directory, clock } = context
-  const known =
-    region === undefined
-      ? directory.listProviders()
-      : directory.listLicensed(requireRegion(context, region).id, clock.now()).map(({ provider }) => provider)
-  const providers = known
-    .filter(({ active }) => !inactive || !active)
-    .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
-  if (json) printJson(providers)
-  else printTable(providers, providerColumns, 'There are no such providers.')
+function list({ region, inactive, ...flags }: Flags): Promise<void> {
+  return withContext(flags, async (context) => {
+    const { directory, clock } = context
+    const refs = refsOf(context)
+    const asked = askedOf(context, region)
+    const known = asked
+      ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
+      : directory.listProviders()
+    const providers = known
+      .filter(({ active }) => !inactive || !active)
+      .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
+    printRows(flags, providers, providerColumns, 'There are no such providers.')
+  })
 }
 
-function show(context: Context, provider: Provider, { json }: Flags): void {
+function askedOf(context: Context, region: string | undefined): Region | null {
+  return region === undefined ? null : requireRegion(context, region)
+}
+
+function show({ context, record: provider, flags }: ProviderCall): void {
   const told = toProviderInFile(provider, refsOf(context))
-  if (json) {
+  if (flags.json) {
     printJson({ id: provider.id, ...told })
     return
   }
@@ -184,33 +140,37 @@ function show(context: Context, provider: Provider, { json }: Flags): void {
     'in person in': told.inPersonRegions?.join(', ') || null,
     notice: `${told.minimumNoticeMinutes} minutes`,
   })
-  const section = (title: string) => printLine(`\n${title}`)
-  section('Licenses')
-  printTable(told.licenses, licenseColumns, 'There are none.')
-  section('Working hours')
-  printTable(told.workingHours, hoursColumns, 'There are none.')
-  section('Overrides')
-  printTable(told.overrides ?? [], overrideColumns, 'There are none.')
-  section('Time off')
-  printTable(told.timeOff ?? [], absenceColumns, 'There is none.')
+  const section = <Row>(title: string, rows: readonly Row[], columns: Columns<Row>, none: string) => {
+    printLine('')
+    printLine(title)
+    printTable(rows, columns, none)
+  }
+  section('Licenses', told.licenses, licenseColumns, 'There are none.')
+  section('Working hours', told.workingHours, hoursColumns, 'There are none.')
+  section('Overrides', told.overrides ?? [], overrideColumns, 'There are none.')
+  section('Time off', told.timeOff ?? [], absenceColumns, 'There is none.')
 }
 
-function slots(context: Context, provider: Provider, { region, json }: Flags): void {
-  const asked = region === undefined ? null : requireRegion(context, region)
+function slots({ context, record: provider, flags }: ProviderCall): void {
+  const asked = askedOf(context, flags.region)
   const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
   }))
   const none = `There are none${provider.active ? '' : ': the provider is deactivated'}.`
-  if (json) printJson(free)
-  else printTable(free, slotColumns(provider.timeZone), none)
+  printRows(flags, free, slotColumns(provider.timeZone), none)
 }
 
-function why(context: Context, provider: Provider, startsAt: number, { region, json }: Flags): void {
-  const asked = region === undefined ? null : requireRegion(context, region)
+function why({
+  context,
+  record: provider,
+  flags,
+  words: [startsAt],
+}: ProviderCall<[startsAt: number]>): void {
+  const asked = askedOf(context, flags.region)
   const explanation = explainSlot(context, provider, startsAt, asked, context.clock.now())
   const start = presentStart(context, provider, startsAt)
-  if (json) {
+  if (flags.json) {
     const { nearestStartsAt, ...told } = explanation
     printJson({ provider: provider.ref, ...start, ...told, nearest: nearestStartsAt.map(formatInstant) })
     return
@@ -225,71 +185,45 @@ function why(context: Context, provider: Provider, startsAt: number, { region, j
 }
 
 /** What stays booked with a provider, for whoever takes them away. */
-function heldOf(context: Context, provider: Provider): string {
+function heldOf(context: Context, provider: ProviderName): string {
   const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
   return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''
 }
 
 const nameOf = ({ firstName, lastName }: { firstName: string; lastName: string }) =>
   `${firstName} ${lastName}`
-const stateOf = ({ active }: ProviderInFile) => (active ? 'active' : 'deactivated')
 const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
   `${start} to ${end}${stepMinutes === undefined ? '' : ` every ${stepMinutes} min`}`
 
-const providerColumns = [
-  { title: 'REF', value: ({ ref }: ProviderInFile) => ref },
-  { title: 'ID', value: ({ id }: ProviderInFile & { id: number }) => id },
-  { title: 'NAME', value: nameOf },
-  { title: 'STATE', value: stateOf },
-  {
-    title: 'LICENSES',
-    value: ({ licenses }: ProviderInFile) =>
-      [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
-  },
-  { title: 'TIME ZONE', value: ({ timeZone }: ProviderInFile) => timeZone },
-  { title: 'LANGUAGES', value: ({ languagesSpoken }: ProviderInFile) => languagesSpoken.join(' ') },
-  { title: 'MODALITIES', value: ({ modalities }: ProviderInFile) => modalities.join(' ') },
-]
+const providerColumns: Columns<ProviderInFile & { readonly id: number }> = {
+  REF: ({ ref }) => ref,
+  ID: ({ id }) => id,
+  NAME: nameOf,
+  STATE: stateOf,
+  LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
+  'TIME ZONE': ({ timeZone }) => timeZone,
+  LANGUAGES: ({ languagesSpoken }) => languagesSpoken.join(' '),
+  MODALITIES: ({ modalities }) => modalities.join(' '),
+}
 
-type LicenseInFile = ProviderInFile['licenses'][number]
+const licenseColumns = columnsOf<ProviderInFile['licenses'][number]>('region', 'from', 'until')
 
-const licenseColumns = [
-  { title: 'REGION', value: ({ region }: LicenseInFile) => region },
-  { title: 'FROM', value: ({ from }: LicenseInFile) => from },
-  { title: 'UNTIL', value: ({ until }: LicenseInFile) => until ?? null },
-]
+const hoursColumns: Columns<ProviderInFile['workingHours'][number]> = {
+  WEEKDAYS: ({ weekdays }) => weekdays.map((day) => day.slice(0, 3)).join(' '),
+  ...columnsOf('start', 'end'),
+  EVERY: ({ stepMinutes = slotMinutes }) => `${stepMinutes} min`,
+  ...columnsOf('from', 'until'),
+}
 
-type HoursInFile = ProviderInFile['workingHours'][number]
+const overrideColumns: Columns<OverrideInFile> = {
+  DATE: ({ date }) => date,
+  HOURS: ({ windows }) => windows.map(formatWindow).join(', ') || 'none',
+}
 
-const hoursColumns = [
-  {
-    title: 'WEEKDAYS',
-    value: ({ weekdays }: HoursInFile) => weekdays.map((day) => day.slice(0, 3)).join(' '),
-  },
-  { title: 'START', value: ({ start }: HoursInFile) => start },
-  { title: 'END', value: ({ end }: HoursInFile) => end },
-  { title: 'EVERY', value: ({ stepMinutes = slotMinutes }: HoursInFile) => `${stepMinutes} min` },
-  { title: 'FROM', value: ({ from }: HoursInFile) => from ?? null },
-  { title: 'UNTIL', value: ({ until }: HoursInFile) => until ?? null },
-]
+const absenceColumns = columnsOf<TimeOff>('from', 'until')
 
-const overrideColumns = [
-  { title: 'DATE', value: ({ date }: OverrideInFile) => date },
-  {
-    title: 'HOURS',
-    value: ({ windows }: OverrideInFile) => windows.map(formatWindow).join(', ') || 'none',
-  },
-]
-
-const absenceColumns = [
-  { title: 'FROM', value: ({ from }: TimeOff) => from },
-  { title: 'UNTIL', value: ({ until }: TimeOff) => until },
-]
-
-type Slot = LocalStart & { readonly utcEndTime: string }
-
-const slotColumns = (zone: string) => [
-  { title: 'START (UTC)', value: ({ utcStartTime }: Slot) => utcStartTime },
-  { title: 'END (UTC)', value: ({ utcEndTime }: Slot) => utcEndTime },
-  { title: zone.toUpperCase(), value: ({ local }: Slot) => local },
-]
+const slotColumns = (zone: string): Columns<LocalStart & { readonly utcEndTime: string }> => ({
+  'START (UTC)': ({ utcStartTime }) => utcStartTime,
+  'END (UTC)': ({ utcEndTime }) => utcEndTime,
+  [zone.toUpperCase()]: ({ local }) => local,
+})

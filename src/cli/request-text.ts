@@ -4,13 +4,16 @@ import type { Member } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
-import type { NinthItem, ScreeningScore } from '../domain/screening'
+import type { NinthItem } from '../domain/screening'
 import { presentBookingRequest } from '../http/booking-request'
 import type { AssignmentConcern } from '../operations/assign-provider'
 import type { Context } from '../operations/context'
+import { listPartners } from '../operations/partners'
+import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
-import { printLine, printRecord, printTable } from './output'
+import { memberLines } from './member-text'
+import { type Columns, columnsOf, instantText, printLine, printRecord, printTable } from './output'
 
 /** What ids stand for. */
 interface Names {
@@ -20,14 +23,13 @@ interface Names {
 }
 
 /** The names that tables show for ids. */
-export async function namesOf({ directory, store }: Context): Promise<Names> {
+export async function namesOf(context: Context): Promise<Names> {
   return {
-    providers: new Map(directory.listProviders().map(({ id, ref }) => [id, ref])),
-    partners: new Map((await store.listPartners()).map((partner) => [partner.id, partner])),
+    providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
+    partners: new Map((await listPartners(context)).map((partner) => [partner.id, partner])),
   }
 }
 
-const instantText = (at: number | null) => (at === null ? null : formatInstant(at))
 const kindOf = ({ isIntake }: RequestRecord) => (isIntake ? 'intake' : 'booking request')
 
 /** A request of the queue: what it takes to tell it from others, and nobody's name. */
@@ -48,17 +50,14 @@ export function presentRow(request: RequestRecord, { providers, partners }: Name
 
 type Row = ReturnType<typeof presentRow>
 
-export const columns = [
-  { title: 'ID', value: ({ id }: Row) => id },
-  { title: 'KIND', value: ({ kind }: Row) => kind },
-  { title: 'STATE', value: ({ state }: Row) => state },
-  { title: 'SUBMITTED', value: ({ submittedAt }: Row) => submittedAt },
-  { title: 'PROVIDER', value: ({ provider }: Row) => provider },
-  { title: 'SLOT', value: ({ utcStartTime }: Row) => utcStartTime },
-  { title: 'MEMBER', value: ({ member }: Row) => member },
-  { title: 'PARTNER', value: ({ partner }: Row) => partner },
-  { title: "PARTNER'S ID", value: ({ externalUserId }: Row) => externalUserId },
-]
+export const columns: Columns<Row> = {
+  ...columnsOf('id', 'kind', 'state'),
+  SUBMITTED: ({ submittedAt }) => submittedAt,
+  ...columnsOf('provider'),
+  SLOT: ({ utcStartTime }) => utcStartTime,
+  ...columnsOf('member', 'partner'),
+  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
+}
 
 const ninthItemMarks: Record<NinthItem, string> = {
   'non-zero': '!! NON-ZERO',
@@ -67,9 +66,10 @@ const ninthItemMarks: Record<NinthItem, string> = {
   'not asked': 'not asked',
 }
 
-export const ninthItemColumn = {
-  title: 'NINTH ITEM',
-  value: ({ ninthItem }: { ninthItem: NinthItem | null }) => ninthItem && ninthItemMarks[ninthItem],
+/** With the mark by which intakes are worked, before all the rest. */
+export const intakeColumns: Columns<Row & { readonly ninthItem: NinthItem | null }> = {
+  'NINTH ITEM': ({ ninthItem }) => ninthItem && ninthItemMarks[ninthItem],
+  ...columns,
 }
 
 /** The contract's own shape; one whose person was erased has nobody in it. */
@@ -95,7 +95,12 @@ export function printRequest(context: Context, request: RequestRecord, names: Na
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
     member: member ? `${member.id}${member.active ? '' : ' (deactivated)'}` : 'erased',
-    ...(member && { partner: row.partner, "partner's id": row.externalUserId, ...memberLines(member) }),
+    ...(member && {
+      partner: row.partner,
+      "partner's id": row.externalUserId,
+      'first name': member.profile.firstName,
+      ...memberLines(member),
+    }),
   })
 }
 
@@ -106,19 +111,8 @@ function providerText({ directory }: Context, { providerId }: RequestRecord): st
   return `${ref} ${firstName} ${lastName}${active ? '' : ' (deactivated)'}`
 }
 
-function memberLines({ profile }: Member) {
-  return {
-    'first name': profile.firstName,
-    'e-mail': profile.email,
-    phone: profile.phoneNumber,
-    region: [profile.country, profile.state].filter(Boolean).join(', '),
-    language: languageName(profile.preferredSpokenLanguage),
-    'preferred modality': profile.preferredModality,
-  }
-}
-
 /** The answers as they were given, and what can be said of them. */
-export function printScreening(answers: readonly ScreeningAnswer[], score: ScreeningScore): void {
+export function printScreening({ answers, score }: Screening): void {
   printLine('')
   const rows = answers.map(({ question, answer }, index) => ({ place: index + 1, question, answer }))
   printTable(rows, screeningColumns, 'No screening answers are held.')
@@ -129,13 +123,12 @@ export function printScreening(answers: readonly ScreeningAnswer[], score: Scree
   printLine(`Ninth item: ${ninthItemLines[score.ninthItem]}`)
 }
 
-const screeningColumns = [
-  { title: '#', value: ({ place }: { place: number }) => place },
-  { title: 'QUESTION', value: ({ question }: ScreeningAnswer) => question },
-  { title: 'ANSWER', value: ({ answer }: ScreeningAnswer) => answer },
-]
+const screeningColumns: Columns<ScreeningAnswer & { readonly place: number }> = {
+  '#': ({ place }) => place,
+  ...columnsOf('question', 'answer'),
+}
 
-function totalLine({ total, readCount, isComplete, severity }: ScreeningScore): string {
+function totalLine({ total, readCount, isComplete, severity }: Screening['score']): string {
   if (total === null) return 'Total: none, no answer could be read.'
   if (isComplete) return `Total: ${total} of 27, ${severity}.`
   return `Partial total: ${total}, of ${readCount} answers; a severity needs the nine items, all of them read.`
@@ -166,7 +159,9 @@ export function printNeeds(id: number, found: Suggestions): void {
     language: languageName(language),
     modality: preferredModality ? `${taken} (they say "${preferredModality}")` : taken,
   })
-  if (found.suggestions.length === 0) printLine('\nNo provider is licensed there now.')
+  if (found.suggestions.length > 0) return
+  printLine('')
+  printLine('No provider is licensed there now.')
 }
 
 /** A provider who fits, for programs. */
@@ -186,7 +181,8 @@ export function presentSuggestion({ provider, reasons, slots }: Suggestion) {
 /** The same for people: what speaks for them (+), against them (-), and cannot be told (?). */
 export function printSuggestion(place: number, { provider, reasons, slots }: Suggestion): void {
   const { ref, firstName, lastName, credentials, timeZone } = provider
-  printLine(`\n${place}. ${ref}  ${firstName} ${lastName}${credentials ? `, ${credentials}` : ''}`)
+  printLine('')
+  printLine(`${place}. ${ref}  ${firstName} ${lastName}${credentials ? `, ${credentials}` : ''}`)
   for (const reason of reasons) printLine(`   ${markOf(reason)} ${reasonText(reason)}`)
   for (const { startsAt, localTime } of slots) {
     printLine(`       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`)

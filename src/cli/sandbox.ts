@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
-import { webAddressFault } from '../config'
+import { Command } from 'commander'
 import { builtInDirectory, withGenerated } from '../directory-files/sandbox'
+import type { Act } from '../domain/audit'
 import { clockStartingAt, systemClock } from '../domain/clock'
 import type { Context } from '../operations/context'
 import {
@@ -22,11 +13,14 @@ import {
   type SandboxPartner,
 } from '../operations/fill-sandbox'
 import { loadDirectory } from '../operations/load-directory'
-import { dayMinutes, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
+import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotAt } from '../scheduling/slots'
 import { openService, type Service } from '../service'
+import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
-import { stopSignal } from './stop-signal'
+import { shutdownRequest } from './graceful-shutdown'
+import { finishDatabase, makeDatabase } from './new-database'
+import { printJson, printLine } from './output'
 
 interface Options {
   readonly port: number
@@ -62,21 +56,24 @@ export function sandboxCommand(): Command {
 
 async function runSandbox(options: Options): Promise<void> {
   // From the first on: what is made below must go again, however early the end comes.
-  const stopped = stopSignal()
+  const stopped = shutdownRequest()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
   const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
   const key = `${database}.key`
   let service: Service | undefined
   try {
     const isNew = !existsSync(database)
-    if (isNew) await furnish(database, key, options)
+    if (isNew && !finishDatabase(database, key)) {
+      await makeDatabase(database, key, (made, madeKey) => furnish(made, madeKey, options))
+    }
     service = await open(database, key, options, false)
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
-      await loadDirectory(service.context, documentFor(service.context, options))
+      await loadDirectory(service.context, documentFor(service.context, options), actOf(service.context))
     }
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
-    process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : card(report))
+    if (options.json) printJson(report, 0)
+    else for (const line of card(report)) printLine(line)
     await stopped
     await server.stop()
   } finally {
@@ -85,57 +82,34 @@ async function runSandbox(options: Options): Promise<void> {
   }
 }
 
+/** Whoever makes a sandbox, in its audit log. */
+const actor = 'sandbox'
+
+function actOf({ clock }: Context): Act {
+  return { actor, at: clock.now() }
+}
+
 function open(database: string, key: string, options: Options, create: boolean): Promise<Service> {
   return openService({
     purpose: 'sandbox',
-    actor: 'sandbox',
     database,
     masterKey: { file: key },
     create,
+    upgrade: true,
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
   })
 }
 
-/**
- * Makes the database, with its directory, partners and bookings, aside and moves it to its place whole: an end
- * in between leaves none, and of two sandboxes that start at once both serve the one that was first.
- */
+/** Fills a new database with the directory, partners and bookings that the options ask for. */
 async function furnish(database: string, key: string, options: Options): Promise<void> {
-  const hadKey = existsSync(key)
-  const aside = mkdtempSync(`${database}.`)
+  const { context, close } = await open(database, key, options, true)
   try {
-    const made = join(aside, 'sandbox.sqlite')
-    const { context, close } = await open(made, key, options, true)
-    try {
-      await loadDirectory(context, documentFor(context, options))
-      await fillSandbox(context, context.clock.now())
-    } finally {
-      await close()
-    }
-    // A copy, since SQLite may not have let go of the file that it made.
-    const whole = `${made}.whole`
-    copyFileSync(made, whole)
-    syncFile(whole)
-    moveUnlessThere(whole, database)
+    const act = actOf(context)
+    await loadDirectory(context, documentFor(context, options), act)
+    await fillSandbox(context, options.directory === undefined, act)
   } finally {
-    rmSync(aside, { recursive: true, force: true })
-    if (!hadKey && !existsSync(database)) rmSync(key, { force: true })
-  }
-}
-
-/** Sees to it that a file survives a power cut, as all that will be stored in it does. */
-function syncFile(path: string): void {
-  const file = openSync(path, 'r+')
-  fsyncSync(file)
-  closeSync(file)
-}
-
-function moveUnlessThere(from: string, to: string): void {
-  try {
-    linkSync(from, to)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
+    await close()
   }
 }
 
@@ -177,11 +151,13 @@ async function describe(context: Context, baseUrl: string, database: string) {
 
 type Report = Awaited<ReturnType<typeof describe>>
 
-/** The same for a person. */
-function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string {
+/** The same for a person, in lines. */
+function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string[] {
   const widest = Math.max(...partners.map(({ state }) => state.length))
-  const line = ({ name, state, organization, token }: SandboxPartner) =>
-    `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}\n    ${token}`
+  const lines = ({ name, state, organization, token }: SandboxPartner) => [
+    `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}`,
+    `    ${token}`,
+  ]
   return [
     `Anteroom sandbox at ${baseUrl}`,
     `  documents  ${docsUrl}`,
@@ -189,13 +165,12 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
     `  clock      ${now}`,
     '',
     'Partners and their tokens:',
-    ...partners.map(line),
+    ...partners.flatMap(lines),
     `  deactivated member of the first partner: ${examples.deactivatedMember}`,
     '',
     ...firstSteps(baseUrl, partners[0]?.token ?? '', examples),
     'Ctrl-C stops it.',
-    '',
-  ].join('\n')
+  ]
 }
 
 /** A first search and a first booking that work when they are pasted, where there is something to book. */
@@ -218,34 +193,4 @@ function firstSteps(baseUrl: string, token: string, examples: Report['examples']
     `  '${baseUrl}/partners/v1/booking-request/'`,
     '',
   ]
-}
-
-function wholeNumber(least: number, most: number) {
-  return (text: string): number => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) {
-      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
-    }
-    return value
-  }
-}
-
-function fileName(text: string): string {
-  if (text === '') throw new InvalidArgumentError('It must not be empty.')
-  return text
-}
-
-function webAddress(text: string): string {
-  const fault = webAddressFault(text)
-  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
-  return text
-}
-
-/** The clock must stay where zone data tells every clock change, and where the engine's dates begin. */
-function startingInstant(text: string): number {
-  const instant = parseInstant(text)
-  if (instant === null || instant < Date.UTC(2000, 0, 2) || instant >= Date.UTC(2499, 0)) {
-    throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498.')
-  }
-  return instant
 }

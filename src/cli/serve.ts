@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readServerConfig, type SettingName, settings } from '../config'
+import { shutdownRequest } from './graceful-shutdown'
 import { printLine } from './output'
-import { stopSignal } from './stop-signal'
 import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
@@ -12,9 +12,9 @@ export function serveCommand(): Command {
 
 async function serve(flags: object): Promise<void> {
   const config = readServerConfig(flags)
-  const service = await openProduction(config, 'service')
+  const service = await openProduction(config, { upgrade: true })
   try {
-    const stopped = stopSignal()
+    const stopped = shutdownRequest()
     const server = service.listen(config.host, config.port, config.baseUrl)
     printLine(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
     await stopped

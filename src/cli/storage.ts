@@ -1,9 +1,10 @@
-import { userInfo } from 'node:os'
 import { Command } from 'commander'
 import { readStorageConfig, type SettingName, type StorageConfig, settings } from '../config'
+import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
-import type { Context } from '../operations/context'
-import { openService, type Service } from '../service'
+import type { Context, Records } from '../operations/context'
+import { openService, openStorage, type Service, type ServiceOptions } from '../service'
+import { operator } from './operator'
 
 const storageSettings = ['database', 'masterKeyFile', 'zones'] as const
 
@@ -21,37 +22,45 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   return command
 }
 
-/** Opens the production database for as long as `work` takes. */
-export function withContext<T>(flags: object, work: (context: Context) => Promise<T>): Promise<T> {
-  return withService(flags, ({ context }) => work(context))
+/** Makes the act of a command at the moment when it is done: a question may have waited long for its answer. */
+export type MakeAct = () => Act
+
+/** What a command does with what was opened for it, for as long as it takes. */
+type Work<On, T> = (on: On, act: MakeAct) => Promise<T>
+
+/** Opens the production database for a command that asks the records alone, and no directory. */
+export async function withRecords<T>(flags: object, work: Work<Records, T>): Promise<T> {
+  const storage = openStorage(optionsOf(readStorageConfig(flags)))
+  return closing(storage, work(storage.records, makeAct))
+}
+
+/** The same with the directory. */
+export function withContext<T>(flags: object, work: Work<Context, T>): Promise<T> {
+  return withService(flags, ({ context }, act) => work(context, act))
 }
 
 /** The same with the whole service. */
-export async function withService<T>(flags: object, work: (service: Service) => Promise<T>): Promise<T> {
-  const service = await openProduction(readStorageConfig(flags), operator())
-  try {
-    return await work(service)
-  } finally {
-    await service.close()
-  }
+export async function withService<T>(flags: object, work: Work<Service, T>): Promise<T> {
+  const service = await openProduction(readStorageConfig(flags))
+  return closing(service, work(service, makeAct))
 }
 
-/** Opens the production database, in the name of `actor` for the audit log; `create` makes it. */
-export function openProduction(config: StorageConfig, actor: string, create = false): Promise<Service> {
-  const { database, masterKey, zoneFolder } = config
-  return openService({
-    purpose: 'production',
-    database,
-    masterKey,
-    create,
-    zoneFolder,
-    clock: systemClock,
-    actor,
-  })
+/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */
+export function openProduction(
+  config: StorageConfig,
+  allowed: { readonly create?: boolean; readonly upgrade?: boolean } = {},
+): Promise<Service> {
+  return openService({ ...optionsOf(config), ...allowed })
 }
 
-/** Who gives the command, for the audit log: the name that the machine knows, or else the number. */
-function operator(): string {
-  const { username, uid } = userInfo()
-  return `operator ${username === 'unknown' ? uid : username}`
+function optionsOf({ database, masterKey, zoneFolder }: StorageConfig): ServiceOptions {
+  return { purpose: 'production', database, masterKey, create: false, zoneFolder, clock: systemClock }
+}
+
+function makeAct(): Act {
+  return { actor: operator(), at: systemClock.now() }
+}
+
+function closing<T>({ close }: { close(): Promise<void> }, work: Promise<T>): Promise<T> {
+  return work.finally(close)
 }

@@ -1,8 +1,8 @@
 import { type License, type Provider, type TimeOff, type WorkingWindow, weekdays } from '../domain/provider'
 import { dayMinutes, minuteMillis, parseDate, parseInstant, parseTimeOfDay } from '../scheduling/calendar'
-import type { Interval } from '../scheduling/interval'
+import { type Interval, union } from '../scheduling/interval'
 import { slotMinutes } from '../scheduling/slots'
-import { type TimeZone, toInstant } from '../scheduling/time-zone'
+import { type TimeZone, toFirstInstant, toLastInstant } from '../scheduling/time-zone'
 import type { LocalWindow, Schedule } from '../scheduling/working-hours'
 
 /** A provider's schedule in the engine's numbers. The texts have been validated when they were loaded. */
@@ -18,18 +18,32 @@ export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
     overrides: new Map(
       provider.overrides.map(({ date, windows }) => [dayOf(date), windows.map(compileWindow)]),
     ),
-    // A skipped hour can leave nothing of an absence.
-    timeOff: provider.timeOff
-      .map((absence) => compileTimeOff(absence, zone))
-      .filter(({ start, end }) => start < end),
+    // In the provider's order; of one that lies in a skipped hour alone nothing is left but its place.
+    timeOff: provider.timeOff.map((absence) => compileTimeOff(absence, zone)),
   }
 }
 
-/** When a license holds: from the first moment of its first local date to the last of its last. */
-export function compileLicense({ from, until }: License, zone: TimeZone): Interval {
+/** When licenses of one region hold. */
+export interface LicensedTime {
+  readonly regionId: number
+  readonly interval: Interval
+}
+
+/**
+ * When a provider's licenses hold, each from the first moment of its first local date to the last of its last;
+ * those of one region that meet or overlap are one.
+ */
+export function compileLicenses(licenses: readonly License[], zone: TimeZone): LicensedTime[] {
+  const regions = Map.groupBy(licenses, ({ regionId }) => regionId)
+  return Array.from(regions, ([regionId, held]) =>
+    union(held.map((license) => compileLicense(license, zone))).map((interval) => ({ regionId, interval })),
+  ).flat()
+}
+
+function compileLicense({ from, until }: License, zone: TimeZone): Interval {
   return {
-    start: toInstant(zone, dayOf(from) * dayMinutes),
-    end: until === null ? Infinity : toInstant(zone, (dayOf(until) + 1) * dayMinutes),
+    start: toFirstInstant(zone, dayOf(from) * dayMinutes),
+    end: until === null ? Infinity : toFirstInstant(zone, (dayOf(until) + 1) * dayMinutes),
   }
 }
 
@@ -38,17 +52,22 @@ function compileWindow({ start, end, stepMinutes = slotMinutes }: WorkingWindow)
   return { startMinute, endMinute: endMinute > startMinute ? endMinute : endMinute + dayMinutes, stepMinutes }
 }
 
+/** Dates stand for the whole of them, local date-times for all that the clock shows between them. */
 function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
-  return { start: boundary(from, 0), end: boundary(until, 1) }
-
-  /** A date stands for its first moment as a beginning, and as an end, `extraDays` later, for its last. */
-  function boundary(text: string, extraDays: number): number {
-    const instant = parseInstant(text)
-    if (instant !== null) return instant / minuteMillis
-    const [date = '', time] = text.split('T')
-    if (time === undefined) return toInstant(zone, (dayOf(date) + extraDays) * dayMinutes)
-    return toInstant(zone, dayOf(date) * dayMinutes + timeOf(time))
+  const [start, end] = [parseInstant(from), parseInstant(until)]
+  if (start !== null && end !== null) return { start: start / minuteMillis, end: end / minuteMillis }
+  return {
+    start: toFirstInstant(zone, localMinuteOf(from)),
+    end: until.includes('T')
+      ? toLastInstant(zone, localMinuteOf(until))
+      : toFirstInstant(zone, localMinuteOf(until) + dayMinutes),
   }
+}
+
+/** The minute of a local date-time, or of a date's midnight, since the local 1970-01-01T00:00. */
+function localMinuteOf(text: string): number {
+  const [date = '', time = '00:00'] = text.split('T')
+  return dayOf(date) * dayMinutes + timeOf(time)
 }
 
 function dayOf(date: string): number {

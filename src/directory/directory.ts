@@ -13,7 +13,7 @@ import { type Availability, availabilityAt, type Calendar } from '../scheduling/
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
-import { compileLicense, compileSchedule } from './compile'
+import { compileLicenses, compileSchedule, type LicensedTime } from './compile'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
 export interface Listing {
@@ -21,7 +21,7 @@ export interface Listing {
   readonly calendar: Calendar
   /** What the calendar has as taken, with the requests that hold it. */
   readonly taken: readonly TakenSlot[]
-  readonly licenses: readonly { readonly regionId: number; readonly interval: Interval }[]
+  readonly licenses: readonly LicensedTime[]
   /** The last answer for each region asked about, and for `anyRegion`. */
   readonly answers: Map<number, Availability>
 }
@@ -287,10 +287,7 @@ function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot
       minimumNoticeMinutes: provider.minimumNoticeMinutes,
     },
     taken,
-    licenses: provider.licenses.map((license) => ({
-      regionId: license.regionId,
-      interval: compileLicense(license, zone),
-    })),
+    licenses: compileLicenses(provider.licenses, zone),
     answers: new Map(),
   }
 }

@@ -1,3 +1,25 @@
+import { Refusal } from './errors'
+
+const mostNameCharacters = 200
+
+/**
+ * Holds a text to be a name that an organization or a partner can have: 1 to 200 characters, none of them a control
+ * character, and no space at either end.
+ *
+ * @throws Refusal field_invalid
+ */
+export function requireName(name: string): void {
+  const fault = nameFault(name)
+  if (fault) throw new Refusal('field_invalid', `name: ${fault}`)
+}
+
+function nameFault(name: string): string | null {
+  if (name === '') return 'must not be empty'
+  if ([...name].length > mostNameCharacters) return `must have at most ${mostNameCharacters} characters`
+  if (/\p{Cc}/u.test(name) || !name.isWellFormed()) return 'must not hold a control character'
+  return name === name.trim() ? null : 'must not begin or end with a space'
+}
+
 /** The legal body that a partner acts for. */
 export interface Organization {
   readonly id: number

@@ -80,6 +80,8 @@ export interface Store {
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** The newest lines, at most so many, oldest first. */
   listAudit(limit: number): Promise<AuditLine[]>
+  /** The lines about a record, as `member 3`, oldest first. */
+  listAuditOf(record: string): Promise<AuditLine[]>
   auditHead(): Promise<AuditHead>
   /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>

@@ -1,12 +1,28 @@
+/** Where a sealed value stands. It opens nowhere else. */
+export interface SealedPlace {
+  readonly table: string
+  readonly column: string
+  /** From newRecordKey, known before the record is inserted. */
+  readonly recordKey: string
+  /** What else of its record the value holds good for alone, as the partner and kid of a secret. */
+  readonly context?: readonly (string | number)[]
+}
+
 /**
- * Seals what must not lie readable in the database. A sealed value is bound to the record that it belongs
- * to: opened under another record's key, or altered, it is refused.
+ * Seals what must not lie readable in the database. A sealed value is bound to its place: altered, or opened as
+ * another table's, column's or record's, it is refused.
  */
 export interface Vault {
-  /** @param recordKey from newRecordKey, known before the record is inserted */
-  seal(plain: Uint8Array, recordKey: string): Uint8Array
-  /** @throws Error if the value was altered, belongs to another record or was sealed under another key */
-  open(sealed: Uint8Array, recordKey: string): Uint8Array
+  seal(plain: Uint8Array, place: SealedPlace): Uint8Array
+  /** @throws Error if the value was altered, belongs to another place or was sealed under another key */
+  open(sealed: Uint8Array, place: SealedPlace): Uint8Array
+  /**
+   * A value as the first release sealed it, bound to a record key alone, sealed for its place. For migrations only:
+   * nothing else may open that format.
+   *
+   * @throws Error as open does
+   */
+  reseal(sealed: Uint8Array, place: SealedPlace): Uint8Array
 }
 
 /** A new random key for a record. */

@@ -1,37 +1,39 @@
-import { minuteMillis } from '../scheduling/calendar'
+import type { ZoneData } from '../domain/zone-data'
+import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 
-const monthMillis = 30 * 24 * 60 * minuteMillis
+const yearMinutes = 365 * dayMinutes
 
 /**
- * The zones in which the runtime's own zone data is not of one mind with ours, some time in the year after
- * `now` (ms); a zone that the runtime does not know is one of them.
+ * The names, in order, of the zones whose clocks, some time in the year after `now` (ms), show another time by
+ * the data in use than by the built-in data.
  */
-export function zonesUnlikeRuntime(zones: readonly TimeZone[], now: number): string[] {
-  const months = Array.from({ length: 13 }, (_, index) => now + index * monthMillis)
-  return zones
-    .filter((zone) => months.some((at) => runtimeOffset(zone.name, at) !== offsetOf(zone, at)))
-    .map(({ name }) => name)
+export function zonesUnlikeBuiltIn({ names, find, builtIn }: ZoneData, now: number): string[] {
+  const minute = Math.floor(now / minuteMillis)
+  return names.toSorted().filter((name) => {
+    const [used, known] = [find(name), builtIn.find(name)]
+    return used && known && differ(used, known, minute)
+  })
 }
 
-function offsetOf(zone: TimeZone, at: number): number {
-  return offsetAt(zone, Math.floor(at / minuteMillis))
+/**
+ * What an operator is to be told of the zone data in use, in one line: that it is older than the built-in data, or
+ * of an unknown edition, and what that does in the year after `now` (ms). Null where there is nothing to tell.
+ */
+export function zoneDataNote(zones: ZoneData, now: number): string | null {
+  const { age, folder, edition, builtIn } = zones
+  if (age === 'current') return null
+  const names = zonesUnlikeBuiltIn(zones, now)
+  const told = age === 'older' ? `is of ${edition}, older than` : 'does not tell its edition, unlike'
+  const count = names.length === 1 ? '1 zone differs' : `${names.length || 'no'} zones differ`
+  const list = names.length === 0 ? '' : `: ${names.join(', ')}`
+  return `the zone data in ${folder} ${told} the built-in ${builtIn.edition}; within a year ${count}${list}`
 }
 
-/** Minutes east of UTC by the runtime's clock; null for a zone that it does not know. */
-function runtimeOffset(name: string, at: number): number | null {
-  try {
-    const format =
-      formats.get(name) ?? new Intl.DateTimeFormat('en', { timeZone: name, timeZoneName: 'longOffset' })
-    formats.set(name, format)
-    const text = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-    const [, sign, hours, minutes] = /^GMT(?:([+-])(\d{2}):(\d{2}))?/.exec(text) ?? []
-    if (hours === undefined) return 0
-    const offset = Number(hours) * 60 + Number(minutes)
-    return sign === '-' ? -offset : offset
-  } catch {
-    return null
-  }
+/** Whether two zones are apart at a minute or at any of their changes in the year after it. */
+function differ(a: TimeZone, b: TimeZone, minute: number): boolean {
+  const changes = [...a.transitions, ...b.transitions].filter(
+    (at) => minute < at && at < minute + yearMinutes,
+  )
+  return [minute, ...changes].some((at) => offsetAt(a, at) !== offsetAt(b, at))
 }
-
-const formats = new Map<string, Intl.DateTimeFormat>()

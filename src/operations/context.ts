@@ -1,12 +1,20 @@
 import type { Directory } from '../directory/directory'
 import type { Clock } from '../domain/clock'
 import type { Store } from '../domain/store'
+import type { Upkeep } from '../domain/upkeep'
 import type { Notebook } from './notebook'
 
-/** What operations work on. */
-export interface Context {
-  readonly directory: Directory
+/** What operations on records work on. */
+export interface Records {
   readonly store: Store
+  readonly upkeep: Upkeep
   readonly clock: Clock
+  /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
+  readonly directory: Directory | null
+}
+
+/** What operations work on that ask the read model too. */
+export interface Context extends Records {
+  readonly directory: Directory
   readonly notebook: Notebook
 }

@@ -1,34 +1,31 @@
 import type { Listing } from '../directory/directory'
+import type { TakenSlot } from '../domain/directory-feed'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { horizonMinutes } from '../scheduling/availability'
-import { dayMinutes, formatTimeOfDay, minuteMillis } from '../scheduling/calendar'
-import { type Obstacle, obstacleAt } from '../scheduling/obstacle'
+import { dayMinutes, formatDate, formatDay, formatTimeOfDay, minuteMillis } from '../scheduling/calendar'
+import { contains, type Interval } from '../scheduling/interval'
+import { type Obstacle, obstacleAt, type Step, steps } from '../scheduling/obstacle'
 import { slotAt } from '../scheduling/slots'
-import { localDay } from '../scheduling/time-zone'
+import { formatLocal, localDay } from '../scheduling/time-zone'
 import { type LocalWindow, windowsOn } from '../scheduling/working-hours'
 import type { Context } from './context'
-import { formatDay, formatLocal } from './free-slots'
 
-/** Why a slot is not offered, in the order in which the reasons are looked for. */
-export const slotReasons = [
+const licenseReasons = ['region_deactivated', 'license_ended', 'license_not_started', 'no_license'] as const
+
+/** Why a slot is not offered: the steps of the rule, and what a search or a booking asks before and after it. */
+export type SlotReason =
+  | 'provider_deactivated'
+  | Exclude<Step, 'license'>
+  | (typeof licenseReasons)[number]
+  | 'not_listed'
+
+/** The reasons in the order in which they are looked for. */
+export const slotReasons: readonly SlotReason[] = [
   'provider_deactivated',
-  'past',
-  'horizon',
-  'notice',
-  'no_license',
-  'region_deactivated',
-  'license_ended',
-  'license_not_started',
-  'override',
-  'outside_hours',
-  'off_grid',
-  'time_off',
-  'taken',
+  ...steps.flatMap((step) => (step === 'license' ? licenseReasons : [step])),
   'not_listed',
-] as const
-
-export type SlotReason = (typeof slotReasons)[number]
+]
 
 /** Whether a slot is offered, and if not the first reason why. */
 export interface SlotExplanation {
@@ -61,7 +58,11 @@ export function explainSlot(
   const start = startsAt / minuteMillis
   const licensed = licensesIn(context, listing, region).map(({ interval }) => interval)
   const obstacle = obstacleAt(listing.calendar, licensed, start, now)
-  if (obstacle) return explain(context, listing, start, obstacle, region, now)
+  if (obstacle?.step === 'license') return explainLicense(context, listing, start, region)
+  if (obstacle) {
+    const { why, ...more } = explanations[obstacle.step]({ listing, start, obstacle, now })
+    return refused(obstacle.step, why, more)
+  }
   if (region && !context.directory.listLicensed(region.id, now).includes(listing)) {
     const why = `it can be booked, but no search in ${regionRef(region)} lists the provider before the license there starts`
     return refused('not_listed', why)
@@ -73,65 +74,55 @@ function refused(reason: SlotReason, why: string, more: Partial<SlotExplanation>
   return { offered: false, reason, why, requestId: null, nearestStartsAt: [], ...more }
 }
 
-function explain(
-  context: Context,
-  listing: Listing,
-  start: number,
-  { step, busy, nearest = [] }: Obstacle,
-  region: Region | null,
-  now: number,
-): SlotExplanation {
-  const { calendar, provider } = listing
-  const { zone } = calendar.schedule
-  const local = (minute: number) => formatLocal(zone, minute * minuteMillis)
-  switch (step) {
-    case 'past':
-      return refused('past', `it is over: it is ${formatLocal(zone, now)} there now`)
-    case 'horizon':
-      return refused(
-        'horizon',
-        `slots are offered 30 days ahead; this one comes within reach at ${local(start - horizonMinutes)}`,
-      )
-    case 'notice':
-      return refused(
-        'notice',
-        `the provider asks for ${provider.minimumNoticeMinutes} minutes' notice, which ended at ${local(
-          start - provider.minimumNoticeMinutes,
-        )}`,
-      )
-    case 'license':
-      return explainLicense(context, listing, start, region)
-    case 'override': {
-      const day = overriddenDay(listing, start)
-      return refused(
-        'override',
-        `other hours stand in for those of ${formatDay(day)}: ${hoursOn(listing, day)}`,
-      )
+/** A slot (its start in minutes) and what stands in its way at `now` (ms). */
+interface Hindered {
+  readonly listing: Listing
+  readonly start: number
+  readonly obstacle: Obstacle
+  readonly now: number
+}
+
+type Explain = (hindered: Hindered) => Partial<SlotExplanation> & { readonly why: string }
+
+const explanations: Record<Exclude<Step, 'license'>, Explain> = {
+  past: ({ listing, now }) => ({ why: `it is over: it is ${local(listing, now / minuteMillis)} there now` }),
+  horizon: ({ listing, start }) => ({
+    why: `slots are offered 30 days ahead; this one comes within reach at ${local(listing, start - horizonMinutes)}`,
+  }),
+  notice({ listing, start }) {
+    const { minimumNoticeMinutes } = listing.provider
+    const ended = local(listing, start - minimumNoticeMinutes)
+    return { why: `the provider asks for ${minimumNoticeMinutes} minutes' notice, which ended at ${ended}` }
+  },
+  override({ listing, obstacle }) {
+    const day = obstacle.day as number
+    return { why: `other hours stand in for those of ${formatDay(day)}: ${hoursOn(listing, day)}` }
+  },
+  outside_hours({ listing, start }) {
+    const day = localDay(listing.calendar.schedule.zone, start)
+    return { why: `it is outside the working hours: ${hoursAround(listing, day)}` }
+  },
+  off_grid({ listing, obstacle: { nearest = [] } }) {
+    const beside = nearest.map((minute) => local(listing, minute)).join(' and ')
+    return {
+      why: beside === '' ? 'no slot starts then' : `no slot starts then; the nearest start at ${beside}`,
+      nearestStartsAt: nearest.map((minute) => minute * minuteMillis),
     }
-    case 'hours': {
-      const day = localDay(zone, start)
-      return refused('outside_hours', `it is outside the working hours: ${hoursAround(listing, day)}`)
-    }
-    case 'grid':
-      return refused(
-        'off_grid',
-        nearest.length > 0
-          ? `no slot starts then; the nearest start at ${nearest.map(local).join(' and ')}`
-          : 'no slot starts then',
-        { nearestStartsAt: nearest.map((minute) => minute * minuteMillis) },
-      )
-    case 'time_off':
-      return refused(
-        'time_off',
-        `time off from ${local(busy?.start ?? start)} to ${local(busy?.end ?? start)}`,
-      )
-    case 'taken': {
-      const held = listing.taken.find(({ startsAt }) => startsAt / minuteMillis === busy?.start)
-      return refused('taken', `taken by request ${held?.requestId}, from ${local(busy?.start ?? start)}`, {
-        requestId: held?.requestId ?? null,
-      })
-    }
-  }
+  },
+  time_off({ listing, obstacle }) {
+    const { start, end } = obstacle.busy as Interval
+    return { why: `time off from ${local(listing, start)} to ${local(listing, end)}` }
+  },
+  taken({ listing, obstacle }) {
+    const { start } = obstacle.busy as Interval
+    const { requestId } = listing.taken.find(({ startsAt }) => startsAt / minuteMillis === start) as TakenSlot
+    return { why: `taken by request ${requestId}, from ${local(listing, start)}`, requestId }
+  },
+}
+
+/** A minute as the provider's clock shows it. */
+function local({ calendar }: Listing, minute: number): string {
+  return formatLocal(calendar.schedule.zone, minute)
 }
 
 /** The licenses that count: of active regions, or of the one that is asked about. */
@@ -142,48 +133,35 @@ function licensesIn({ directory }: Context, { licenses }: Listing, region: Regio
 }
 
 function explainLicense(
-  context: Context,
-  { provider, licenses, calendar }: Listing,
+  { directory }: Context,
+  { licenses, calendar }: Listing,
   start: number,
   region: Region | null,
 ): SlotExplanation {
-  const regions = new Map(context.directory.listAllRegions().map((known) => [known.id, known]))
-  const { zone } = calendar.schedule
   const slot = slotAt(start)
+  const { zone } = calendar.schedule
+  const regions = new Map(directory.listAllRegions().map((known) => [known.id, known]))
   const held = licenses
-    .map((license, index) => ({
-      ...license,
-      region: regions.get(license.regionId) as Region,
-      dates: provider.licenses[index] as { from: string; until: string | null },
-    }))
-    .filter(({ regionId }) => !region || regionId === region.id)
-  const active = held.filter((license) => license.region.active)
-  const dormant = held.find(
-    ({ interval, region: { active: isActive } }) =>
-      !isActive && interval.start <= slot.start && slot.end <= interval.end,
-  )
-  const ended = active.findLast(({ interval }) => interval.end < slot.end)
-  const coming = active.find(({ interval }) => interval.start > slot.start)
-  const name = (of: Region) => regionRef(of)
-  if (dormant) return refused('region_deactivated', `the region ${name(dormant.region)} is deactivated`)
-  if (ended) {
-    const why = `the license for ${name(ended.region)} ended with ${ended.dates.until} in ${zone.name}`
-    return refused('license_ended', why)
+    .map(({ regionId, interval }) => ({ interval, region: regions.get(regionId) as Region }))
+    .filter((license) => !region || license.region.id === region.id)
+  const dormant = held.find((license) => !license.region.active && contains(license.interval, slot))
+  if (dormant) {
+    return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
   }
-  if (coming) {
-    const why = `the license for ${name(coming.region)} starts with ${coming.dates.from} in ${zone.name}`
-    return refused('license_not_started', why)
+  // The nearest is the one that lacks the least of the slot's time, at its end or at its beginning.
+  const lacking = ({ interval: { start, end } }: { interval: Interval }) =>
+    Math.max(slot.end - end, start - slot.start)
+  const [nearest] = held.filter((license) => license.region.active).sort((a, b) => lacking(a) - lacking(b))
+  if (!nearest) {
+    const place = region ? `for ${regionRef(region)}` : 'for any active region'
+    return refused('no_license', `the provider holds no license ${place}`)
   }
-  return refused(
-    'no_license',
-    `the provider holds no license ${region ? `for ${name(region)}` : 'for any active region'}`,
-  )
-}
-
-/** The date whose override took the slot away: its own, or the one before where a window ran over midnight. */
-function overriddenDay({ calendar: { schedule } }: Listing, start: number): number {
-  const day = localDay(schedule.zone, start)
-  return schedule.overrides.has(day) ? day : day - 1
+  const { interval } = nearest
+  const of = `the license for ${regionRef(nearest.region)}`
+  const date = (minute: number) => `${formatDate(localDay(zone, minute))} in ${zone.name}`
+  return interval.end < slot.end
+    ? refused('license_ended', `${of} ended with ${date(interval.end - 1)}`)
+    : refused('license_not_started', `${of} starts with ${date(interval.start)}`)
 }
 
 function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
@@ -203,10 +181,8 @@ function hoursAround(listing: Listing, day: number): string {
 
 function formatWindow({ startMinute, endMinute }: LocalWindow): string {
   const end =
-    endMinute <= dayMinutes ? formatEnd(endMinute) : `${formatTimeOfDay(endMinute - dayMinutes)} the next day`
+    endMinute <= dayMinutes
+      ? formatTimeOfDay(endMinute)
+      : `${formatTimeOfDay(endMinute - dayMinutes)} the next day`
   return `${formatTimeOfDay(startMinute)} to ${end}`
-}
-
-function formatEnd(minute: number): string {
-  return minute === dayMinutes ? '24:00' : formatTimeOfDay(minute)
 }

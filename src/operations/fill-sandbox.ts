@@ -5,6 +5,9 @@ import { Refusal } from '../domain/errors'
 import type { Organization, Partner, PartnerKey } from '../domain/partner'
 import { minuteMillis } from '../scheduling/calendar'
 import type { Context } from './context'
+import { deactivateMember } from './members'
+import { addOrganization, deactivateOrganization } from './organizations'
+import { addPartner, deactivatePartner } from './partners'
 import { submitBookingRequest } from './submit-booking-request'
 import { issueFirstToken, rotateToken } from './tokens'
 
@@ -38,12 +41,14 @@ export const deactivatedMember = 'member-deactivated'
 // Keys are in force from long ago: a sandbox's clock may be set to a time before it was made.
 const longAgo = Date.UTC(2000, 0, 1)
 
-/** Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and some bookings. */
-export async function fillSandbox(context: Context, act: Act): Promise<void> {
-  const { store } = context
-  const organization = (name: string) => store.addOrganization(name, act)
+/**
+ * Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and, where `books` says so,
+ * some bookings: a directory that was given is not ours to fill.
+ */
+export async function fillSandbox(context: Context, books: boolean, act: Act): Promise<void> {
+  const organization = (name: string) => addOrganization(context, name, act)
   const partner = async (name: string, of: Organization | null): Promise<Partner> => {
-    const added = await store.addPartner(name, of?.id ?? null, act)
+    const added = await addPartner(context, name, of, act)
     await issueFirstToken(context, added, { ...act, at: longAgo })
     return added
   }
@@ -54,11 +59,12 @@ export async function fillSandbox(context: Context, act: Act): Promise<void> {
   const closed = await organization('Old Orchard Wellness')
   await partner('Old Orchard', closed)
   await partner('Newcomer', null)
-  await store.setPartnerActive(inactive.id, false, act)
-  await store.setOrganizationActive(closed.id, false, act)
+  await deactivatePartner(context, inactive, act)
+  await deactivateOrganization(context, closed, act)
   await rotateToken(context, first, longAgo + 1, { ...act, at: longAgo + 1 })
-  await deactivateMember(context, first, act)
-  await takeSlots(context, second, act.at)
+  const { member } = await submit(context, first, deactivatedMember, null, act.at)
+  await deactivateMember(context, member, act)
+  if (books) await takeSlots(context, second, act.at)
 }
 
 /** All tokens of the sandbox, those to build against first. */
@@ -79,11 +85,6 @@ function stateOf({ endsAt, partner }: PartnerKey, now: number): SandboxState {
   if (!partner.active) return 'partner_inactive'
   if (!partner.organization) return 'no_organization'
   return partner.organization.active ? 'active' : 'organization_deactivated'
-}
-
-async function deactivateMember(context: Context, partner: Partner, act: Act): Promise<void> {
-  const { member } = await submit(context, partner, deactivatedMember, null, act.at)
-  await context.store.setMemberActive(member.id, false, act)
 }
 
 /** Books every seventh slot of every third provider, three of them at most. */

@@ -4,15 +4,16 @@ import type { Member } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
-import type { Context } from './context'
+import type { Context, Records } from './context'
+import type { ProviderName } from './providers'
 
 /** The organization of a name or an id. @throws Refusal record_unknown */
-export async function requireOrganization({ store }: Context, nameOrId: string): Promise<Organization> {
+export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {
   return requireOne(await store.listOrganizations(), nameOrId, 'organization')
 }
 
 /** The partner of a name or an id. @throws Refusal record_unknown */
-export async function requirePartner({ store }: Context, nameOrId: string): Promise<Partner> {
+export async function requirePartner({ store }: Records, nameOrId: string): Promise<Partner> {
   return requireOne(await store.listPartners(), nameOrId, 'partner')
 }
 
@@ -24,6 +25,13 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
   return found
 }
 
+/** The same where what they are called is enough: of those too whose record cannot be read. */
+export function requireProviderName(context: Context, refOrId: string): ProviderName {
+  const unreadable = context.directory.listUnreadable()
+  const found = unreadable.find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
+  return found ?? requireProvider(context, refOrId)
+}
+
 /** The region that commands and directory files call CA-ON, in any case. @throws Refusal region_unknown */
 export function requireRegion({ directory }: Context, ref: string): Region {
   const found = directory.listAllRegions().find((region) => regionRef(region) === ref.toUpperCase())
@@ -33,7 +41,7 @@ export function requireRegion({ directory }: Context, ref: string): Region {
 }
 
 /** @throws Refusal record_unknown */
-export async function requireRequest({ store }: Context, id: number): Promise<RequestRecord> {
+export async function requireRequest({ store }: Records, id: number): Promise<RequestRecord> {
   const found = await store.findRequest(id)
   if (!found) throw new Refusal('record_unknown', 'there is no request of that id')
   return found
@@ -45,11 +53,11 @@ export type MemberName =
   | { readonly partner: string; readonly externalUserId: string }
 
 /** The member of a name, deactivated or not. @throws Refusal record_unknown */
-export async function requireMember(context: Context, name: MemberName): Promise<Member> {
+export async function requireMember(records: Records, name: MemberName): Promise<Member> {
   const found =
     'id' in name
-      ? await context.store.findMemberById(name.id)
-      : await context.store.findMember((await requirePartner(context, name.partner)).id, name.externalUserId)
+      ? await records.store.findMemberById(name.id)
+      : await records.store.findMember((await requirePartner(records, name.partner)).id, name.externalUserId)
   if (!found) throw new Refusal('record_unknown', 'there is no member of that id')
   return found
 }

@@ -1,9 +1,9 @@
-import type { Listing } from '../directory/directory'
 import type { TakenSlot } from '../domain/directory-feed'
+import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
-import { dayMinutes, formatDate, formatInstant, formatTimeOfDay, minuteMillis } from '../scheduling/calendar'
-import { type TimeZone, toLocal } from '../scheduling/time-zone'
+import { formatInstant, minuteMillis } from '../scheduling/calendar'
+import { formatLocal } from '../scheduling/time-zone'
 import type { Context } from './context'
 
 /** A start as commands tell it: in UTC, and as the provider's clock shows it. */
@@ -34,31 +34,22 @@ export function listFreeSlots(
 }
 
 /** The slots of a provider that requests hold and that are not over at `now` (ms). */
-export function listTaken({ directory }: Context, { id }: Provider, now: number): TakenSlot[] {
+export function listTaken({ directory }: Context, { id }: Pick<Provider, 'id'>, now: number): TakenSlot[] {
   return (directory.findAnyListing(id)?.taken ?? []).filter(({ endsAt }) => endsAt > now)
 }
 
-/** A start (ms) on the clock of a provider. */
+/** A start (ms) on the clock of a provider. @throws Refusal move_unknown for one who is left out of searches */
 export function presentStart(
   { directory }: Context,
-  { id, timeZone }: Provider,
+  { id, ref, timeZone }: Provider,
   startsAt: number,
 ): LocalStart {
-  const { zone } = (directory.findAnyListing(id) as Listing).calendar.schedule
-  return { utcStartTime: formatInstant(startsAt), local: formatLocal(zone, startsAt), timeZone }
-}
-
-/** The local reading of an instant (ms) as people read it. */
-export function formatLocal(zone: TimeZone, at: number): string {
-  const local = toLocal(zone, Math.floor(at / minuteMillis))
-  const day = Math.floor(local / dayMinutes)
-  return `${formatDay(day)} ${formatTimeOfDay(local - day * dayMinutes)}`
-}
-
-// 1970-01-01, from which days are counted, was a Thursday.
-const weekdayNames = ['Thu', 'Fri', 'Sat', 'Sun', 'Mon', 'Tue', 'Wed']
-
-/** A local date as people read it: `Tue 2026-12-01`. */
-export function formatDay(day: number): string {
-  return `${weekdayNames[((day % 7) + 7) % 7]} ${formatDate(day)}`
+  const listing = directory.findAnyListing(id)
+  if (!listing) throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
+  const { zone } = listing.calendar.schedule
+  return {
+    utcStartTime: formatInstant(startsAt),
+    local: formatLocal(zone, startsAt / minuteMillis),
+    timeZone,
+  }
 }

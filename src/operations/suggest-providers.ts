@@ -4,8 +4,8 @@ import type { Member } from '../domain/member'
 import type { Modality } from '../domain/modality'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
-import { formatDate, formatTimeOfDay, minuteMillis, weekdayOf } from '../scheduling/calendar'
-import { localDay, type TimeZone, toLocal } from '../scheduling/time-zone'
+import { minuteMillis } from '../scheduling/calendar'
+import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import { requireAssignable } from './assign-provider'
 import type { Context } from './context'
 import { requireRequest } from './find-records'
@@ -102,7 +102,7 @@ export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Su
       reasons,
       slots: freeSlots.slice(0, shownSlots).map((minute) => ({
         startsAt: minute * minuteMillis,
-        localTime: formatLocalTime(zone, minute),
+        localTime: formatLocal(zone, minute),
       })),
     }))
 }
@@ -176,13 +176,4 @@ function rankOf(reasons: readonly Reason[], { freeSlots, provider }: Candidate):
 function compare(a: readonly number[], b: readonly number[]): number {
   const differing = a.findIndex((value, place) => value !== b[place])
   return differing === -1 ? 0 : (a[differing] as number) - (b[differing] as number)
-}
-
-const weekdayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-
-/** What the clock and calendar of a zone show, as `Tue 2026-12-01 09:00`. */
-function formatLocalTime(zone: TimeZone, minute: number): string {
-  const local = toLocal(zone, minute)
-  const day = localDay(zone, minute)
-  return `${weekdayNames[weekdayOf(day)]} ${formatDate(day)} ${formatTimeOfDay(local - day * 1_440)}`
 }

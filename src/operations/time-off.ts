@@ -26,27 +26,39 @@ export function parseTimeOff(from: string, until: string): TimeOff {
 export interface TimeOffAdded {
   /** Whether it was there already. */
   readonly isKnown: boolean
-  /** The slots in it that requests hold, and go on holding: those that are not over. */
+  /** The slots in it that requests hold, and go on holding: from the act on. */
   readonly held: readonly TakenSlot[]
 }
 
 /** Adds an absence to a provider's schedule; one that is there already is not added twice. */
 export async function addTimeOff(
   { store, directory }: Context,
-  { id }: Provider,
+  provider: Provider,
   absence: TimeOff,
   act: Act,
 ): Promise<TimeOffAdded> {
-  const listing = directory.findAnyListing(id) as Listing
-  const isKnown = positionOf(absence, listing.provider) >= 0
+  const isKnown = positionOf(absence, provider) >= 0
   if (!isKnown) {
-    await store.addTimeOff(id, absence, act)
+    await store.addTimeOff(provider.id, absence, act)
     await directory.catchUp()
   }
-  return { isKnown, held: heldIn(absence, directory.findAnyListing(id) as Listing, act.at) }
+  return { isKnown, held: heldIn(absence, directory.findAnyListing(provider.id), act.at) }
 }
 
-function heldIn(absence: TimeOff, { provider, calendar, taken }: Listing, now: number): TakenSlot[] {
+/** Takes an absence back. @throws Refusal record_unknown if there is no such absence */
+export async function removeTimeOff(
+  { store, directory }: Context,
+  { id }: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<void> {
+  await store.removeTimeOff(id, absence, act)
+  await directory.catchUp()
+}
+
+function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
+  if (!listing) return []
+  const { provider, calendar, taken } = listing
   const away = calendar.schedule.timeOff[positionOf(absence, provider)]
   return taken.filter(
     ({ startsAt, endsAt }) =>

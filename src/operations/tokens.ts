@@ -3,7 +3,7 @@ import { newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
-import type { Context } from './context'
+import type { Context, Records } from './context'
 
 /**
  * A partner's first token, or the first after the last was revoked. It is told here and never again.
@@ -11,13 +11,13 @@ import type { Context } from './context'
  * @throws Refusal token_exists while the partner has one that is in force or waits
  */
 export async function issueFirstToken(
-  { store, directory }: Context,
+  { store, directory }: Records,
   partner: Partner,
   act: Act,
 ): Promise<string> {
   const key = { ...newKey(), startsAt: act.at }
   await store.issueKey(partner.id, key, act)
-  await directory.catchUp()
+  await directory?.catchUp()
   return signToken({ ...key, issuedAt: act.at })
 }
 
@@ -28,19 +28,25 @@ export async function issueFirstToken(
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force
  */
 export async function rotateToken(
-  { store, directory }: Context,
+  { store, directory }: Records,
   partner: Partner,
   cutoverAt: number,
   act: Act,
 ): Promise<string> {
   const key = { ...newKey(), startsAt: cutoverAt }
   await store.rotateKey(partner.id, key, act)
-  await directory.catchUp()
+  await directory?.catchUp()
   return signToken({ ...key, issuedAt: act.at })
 }
 
+/** Ends a partner's token at once and cancels one that waits. @throws Refusal record_unknown for neither */
+export async function revokeToken({ store, directory }: Records, { id }: Partner, act: Act): Promise<void> {
+  await store.revokeKeys(id, act)
+  await directory?.catchUp()
+}
+
 /** The keys of a partner, in order of issue. */
-export async function listTokens({ store }: Context, partner: Partner): Promise<KeyRecord[]> {
+export async function listTokens({ store }: Records, partner: Partner): Promise<KeyRecord[]> {
   return (await store.listKeys()).filter(({ partnerId }) => partnerId === partner.id)
 }
 

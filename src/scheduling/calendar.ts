@@ -25,13 +25,20 @@ export function formatDate(day: number): string {
   return new Date(day * dayMillis).toISOString().slice(0, 10)
 }
 
+const weekdayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+
+/** A day counted from 1970-01-01 as people read it: `Tue 2026-12-01`. */
+export function formatDay(day: number): string {
+  return `${weekdayNames[weekdayOf(day)]} ${formatDate(day)}`
+}
+
 /** Minutes since midnight of a local `HH:MM`, from 00:00 to 24:00; null for anything else. */
 export function parseTimeOfDay(text: string): number | null {
   if (!/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/.test(text)) return null
   return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 }
 
-/** The local `HH:MM` of a number of minutes since midnight, below 1440. */
+/** The local `HH:MM` of a number of minutes since midnight, from 00:00 to 24:00. */
 export function formatTimeOfDay(minute: number): string {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
 }

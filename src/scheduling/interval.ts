@@ -4,12 +4,24 @@ export interface Interval {
   readonly end: number
 }
 
-/** Whether two intervals share any time; intervals that merely meet do not. */
+/** Whether two intervals share any time; intervals that merely meet do not, nor does one without length. */
 export function touches(a: Interval, b: Interval): boolean {
-  return a.start < b.end && b.start < a.end
+  return Math.max(a.start, b.start) < Math.min(a.end, b.end)
 }
 
 /** Whether `inner` lies whole inside `outer`. */
 export function contains(outer: Interval, inner: Interval): boolean {
   return outer.start <= inner.start && inner.end <= outer.end
+}
+
+/** The same time in as few intervals as can be, ascending: those that meet or overlap are one. */
+export function union(intervals: readonly Interval[]): Interval[] {
+  const joined: Interval[] = []
+  for (const interval of intervals.toSorted((a, b) => a.start - b.start)) {
+    const last = joined.at(-1)
+    if (last && interval.start <= last.end) {
+      joined[joined.length - 1] = { start: last.start, end: Math.max(last.end, interval.end) }
+    } else joined.push(interval)
+  }
+  return joined
 }

@@ -1,27 +1,46 @@
-import { type Calendar, ruleAt } from './availability'
-import { contains, type Interval } from './interval'
-import { dropTouching, slotAt, toSlots } from './slots'
-import { type Window, workingTime } from './working-hours'
+import { type Calendar, type Rule, ruleAt } from './availability'
+import { contains, type Interval, touches } from './interval'
+import { slotAt, toSlots } from './slots'
+import { localDay } from './time-zone'
+import { windowsBetween, workingTime } from './working-hours'
 
-/** The steps of the rule at which a slot can fail, in the order in which they are named. */
-export type Step =
-  | 'past'
-  | 'horizon'
-  | 'notice'
-  | 'license'
-  | 'override'
-  | 'hours'
-  | 'grid'
-  | 'time_off'
-  | 'taken'
-
-/** Why a slot cannot be had: the first step of the rule that it fails, and what stands in its way there. */
-export interface Obstacle {
-  readonly step: Step
+/** What stands in the way of a slot at one step of the rule. */
+interface Hindrance {
+  /** The date whose override took away the window that has the slot. */
+  readonly day?: number
   /** The absence or the taken slot. */
   readonly busy?: Interval
   /** The starts of slots beside one that is off the grid, in the same window. */
   readonly nearest?: readonly number[]
+}
+
+/** A slot (its start in minutes) and what it is judged by. */
+interface Asked {
+  readonly calendar: Calendar
+  readonly rule: Rule
+  readonly start: number
+}
+
+/** The steps of the rule at which a slot can fail, in the order in which they are looked at and named. */
+const hindrances = {
+  past: ({ rule, start }) => (start < rule.earliest ? {} : null),
+  horizon: ({ rule, start }) => (rule.isWithinHorizon(start) ? null : {}),
+  notice: ({ rule, start }) => (rule.isNoticed(start) ? null : {}),
+  license: ({ rule, start }) => (rule.isLicensed(start) ? null : {}),
+  override: findOverride,
+  outside_hours: (asked) => (windowOf(asked) ? null : {}),
+  off_grid: findNearest,
+  time_off: ({ calendar, start }) => findBusy(calendar.schedule.timeOff, start),
+  taken: ({ calendar, start }) => findBusy(calendar.taken, start),
+} satisfies Record<string, (asked: Asked) => Hindrance | null>
+
+export type Step = keyof typeof hindrances
+
+export const steps = Object.keys(hindrances) as Step[]
+
+/** Why a slot cannot be had: the first step of the rule that it fails, and what stands in its way there. */
+export interface Obstacle extends Hindrance {
+  readonly step: Step
 }
 
 /**
@@ -36,34 +55,43 @@ export function obstacleAt(
   start: number,
   now: number,
 ): Obstacle | null {
-  const rule = ruleAt(calendar, licensed, now)
-  if (start < rule.earliest) return { step: 'past' }
-  if (!rule.isWithinHorizon(start)) return { step: 'horizon' }
-  if (!rule.isNoticed(start)) return { step: 'notice' }
-  if (!rule.isLicensed(start)) return { step: 'license' }
-  return obstacleInSchedule(calendar, rule.windows, start) ?? obstacleInBusy(calendar, rule.busy, start)
+  const asked = { calendar, rule: ruleAt(calendar, licensed, now), start }
+  for (const step of steps) {
+    const hindrance = hindrances[step](asked)
+    if (hindrance) return { step, ...hindrance }
+  }
+  return null
 }
 
-function obstacleInSchedule(
-  { schedule }: Calendar,
-  windows: readonly Window[],
-  start: number,
-): Obstacle | null {
-  const starts = toSlots(windows)
-  if (starts.includes(start)) return null
-  const window = windows.find((candidate) => contains(candidate, slotAt(start)))
-  const usual = workingTime({ ...schedule, overrides: new Map() }, slotAt(start))
-  if (toSlots(usual).includes(start)) return { step: 'override' }
-  if (!window) return { step: 'hours' }
-  const inWindow = toSlots([window])
-  const before = inWindow.filter((other) => other < start).slice(-1)
-  const after = inWindow.filter((other) => other > start).slice(0, 1)
-  return { step: 'grid', nearest: [...before, ...after] }
+/** The override without which the week's own windows would have the slot. */
+function findOverride({ calendar: { schedule }, rule, start }: Asked): Hindrance | null {
+  const slot = slotAt(start)
+  const usual = { ...schedule, overrides: new Map() }
+  if (toSlots(rule.windows).includes(start)) return null
+  if (!toSlots(workingTime(usual, slot)).includes(start)) return null
+  const own = localDay(schedule.zone, start)
+  const day = [own - 1, own, own + 1].find(
+    (date) =>
+      schedule.overrides.has(date) &&
+      windowsBetween(usual, date, date).some((window) => touches(window, slot)),
+  )
+  return day === undefined ? null : { day }
 }
 
-function obstacleInBusy({ schedule }: Calendar, busy: readonly Interval[], start: number): Obstacle | null {
-  const standing = busy.filter((interval) => dropTouching([start], [interval]).length === 0)
-  const absence = standing.find((interval) => schedule.timeOff.includes(interval))
-  if (absence) return { step: 'time_off', busy: absence }
-  return standing[0] ? { step: 'taken', busy: standing[0] } : null
+function windowOf({ rule, start }: Asked) {
+  return rule.windows.find((window) => contains(window, slotAt(start)))
+}
+
+function findNearest(asked: Asked): Hindrance | null {
+  const window = windowOf(asked)
+  const starts = window ? toSlots([window]) : []
+  if (starts.includes(asked.start)) return null
+  const before = starts.filter((other) => other < asked.start).slice(-1)
+  const after = starts.filter((other) => other > asked.start).slice(0, 1)
+  return { nearest: [...before, ...after] }
+}
+
+function findBusy(intervals: readonly Interval[], start: number): Hindrance | null {
+  const busy = intervals.find((interval) => touches(interval, slotAt(start)))
+  return busy ? { busy } : null
 }

@@ -1,4 +1,4 @@
-import { dayMinutes } from './calendar'
+import { dayMinutes, formatDay, formatTimeOfDay } from './calendar'
 
 /**
  * The rules of one IANA zone as values: `offsets[i]` (minutes east of UTC) holds from `transitions[i - 1]`
@@ -21,6 +21,13 @@ export function toLocal(zone: TimeZone, instant: number): number {
   return instant + offsetAt(zone, instant)
 }
 
+/** The local reading of an instant as people read it: `Tue 2026-12-01 09:00`. */
+export function formatLocal(zone: TimeZone, instant: number): string {
+  const local = toLocal(zone, Math.floor(instant))
+  const day = Math.floor(local / dayMinutes)
+  return `${formatDay(day)} ${formatTimeOfDay(local - day * dayMinutes)}`
+}
+
 /** The local date of an instant, in days since 1970-01-01. */
 export function localDay(zone: TimeZone, instant: number): number {
   return Math.floor(toLocal(zone, instant) / dayMinutes)
@@ -32,14 +39,34 @@ export function localDay(zone: TimeZone, instant: number): number {
  * of the gap, one that it shows twice means the first time.
  */
 export function toInstant(zone: TimeZone, local: number): number {
+  return local - (zone.offsets[firstRuleOf(zone, local)] as number)
+}
+
+/** The first instant at which the clock shows a local reading, or the moment of the change that skips it. */
+export function toFirstInstant(zone: TimeZone, local: number): number {
+  return shownUnder(zone, firstRuleOf(zone, local), local)
+}
+
+/** The last instant at which the clock shows a local reading, or the moment of the change that skips it. */
+export function toLastInstant(zone: TimeZone, local: number): number {
+  let rule = ruleAt(zone, local + dayMinutes)
+  while (rule > 0 && local - (zone.offsets[rule] as number) < (zone.transitions[rule - 1] as number)) rule--
+  return shownUnder(zone, rule, local)
+}
+
+/** When a reading is shown under a rule, at the latest the change that ends the rule. */
+function shownUnder(zone: TimeZone, rule: number, local: number): number {
+  return Math.min(local - (zone.offsets[rule] as number), zone.transitions[rule] ?? Infinity)
+}
+
+/** The first rule under which the clock shows a reading, or that by whose end it skips it. */
+function firstRuleOf(zone: TimeZone, local: number): number {
   // No offset is a day or more, so the rule in force a day earlier is the earliest that can apply.
   for (let rule = ruleAt(zone, local - dayMinutes); ; rule++) {
-    const instant = local - (zone.offsets[rule] as number)
     const ends = zone.transitions[rule]
-    if (ends === undefined || instant < ends) return instant
+    if (ends === undefined || local - (zone.offsets[rule] as number) < ends) return rule
     // Past the end of this rule: unless the next rule can show this reading too, the clock skips it.
-    const next = local - (zone.offsets[rule + 1] as number)
-    if (next < ends) return instant
+    if (local - (zone.offsets[rule + 1] as number) < ends) return rule
   }
 }
 

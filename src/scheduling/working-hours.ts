@@ -1,6 +1,6 @@
 import { dayMinutes, weekdayOf } from './calendar'
 import type { Interval } from './interval'
-import { localDay, type TimeZone, toInstant } from './time-zone'
+import { localDay, type TimeZone, toFirstInstant, toInstant } from './time-zone'
 
 /** A stretch of local working time, in minutes since the midnight at which its date starts. */
 export interface LocalWindow {
@@ -49,32 +49,82 @@ const endlessChainDay = 10_957
 /**
  * The working time that may hold a slot starting in `range`, as instants in ascending order that never
  * overlap: overlapping windows become one, windows that merely meet stay two, each with a grid of its own.
- * Both ends of a window are converted from local time, so on the day of a clock change it has its true length.
+ * A window that began before the range is told from the last slot of its grid that starts no later.
  */
 export function workingTime(schedule: Schedule, range: Interval): Window[] {
   const { zone } = schedule
   const firstDay = localDay(zone, range.start) - 1
   // A window of the date after may carry on one that began before the end.
   const lastDay = localDay(zone, range.end) + 1
-  for (let daysBack = 3; ; daysBack *= 4) {
-    const fromDay = Math.max(firstDay - daysBack, Math.min(firstDay, endlessChainDay))
-    const windows = merge(windowsBetween(schedule, fromDay, lastDay)).filter(({ end }) => end > range.start)
-    // No window of an earlier date, which was not looked at, reaches over the end of the date after fromDay.
-    const settled = toInstant(zone, (fromDay + 2) * dayMinutes)
-    if (fromDay <= endlessChainDay || windows.every(({ start }) => start >= settled)) return windows
-  }
+  const pauseDay = lastPause(schedule, firstDay)
+  const fromDay = Math.max(pauseDay - 1, Math.min(firstDay, endlessChainDay))
+  const [unbroken, untilDay] = [midnight(zone, pauseDay + 1), midnight(zone, firstDay + 1)]
+  // What reaches over the end of that date goes on without a pause until there, whatever windows it is made of.
+  const begun = merge(windowsBetween(schedule, fromDay, pauseDay)).map((window) =>
+    window.end > unbroken ? { ...window, end: Math.max(window.end, untilDay) } : window,
+  )
+  return merge([...begun, ...windowsBetween(schedule, Math.max(firstDay, pauseDay + 1), lastDay)])
+    .filter(({ end }) => end > range.start)
+    .map((window) => ({ ...window, start: lastStart(window, range.start) }))
 }
 
-function windowsBetween(schedule: Schedule, fromDay: number, untilDay: number): Window[] {
+/** The windows that start on some dates, not yet merged. */
+export function windowsBetween(schedule: Schedule, fromDay: number, untilDay: number): Window[] {
   const windows: Window[] = []
   for (let day = fromDay; day <= untilDay; day++) {
     for (const { startMinute, endMinute, stepMinutes } of windowsOn(schedule, day)) {
       const start = toInstant(schedule.zone, day * dayMinutes + startMinute)
-      const end = toInstant(schedule.zone, day * dayMinutes + endMinute)
+      const end = toFirstInstant(schedule.zone, day * dayMinutes + endMinute)
       if (start < end) windows.push({ start, end, stepMinutes })
     }
   }
   return windows
+}
+
+/** The last date up to `day` on which the working time pauses; where it never does, that of endless chains. */
+function lastPause(schedule: Schedule, day: number): number {
+  let exceptions: number[] | undefined
+  let date = day
+  while (date > endlessChainDay) {
+    if (pausesOn(schedule, date)) return date
+    exceptions ??= exceptionsOf(schedule, day + 1)
+    while ((exceptions.at(-1) ?? -Infinity) > date + 1) exceptions.pop()
+    // So many dates, this one the last, lie beside no exception: each is like the one a week before, and the
+    // last seven tell of all.
+    const ordinary = Math.max(1, date - (exceptions.at(-1) ?? endlessChainDay) - 1)
+    for (let back = 1; back < Math.min(ordinary, 7); back++) {
+      if (pausesOn(schedule, date - back)) return date - back
+    }
+    date -= ordinary
+  }
+  return Math.min(day, endlessChainDay)
+}
+
+/** The dates until `day`, ascending, that can differ from the date a week before: by the clock or the schedule. */
+function exceptionsOf({ zone, overrides, workingHours }: Schedule, day: number): number[] {
+  const [from, until] = [(endlessChainDay - 1) * dayMinutes, (day + 2) * dayMinutes]
+  const changes = zone.transitions.filter((at) => from < at && at < until)
+  return [
+    ...changes.map((at) => localDay(zone, at)),
+    ...overrides.keys(),
+    ...workingHours.flatMap(({ fromDay, untilDay }) => [fromDay, untilDay + 1]),
+  ].sort((a, b) => a - b)
+}
+
+/** Whether some moment of a date lies inside no window, be it where two of them meet. */
+function pausesOn(schedule: Schedule, day: number): boolean {
+  const [begins, ends] = [midnight(schedule.zone, day), midnight(schedule.zone, day + 1)]
+  const windows = merge(windowsBetween(schedule, day - 1, day))
+  return !windows.some(({ start, end }) => start < begins && ends <= end)
+}
+
+function midnight(zone: TimeZone, day: number): number {
+  return toFirstInstant(zone, day * dayMinutes)
+}
+
+/** The last start on a window's grid that is not after `instant`, or its first. */
+function lastStart({ start, stepMinutes }: Window, instant: number): number {
+  return start + Math.max(0, Math.floor((instant - start) / stepMinutes)) * stepMinutes
 }
 
 /** Overlapping windows made one, with the step of the first of them, or the longest of those that start there. */

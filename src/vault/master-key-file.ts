@@ -1,10 +1,14 @@
-import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { Refusal } from '../domain/errors'
+import { writeDurably } from '../files/durable'
 import { masterKeyBytes, newMasterKey } from './vault'
 
 /** Reads a master key from a file that holds it in base64. @throws Refusal database_unusable, as parseMasterKey does */
 export function readMasterKey(path: string): Uint8Array {
-  if (!existsSync(path)) throw new Refusal('database_unusable', 'there is no master key file at that path')
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) throw new Refusal('database_unusable', 'there is no master key file at that path')
+  // A pipe would be waited for without end.
+  if (!found.isFile()) throw new Refusal('database_unusable', 'what is at the master key path is not a file')
   return parseMasterKey(readFileSync(path, 'utf8'))
 }
 
@@ -19,18 +23,14 @@ export function parseMasterKey(text: string): Uint8Array {
 }
 
 /**
- * Makes a master key file that its owner alone can read, whole at once: of two who make it together, both get
- * the key of the first.
+ * Makes a master key file that its owner alone can read, whole and on disk at once: of two who make it together,
+ * both get the key of the first.
  */
 export function createMasterKey(path: string): Uint8Array {
-  const aside = `${path}.${process.pid}`
-  writeFileSync(aside, `${Buffer.from(newMasterKey()).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
   try {
-    linkSync(aside, path)
+    writeDurably(path, `${Buffer.from(newMasterKey()).toString('base64')}\n`)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
-  } finally {
-    unlinkSync(aside)
   }
   return readMasterKey(path)
 }

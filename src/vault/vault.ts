@@ -1,12 +1,14 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { Vault } from '../domain/vault'
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import type { SealedPlace, Vault } from '../domain/vault'
 
 /** The length of a master key. */
 export const masterKeyBytes = 32
 
-// A sealed value is: format (1 byte), nonce (12), ciphertext, tag (16). The format byte names all the rest,
-// so that another cipher can come later beside what is already sealed.
-const format = 1
+// A sealed value is: format (1 byte), key id (4), nonce (12), ciphertext, tag (16). The format byte names all the
+// rest, and the key id the master key, so that both can change beside what is already sealed.
+const format = 2
+const firstFormat = 1
+const keyIdBytes = 4
 const nonceBytes = 12
 const tagBytes = 16
 
@@ -15,24 +17,52 @@ export function newMasterKey(): Uint8Array {
   return randomBytes(masterKeyBytes)
 }
 
-/** A vault that seals with AES-256-GCM (NIST SP 800-38D) under a master key; the record key is authenticated. */
+/** A vault that seals with AES-256-GCM (NIST SP 800-38D) under a master key; place and head are authenticated. */
 export function createVault(masterKey: Uint8Array): Vault {
   if (masterKey.length !== masterKeyBytes) throw new RangeError(`a master key has ${masterKeyBytes} bytes`)
+  const head = Buffer.concat([Uint8Array.of(format), keyIdOf(masterKey)])
+
+  function seal(plain: Uint8Array, place: SealedPlace): Uint8Array {
+    const nonce = randomBytes(nonceBytes)
+    const cipher = createCipheriv('aes-256-gcm', masterKey, nonce)
+    cipher.setAAD(bindingOf(head, place))
+    const body = Buffer.concat([cipher.update(plain), cipher.final()])
+    return Buffer.concat([head, nonce, body, cipher.getAuthTag()])
+  }
+
+  /** @param start where the nonce begins */
+  function decipher(sealed: Uint8Array, start: number, binding: Uint8Array): Uint8Array {
+    const body = start + nonceBytes
+    if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
+    const decipher = createDecipheriv('aes-256-gcm', masterKey, sealed.subarray(start, body))
+    decipher.setAAD(binding)
+    decipher.setAuthTag(sealed.subarray(-tagBytes))
+    return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
+  }
+
   return {
-    seal(plain, recordKey) {
-      const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', masterKey, nonce)
-      cipher.setAAD(Buffer.from(recordKey))
-      const body = Buffer.concat([cipher.update(plain), cipher.final()])
-      return Buffer.concat([Uint8Array.of(format), nonce, body, cipher.getAuthTag()])
+    seal,
+    open(sealed, place) {
+      if (!head.equals(sealed.subarray(0, head.length))) throw new Error('not a value sealed under this key')
+      return decipher(sealed, head.length, bindingOf(head, place))
     },
-    open(sealed, recordKey) {
-      if (sealed[0] !== format || sealed.length < 1 + nonceBytes + tagBytes)
-        throw new Error('not a sealed value')
-      const decipher = createDecipheriv('aes-256-gcm', masterKey, sealed.subarray(1, 1 + nonceBytes))
-      decipher.setAAD(Buffer.from(recordKey))
-      decipher.setAuthTag(sealed.subarray(-tagBytes))
-      return Buffer.concat([decipher.update(sealed.subarray(1 + nonceBytes, -tagBytes)), decipher.final()])
+    reseal(sealed, place) {
+      if (sealed[0] !== firstFormat) throw new Error('not a value of the first format')
+      return seal(decipher(sealed, 1, Buffer.from(place.recordKey)), place)
     },
   }
+}
+
+/** By which a master key is told from others without telling it. */
+function keyIdOf(masterKey: Uint8Array): Uint8Array {
+  return createHash('sha256')
+    .update('anteroom master key id\n')
+    .update(masterKey)
+    .digest()
+    .subarray(0, keyIdBytes)
+}
+
+/** What is authenticated beside the value. JSON keeps the parts apart, whatever they hold. */
+function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedPlace): Uint8Array {
+  return Buffer.concat([head, Buffer.from(JSON.stringify([table, column, recordKey, ...context]))])
 }

@@ -1,52 +1,109 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Refusal } from '../domain/errors'
+import type { ZoneData } from '../domain/zone-data'
 import type { TimeZone } from '../scheduling/time-zone'
-import { readTzif } from './tzif'
-import type { ZoneData } from './zone-data'
+import { builtInZones } from './packed'
+import { readTzif, zoneFileFault } from './tzif'
 
 // What a zoneinfo folder holds beside the zones: the same zones over again, with leap seconds or without.
 const notZones = new Set(['posix', 'right', 'localtime', 'posixrules', 'Factory'])
 
 /**
  * The zones of a zoneinfo folder (RFC 9636), all read at once, so that what is judged and what is served
- * cannot come from two editions. @throws Error naming the fault, if the folder holds no zones
+ * cannot come from two editions; a name that the folder lacks comes from the built-in data.
+ *
+ * @throws Refusal settings_invalid naming the file and what is wrong with it
  */
 export function zonesFromFolder(folder: string): ZoneData {
+  const builtIn = builtInZones()
   const zones = new Map<string, TimeZone>()
-  for (const name of readdirSync(folder)) {
-    if (!notZones.has(name)) readInto(zones, folder, name, 1)
+  for (const name of list(folder)) {
+    if (notZones.has(name)) continue
+    for (const zone of readZones(folder, name, 1, builtIn)) zones.set(zone.name, zone)
   }
-  if (zones.size === 0) throw new Error('the zone folder holds no zones')
-  return { version: versionOf(folder), names: [...zones.keys()], find: (name) => zones.get(name) ?? null }
+  if (zones.size === 0) throw folderFault(folder, 'holds no zones')
+  const edition = editionOf(folder)
+  const age = edition < builtIn.edition ? 'older' : 'current'
+  return {
+    edition,
+    folder,
+    age: edition === unknownEdition ? 'unknown' : age,
+    names: [...new Set([...builtIn.names, ...zones.keys()])],
+    find: (name) => zones.get(name) ?? builtIn.find(name),
+    builtIn,
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    const faults: Record<string, string> = { ENOENT: 'is missing', ENOTDIR: 'is not a folder' }
+    throw folderFault(folder, faults[codeOf(error)] ?? 'cannot be read')
+  }
+}
+
+function folderFault(folder: string, fault: string): Refusal {
+  return new Refusal('settings_invalid', `the zone folder ${folder} ${fault}`)
 }
 
 /** Names have three parts at most (America/Argentina/Salta), and a link may lead back to where it stands. */
 const deepest = 3
 
-function readInto(zones: Map<string, TimeZone>, folder: string, name: string, depth: number): void {
+/** The zones of a file, or of all the files in a folder. */
+function readZones(folder: string, name: string, depth: number, builtIn: ZoneData): TimeZone[] {
   const path = join(folder, name)
-  if (!statSync(path).isDirectory()) {
-    const zone = readTzif(name, readFileSync(path))
-    if (zone) zones.set(name, zone)
-  } else if (depth < deepest) {
-    for (const below of readdirSync(path)) readInto(zones, folder, `${name}/${below}`, depth + 1)
+  const stats = inspect(name, path)
+  if (stats.isDirectory()) {
+    if (depth === deepest) return []
+    return list(path).flatMap((below) => readZones(folder, `${name}/${below}`, depth + 1, builtIn))
+  }
+  // Reading anything else could wait for ever.
+  if (!stats.isFile()) throw zoneFileFault(name, 'is not a file')
+  const zone = readTzif(name, read(name, path))
+  if (zone) return [zone]
+  if (builtIn.find(name)) throw zoneFileFault(name, stats.size === 0 ? 'is empty' : 'holds no zone')
+  return []
+}
+
+function inspect(name: string, path: string): Stats {
+  try {
+    return statSync(path)
+  } catch (error) {
+    const leadsNowhere = ['ENOENT', 'ELOOP'].includes(codeOf(error))
+    throw zoneFileFault(name, leadsNowhere ? 'is a link that leads nowhere' : 'cannot be read')
   }
 }
 
+function read(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch {
+    throw zoneFileFault(name, 'cannot be read')
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}
+
+const unknownEdition = 'unknown'
+
 /** Folders tell their edition in a line of tzdata.zi (`# version 2026f`) or in a file of their own. */
-function versionOf(folder: string): string {
+function editionOf(folder: string): string {
   const told: [string, RegExp][] = [
-    ['+VERSION', /^(\S+)/],
-    ['version', /^(\S+)/],
-    ['tzdata.zi', /^# version (\S+)/m],
+    ['+VERSION', /^(\d{4}[a-z]+)\s*$/],
+    ['version', /^(\d{4}[a-z]+)\s*$/],
+    ['tzdata.zi', /^# version (\d{4}[a-z]+)\s*$/m],
   ]
   for (const [name, pattern] of told) {
     try {
-      const version = pattern.exec(readFileSync(join(folder, name), 'utf8'))?.[1]
-      if (version) return version
+      const edition = pattern.exec(readFileSync(join(folder, name), 'utf8'))?.[1]
+      if (edition) return edition
     } catch {
       // Not every folder has every file.
     }
   }
-  return 'unknown'
+  return unknownEdition
 }

@@ -1,6 +1,6 @@
 import packed from 'moment-timezone/data/packed/latest.json'
+import type { ZoneData } from '../domain/zone-data'
 import type { TimeZone } from '../scheduling/time-zone'
-import type { ZoneData } from './zone-data'
 
 /**
  * The IANA data that is built into the program: moment-timezone's packed form of it, pinned in package.json.
@@ -14,8 +14,10 @@ export function builtInZones(): ZoneData {
     sources.set(alias, sources.get(target) as string)
   }
   const read = new Map<string, TimeZone>()
-  return {
-    version: packed.version,
+  const builtIn: ZoneData = {
+    edition: packed.version,
+    folder: null,
+    age: 'current',
     names: [...sources.keys()],
     find(name) {
       const source = sources.get(name)
@@ -24,7 +26,11 @@ export function builtInZones(): ZoneData {
       read.set(name, zone)
       return zone
     },
+    get builtIn() {
+      return builtIn
+    },
   }
+  return builtIn
 }
 
 function unpack(name: string, source: string): TimeZone {

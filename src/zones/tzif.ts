@@ -1,3 +1,4 @@
+import { Refusal } from '../domain/errors'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { TimeZone } from '../scheduling/time-zone'
 import { parsePosixRule } from './posix-rule'
@@ -6,19 +7,24 @@ import { parsePosixRule } from './posix-rule'
 const lastYear = 2499
 
 /**
- * The zone in a TZif file (RFC 9636), or null where the bytes are no such file of version 2 or later. Read from
- * the 64-bit block; what comes after its last transition follows the rule in its footer.
+ * The zone in a TZif file (RFC 9636), or null where the bytes are no such file. Read from the 64-bit block; what
+ * comes after its last transition follows the rule in its footer.
  *
- * @throws Error naming the zone, if the file is damaged: a zone that was half read would show wrong hours
+ * @throws Refusal settings_invalid naming the file and what is wrong with it, if it is damaged (a zone that was
+ * half read would show wrong hours) or of version 1, which tells no times after 2037
  */
 export function readTzif(name: string, bytes: Buffer): TimeZone | null {
-  if (bytes.length < 44 || bytes.toString('latin1', 0, 4) !== 'TZif' || bytes[4] === 0) return null
-  const zone = readSecondBlock(name, bytes)
-  if (!zone) throw new Error(`the zone file of ${name} is damaged`)
-  return zone
+  if (bytes.toString('latin1', 0, 4) !== 'TZif') return null
+  if (bytes[4] === 0) throw zoneFileFault(name, 'is of version 1, which ends in 2037')
+  return readSecondBlock(name, bytes)
 }
 
-function readSecondBlock(name: string, bytes: Buffer): TimeZone | null {
+/** That a file of zone data cannot be used, `fault` saying why. */
+export function zoneFileFault(name: string, fault: string): Refusal {
+  return new Refusal('settings_invalid', `the zone file ${name} ${fault}`)
+}
+
+function readSecondBlock(name: string, bytes: Buffer): TimeZone {
   try {
     const start = blockLength(bytes, 0, 4)
     const [transitionCount, typeCount] = [countAt(bytes, start, 3), countAt(bytes, start, 4)]
@@ -37,13 +43,16 @@ function readSecondBlock(name: string, bytes: Buffer): TimeZone | null {
     }
     const [, footer] =
       /^\n([^\n]*)\n/.exec(bytes.toString('latin1', start + blockLength(bytes, start, 8))) ?? []
-    if (footer === undefined || !follow(footer, transitions, offsets)) return null
-    return isSound(transitions, offsets) ? { name, transitions, offsets } : null
+    if (footer === undefined) throw new RangeError('there is no footer')
+    if (follow(footer, transitions, offsets) && isSound(transitions, offsets)) {
+      return { name, transitions, offsets }
+    }
   } catch (error) {
     // Reading past the end: the counts promise more than there is.
-    if (error instanceof RangeError) return null
+    if (error instanceof RangeError) throw zoneFileFault(name, 'is cut short')
     throw error
   }
+  throw zoneFileFault(name, 'is damaged')
 }
 
 function isSound(transitions: readonly number[], offsets: readonly number[]): boolean {

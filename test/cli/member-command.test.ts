@@ -188,7 +188,7 @@ describe('an erasure', () => {
     const { code, stdout, stderr } = await act('erase', member.id, '--yes')
     expect(code).toBe(7)
     expect(stdout).toContain(`Member ${member.id} is erased`)
-    expect(stderr).toContain('-wal file may still hold what was erased')
+    expect(stderr).toContain('may still hold traces of what was erased')
     expect(await lookUp('read')).toBe(404)
     reader.run('COMMIT')
     reader.close()

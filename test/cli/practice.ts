@@ -4,6 +4,7 @@ import { loadDirectory } from '../../src/operations/load-directory'
 import { openService } from '../../src/service'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
+import { actAt } from '../support/service'
 
 /** A running service with a partner and three providers who work every day, and its operator. */
 export interface Practice {
@@ -53,18 +54,12 @@ async function load({ database }: Operator): Promise<void> {
     clock: systemClock,
   })
   const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
-  await loadDirectory(
-    service.context,
-    {
-      regions: [region(), quebec],
-      providers: refs.map((ref) =>
-        provider(ref, {
-          workingHours: [{ weekdays: [...weekdays], start: '09:00', end: '12:00' }],
-          licenses: [{ region: ref === 'qc-1' ? 'CA-QC' : 'CA-ON', from: '2020-01-01' }],
-        }),
-      ),
-    },
-    { actor: 'test', at: Date.now() },
+  const providers = refs.map((ref) =>
+    provider(ref, {
+      workingHours: [{ weekdays: [...weekdays], start: '09:00', end: '12:00' }],
+      licenses: [{ region: ref === 'qc-1' ? 'CA-QC' : 'CA-ON', from: '2020-01-01' }],
+    }),
   )
+  await loadDirectory(service.context, { regions: [region(), quebec], providers }, actAt(systemClock.now()))
   await service.close()
 }

@@ -393,6 +393,18 @@ describe('--database', () => {
 })
 
 describe('--directory', () => {
+  test('is left as it was given: the slots of its providers are free, those of the built-in one in part', async () => {
+    using folder = new Folder()
+    const bookedOf = async (name: string, args: string[]) => {
+      const path = folder.file(name)
+      await (await startSandbox(['--database', path, ...args])).stop()
+      using database = new Database(path, { readonly: true })
+      return database.query('SELECT id FROM booking_requests WHERE provider_id IS NOT NULL').all().length
+    }
+    expect(await bookedOf('given', ['--directory', directoryFile(folder, small)])).toBe(0)
+    expect(await bookedOf('built-in', [])).toBeGreaterThan(0)
+  })
+
   test('is loaded in place of the built-in one, and again over what is stored', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]

@@ -387,6 +387,7 @@ function auditLog(kept: Kept, read: Read) {
         for (const entry of entries) append(kept, entry)
       }),
     listAudit: (limit) => read(() => kept.audit.slice(-limit)),
+    listAuditOf: (record) => read(() => kept.audit.filter((line) => line.record === record)),
     auditHead: () => read(() => headOf(kept)),
     verifyAudit: (noted) => read(() => verifyLines(kept.audit, noted)),
   } satisfies Partial<Store>

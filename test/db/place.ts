@@ -10,15 +10,16 @@ export const testKey = Buffer.alloc(32, 7)
 
 /** The engine on a file, which is made if it is not there. */
 export function openTestEngine(path: string, masterKey: Uint8Array = testKey): Engine {
-  return openEngine({ path, purpose: 'sandbox', vault: createVault(masterKey), create: true })
+  const vault = createVault(masterKey)
+  return openEngine({ path, purpose: 'sandbox', vault, create: true, upgrade: false })
 }
 
 /** The bare database of a file, brought up to date and set up as the engine has it. */
 export function openTestDatabase(
   path: string,
-  { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true } = {},
+  { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
 ): Database {
-  return openDatabase(path, purpose, createVault(masterKey), create)
+  return openDatabase({ path, purpose, vault: createVault(masterKey), create, upgrade })
 }
 
 /** A new, empty SQLite database in a folder of its own. */

@@ -5,7 +5,7 @@ import type { DirectoryChanges } from '../../src/domain/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Context } from '../../src/operations/context'
-import { explainSlot } from '../../src/operations/explain-slot'
+import { explainSlot, slotReasons } from '../../src/operations/explain-slot'
 import { listFreeSlots } from '../../src/operations/free-slots'
 import { horizonMinutes } from '../../src/scheduling/availability'
 import { minuteMillis } from '../../src/scheduling/calendar'
@@ -172,6 +172,45 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     'the license for CA-ON starts with 2026-12-04 in America/Toronto',
   ],
   [
+    'after several licenses, of which the last to end is named',
+    {
+      ...nineToFive,
+      licenses: [
+        { from: '2020-01-01', until: '2026-12-02' },
+        { from: '2020-01-01', until: '2021-12-31' },
+      ],
+    },
+    '2026-12-03T14:00:00Z',
+    'license_ended',
+    'the license for CA-ON ended with 2026-12-02 in America/Toronto',
+  ],
+  [
+    'between licenses, of which the nearer is to come',
+    {
+      ...nineToFive,
+      licenses: [
+        { from: '2020-01-01', until: '2026-11-30' },
+        { from: '2026-12-04', until: null },
+      ],
+    },
+    '2026-12-03T14:00:00Z',
+    'license_not_started',
+    'the license for CA-QC starts with 2026-12-04 in America/Toronto',
+  ],
+  [
+    'over midnight between the licenses of two regions',
+    practice({
+      workingHours: [daily('23:30', '00:15')],
+      licenses: [
+        { from: '2020-01-01', until: '2026-12-03' },
+        { from: '2026-12-04', until: null },
+      ],
+    }),
+    '2026-12-04T04:30:00Z',
+    'license_ended',
+    'the license for CA-ON ended with 2026-12-03 in America/Toronto',
+  ],
+  [
     'on a date that has other hours',
     { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [{ start: '15:00', end: '17:00' }] }] },
     '2026-12-03T14:00:00Z',
@@ -191,6 +230,41 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     '2026-12-04T05:00:00Z',
     'override',
     'other hours stand in for those of Thu 2026-12-03: none',
+  ],
+  [
+    'after midnight, of a window of the day before, where both days have overrides',
+    practice({
+      workingHours: [daily('22:30', '02:00')],
+      overrides: [
+        { date: '2026-12-03', windows: [{ start: '09:00', end: '10:00' }] },
+        { date: '2026-12-04', windows: [] },
+      ],
+    }),
+    '2026-12-04T05:00:00Z',
+    'override',
+    'other hours stand in for those of Thu 2026-12-03: 09:00 to 10:00',
+  ],
+  [
+    'over midnight, of windows that overlap there, where the second day has an override',
+    practice({
+      workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
+      overrides: [{ date: '2026-12-04', windows: [{ start: '00:10', end: '06:00' }] }],
+    }),
+    // 23:30, the third from 22:00: its last five minutes are of the second day's window.
+    '2026-12-04T04:30:00Z',
+    'override',
+    'other hours stand in for those of Fri 2026-12-04: 00:10 to 06:00',
+  ],
+  [
+    'in hours whose slots an override of another date has moved',
+    practice({
+      workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
+      overrides: [{ date: '2026-12-03', windows: [] }],
+    }),
+    // 01:00, from 22:00 of the day before; the windows of Friday stand and begin at 00:00.
+    '2026-12-04T06:00:00Z',
+    'off_grid',
+    'no slot starts then; the nearest start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
   ],
   [
     'outside the hours',
@@ -270,4 +344,32 @@ test('a search in a region lists nobody before their license there starts', asyn
   expect(explainSlot(context, provider, startsAt, null, now).offered).toBe(true)
   expect(explainSlot(context, provider, startsAt, ontario, now).reason).toBe('not_listed')
   expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
+})
+
+test('a slot over midnight between two licenses of one region is offered, by a search there too', async () => {
+  const of = practice({
+    workingHours: [daily('23:30', '00:15')],
+    licenses: [
+      { from: '2026-12-04', until: '2026-12-31' },
+      { from: '2015-01-01', until: '2015-12-31' },
+      { from: '2020-01-01', until: '2026-12-03' },
+    ],
+  })
+  const { context, provider } = await directoryOf(of)
+  const startsAt = Date.parse('2026-12-04T04:30:00Z')
+  for (const region of [null, ontario]) {
+    expect(explainSlot(context, provider, startsAt, region, now).offered).toBe(true)
+  }
+  expect(explainSlot(context, provider, startsAt, quebec, now)).toMatchObject({
+    reason: 'license_ended',
+    why: 'the license for CA-QC ended with 2015-12-31 in America/Toronto',
+  })
+})
+
+test('README tells every reason, in the order in which they are looked for', async () => {
+  const readme = await Bun.file(new URL('../../README.md', import.meta.url)).text()
+  const [, section = ''] = /### Why a slot is not offered\n(.*?)\n##/s.exec(readme) ?? []
+  const firstColumn = section.split('\n').flatMap((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? [])
+  const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, reason]) => reason))
+  expect(told).toEqual([...slotReasons])
 })

@@ -12,7 +12,7 @@ const millis = 60_000
 const day = 1_440
 const slot = 45
 const daysBehind = 45
-const daysAhead = 34
+const daysAhead = 38
 
 /** What the oracle says at a moment. */
 export interface Told {
@@ -37,7 +37,7 @@ export function tellSlots(practice: Practice, now: number): Told {
       Date.UTC(midnight.getUTCFullYear(), midnight.getUTCMonth(), midnight.getUTCDate() + ahead),
     )
     for (const { start, end, stepMinutes = slot } of windowsOf(practice, date)) {
-      const begins = clock.firstShowing(date, minutesOf(start))
+      const begins = clock.afterGap(date, minutesOf(start))
       const ends = clock.firstShowing(date, minutesOf(end) + (minutesOf(end) <= minutesOf(start) ? day : 0))
       if (begins < ends) stepFrom[begins - from] = Math.max(stepFrom[begins - from] ?? 0, stepMinutes)
       for (let at = begins; at < ends; at++) {
@@ -48,13 +48,13 @@ export function tellSlots(practice: Practice, now: number): Told {
   }
   for (const start of practice.taken) mark(busy, start - from, start + slot - from)
   for (const { from: begins, until } of practice.timeOff) {
-    mark(busy, boundary(clock, begins, 0) - from, boundary(clock, until, 1) - from)
+    mark(busy, beginningOf(clock, begins) - from, endOf(clock, until) - from)
   }
-  const licensed = practice.licenses.map(({ from: first, until }) => {
-    const tape = new Uint8Array(to - from)
-    mark(tape, clock.midnight(first, 0) - from, (until === null ? to : clock.midnight(until, 1)) - from)
-    return tape
-  })
+  // All of one region, so that what one license leaves off another may carry on.
+  const licensed = new Uint8Array(to - from)
+  for (const { from: first, until } of practice.licenses) {
+    mark(licensed, clock.midnight(first, 0) - from, (until === null ? to : clock.midnight(until, 1)) - from)
+  }
 
   const slots: number[] = []
   let seesBeginnings = true
@@ -66,7 +66,7 @@ export function tellSlots(practice: Practice, now: number): Told {
     if (begins < 5 * day && ends > (daysBehind - 1) * day) seesBeginnings = false
     const step = stepFrom[begins] ?? slot
     for (let at = begins; at + slot <= ends; at += step) {
-      if (isAll(busy, at, 0) && licensed.some((tape) => isAll(tape, at, 1))) slots.push(at + from)
+      if (isAll(busy, at, 0) && isAll(licensed, at, 1)) slots.push(at + from)
     }
   }
   return {
@@ -97,19 +97,29 @@ function windowsOf({ overrides, workingHours }: Practice, date: string): readonl
   )
 }
 
-/** A boundary of time off; a date stands for its midnight, as an end for the next. */
-function boundary(clock: Clock, text: string, daysLater: number): number {
+function beginningOf(clock: Clock, text: string): number {
   if (text.endsWith('Z')) return Date.parse(text) / millis
   if (text.includes('T')) return clock.firstShowing(text.slice(0, 10), minutesOf(text.slice(11)))
-  return clock.midnight(text, daysLater)
+  return clock.midnight(text, 0)
+}
+
+/** As the end of time off a date is its whole day, and a local time that is shown twice is over at the second. */
+function endOf(clock: Clock, text: string): number {
+  if (text.endsWith('Z')) return Date.parse(text) / millis
+  if (text.includes('T')) return clock.lastShowing(text.slice(0, 10), minutesOf(text.slice(11)))
+  return clock.midnight(text, 1)
 }
 
 interface Clock {
   readonly from: number
   readonly to: number
   /** The first instant at which the clock shows a date and a minute of it, or would, had it not been put on. */
+  afterGap(date: string, minute: number): number
+  /** The first instant at which it shows them, or that at which it was put on past them. */
   firstShowing(date: string, minute: number): number
-  /** The same of a midnight, which may lie far outside what was watched. */
+  /** The last instant at which it shows them, or that at which it was put on past them. */
+  lastShowing(date: string, minute: number): number
+  /** The first showing of a midnight, which may lie far outside what was watched. */
   midnight(date: string, daysLater: number): number
 }
 
@@ -120,30 +130,45 @@ function watchClock(zoneName: string, now: number): Clock {
   const from = now - daysBehind * day
   const to = now + daysAhead * day
   // Local readings lie less than a day from UTC: the tape is longer by a day at both ends.
-  const shown = new Float64Array(to - from + 2 * day).fill(Number.NaN)
-  const jumps: { readonly last: number; readonly next: number }[] = []
+  const first = new Float64Array(to - from + 2 * day).fill(Number.NaN)
+  const last = new Float64Array(to - from + 2 * day).fill(Number.NaN)
+  const jumps: { readonly at: number; readonly before: number; readonly after: number }[] = []
   let previous: number | undefined
   for (let instant = from; instant < to; instant++) {
     const reading = instant - Math.round(zone.utcOffset(instant * millis))
     const place = reading - from + day
-    if (Number.isNaN(shown[place])) shown[place] = instant
-    if (previous !== undefined && reading > previous + 1) jumps.push({ last: previous, next: reading })
+    if (Number.isNaN(first[place])) first[place] = instant
+    last[place] = instant
+    if (previous !== undefined && reading > previous + 1) {
+      jumps.push({ at: instant, before: previous, after: reading })
+    }
     previous = reading
   }
-  const showing = (reading: number): number => {
-    const jump = jumps.find(({ last, next }) => last < reading && reading < next)
-    const instant = shown[(jump ? reading + (jump.next - jump.last - 1) : reading) - from + day]
+  const readingOf = (date: string, minute: number) => Date.parse(`${date}T00:00Z`) / millis + minute
+  const jumpOver = (reading: number) => jumps.find(({ before, after }) => before < reading && reading < after)
+  const shown = (tape: Float64Array, reading: number): number => {
+    const instant = tape[reading - from + day]
     if (instant === undefined || Number.isNaN(instant)) throw new Error('a reading outside what was watched')
     return instant
   }
+  const firstShown = (reading: number) => jumpOver(reading)?.at ?? shown(first, reading)
   return {
     from,
     to,
-    firstShowing: (date, minute) => showing(Date.parse(`${date}T00:00Z`) / millis + minute),
-    midnight: (date, daysLater) => {
-      const reading = Date.parse(`${date}T00:00Z`) / millis + daysLater * day
+    afterGap(date, minute) {
+      const reading = readingOf(date, minute)
+      const jump = jumpOver(reading)
+      return jump ? jump.at + (reading - jump.before - 1) : shown(first, reading)
+    },
+    firstShowing: (date, minute) => firstShown(readingOf(date, minute)),
+    lastShowing(date, minute) {
+      const reading = readingOf(date, minute)
+      return jumpOver(reading)?.at ?? shown(last, reading)
+    },
+    midnight(date, daysLater) {
+      const reading = readingOf(date, daysLater * day)
       if (reading < from + day) return from
-      return reading > to - day ? to : showing(reading)
+      return reading > to - day ? to : firstShown(reading)
     },
   }
 }

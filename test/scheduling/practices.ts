@@ -51,14 +51,21 @@ const zoneName = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...moment.tz.names()) },
 )
 
-/** A moment from which the horizon holds one of the zone's changes, or any, on a minute or off it. */
-function momentIn(timeZone: string): fc.Arbitrary<number> {
+/** A moment to ask at, on a minute or off it, and one of the zone's changes that the horizon holds, if any does. */
+interface Moment {
+  readonly now: number
+  readonly change: number | null
+}
+
+function momentIn(timeZone: string): fc.Arbitrary<Moment> {
   const changes = (moment.tz.zone(timeZone)?.untils ?? []).filter((at) => firstMoment < at && at < lastMoment)
-  const anyTime = fc.integer({ min: firstMoment / minute, max: lastMoment / minute })
+  const anyTime = fc
+    .integer({ min: firstMoment / minute, max: lastMoment / minute })
+    .map((at) => ({ change: null, at }))
   const nearChange = (changes: readonly number[]) =>
     fc
       .tuple(fc.constantFrom(...changes), fc.integer({ min: -33 * 1_440, max: 2 * 1_440 }))
-      .map(([change, minutes]) => Math.round(change / minute) + minutes)
+      .map(([change, minutes]) => ({ change, at: Math.round(change / minute) + minutes }))
   return fc
     .tuple(
       changes.length > 0
@@ -71,7 +78,7 @@ function momentIn(timeZone: string): fc.Arbitrary<number> {
         fc.integer({ min: 0, max: minute - 1 }),
       ),
     )
-    .map(([minutes, millis]) => minutes * minute + millis)
+    .map(([{ change, at }, millis]) => ({ change, now: at * minute + millis }))
 }
 
 /** A local minute of the day, most often a round one or near midnight and the hours of the changes. */
@@ -101,6 +108,13 @@ const window: fc.Arbitrary<WorkingWindow> = fc.oneof(
       end: timeOf((start + length) % 1_440),
       ...step,
     })),
+  },
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(minuteOfDay, minuteOfDay, stepMinutes)
+      .filter(([start, end]) => start !== end)
+      .map(([start, end, step]) => ({ start: timeOf(start), end: timeOf(end), ...step })),
   },
   { weight: 1, arbitrary: stepMinutes.map((step) => ({ start: '00:00', end: '24:00', ...step })) },
 )
@@ -149,8 +163,11 @@ function shifts(now: number): fc.Arbitrary<WeeklyHours[]> {
     })
 }
 
-function absence(now: number): fc.Arbitrary<Practice['timeOff'][number]> {
-  const date = dateAfter(now, -3, 31)
+function absence({ now, change }: Moment): fc.Arbitrary<Practice['timeOff'][number]> {
+  const date =
+    change === null
+      ? dateAfter(now, -3, 31)
+      : fc.oneof(dateAfter(now, -3, 31), { weight: 2, arbitrary: dateAfter(change, -1, 1) })
   const local = fc.tuple(date, minuteOfDay).map(([date, minute]) => `${date}T${timeOf(minute)}`)
   const instant = fc
     .integer({ min: -3 * 1_440, max: 31 * 1_440 })
@@ -189,6 +206,14 @@ function license(now: number): fc.Arbitrary<Practice['licenses'][number]> {
   )
 }
 
+/** A license and its renewal, from the next date or soon before or after it. */
+function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
+  return fc.tuple(dateAfter(now, -3, 32), fc.constantFrom(-1, 0, 1, 1, 1, 2)).map(([until, days]) => [
+    { from: '2015-01-01', until },
+    { from: new Date(Date.parse(until) + days * day).toISOString().slice(0, 10), until: null },
+  ])
+}
+
 /** A minute (since 1970) to have taken, between a day ago and the horizon. */
 const takenAfter = (now: number) =>
   fc.integer({ min: -1_440, max: 31 * 1_440 }).map((minutes) => Math.floor(now / minute) + minutes)
@@ -201,8 +226,8 @@ const notice = fc.oneof(
 
 /** Any practice anywhere, asked at a moment from which something may change. */
 export const asked: fc.Arbitrary<Asked> = zoneName
-  .chain((timeZone) => momentIn(timeZone).map((now) => ({ timeZone, now })))
-  .chain(({ timeZone, now }) =>
+  .chain((timeZone) => momentIn(timeZone).map((moment) => ({ timeZone, moment })))
+  .chain(({ timeZone, moment, moment: { now } }) =>
     fc.record({
       now: fc.constant(now),
       practice: fc.record({
@@ -215,16 +240,48 @@ export const asked: fc.Arbitrary<Asked> = zoneName
           fc.record({ date: dateAfter(now, -3, 33), windows: fc.array(window, { maxLength: 3 }) }),
           { maxLength: 4, selector: ({ date }) => date },
         ),
-        timeOff: fc.array(absence(now), { maxLength: 3 }),
+        timeOff: fc.array(absence(moment), { maxLength: 3 }),
         licenses: fc.oneof(
           fc.array(license(now), { minLength: 1, maxLength: 3 }),
           fc.array(license(now), { maxLength: 1 }),
+          renewal(now),
         ),
         taken: fc.array(takenAfter(now), { maxLength: 5 }),
         minimumNoticeMinutes: notice,
       }),
     }),
   )
+
+/** Working time without a gap for years, but for a date or two and what the clock does to it. */
+export const chained: fc.Arbitrary<Asked> = zoneName
+  .chain((timeZone) => momentIn(timeZone).map(({ now }) => ({ timeZone, now })))
+  .chain(({ timeZone, now }) => {
+    const longAgo = dateAfter(now, -9_000, -20)
+    const exception = fc.record({ date: longAgo, windows: fc.array(window, { maxLength: 2 }) })
+    const hours = fc
+      .tuple(shifts(now), fc.option(longAgo, { freq: 1 }), fc.option(longAgo, { freq: 3 }))
+      .map(([shifts, from, until]) =>
+        shifts.map(({ from: _, until: __, ...shift }, index) => ({
+          ...shift,
+          ...(from && { from }),
+          ...(until && index === 0 && { until }),
+        })),
+      )
+    return fc.record({
+      now: fc.constant(now),
+      practice: fc.record({
+        timeZone: fc.constant(timeZone),
+        workingHours: fc
+          .tuple(hours, fc.array(weeklyHours(now), { maxLength: 2 }))
+          .map(([shifts, others]) => [...shifts, ...others]),
+        overrides: fc.uniqueArray(exception, { maxLength: 3, selector: ({ date }) => date }),
+        timeOff: fc.constant([]),
+        licenses: fc.constant([{ from: '2000-01-01', until: null }]),
+        taken: fc.constant([]),
+        minimumNoticeMinutes: fc.constant(0),
+      }),
+    })
+  })
 
 function timeOf(minute: number): string {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`

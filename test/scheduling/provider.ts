@@ -1,12 +1,13 @@
-import { compileLicense, compileSchedule } from '../../src/directory/compile'
+import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import type { License, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import type { ZoneData } from '../../src/domain/zone-data'
 import { type Availability, availabilityAt, type Calendar } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import type { Interval } from '../../src/scheduling/interval'
 import { type Obstacle, obstacleAt } from '../../src/scheduling/obstacle'
 import { slotAt } from '../../src/scheduling/slots'
+import type { Schedule } from '../../src/scheduling/working-hours'
 import { builtInZones } from '../../src/zones/packed'
-import type { ZoneData } from '../../src/zones/zone-data'
 
 /** What decides when a provider can be had, in the words of a directory file. */
 export interface Practice {
@@ -68,6 +69,11 @@ export function obstacleOf(of: Practice, start: number, now: number): Obstacle |
   return obstacleAt(calendar, licensed, start, now)
 }
 
+/** When a practice works, in the engine's numbers. */
+export function scheduleOf(of: Practice): Schedule {
+  return compile(of, builtIn).calendar.schedule
+}
+
 function compile(of: Practice, zones: ZoneData): { calendar: Calendar; licensed: Interval[] } {
   const zone = zones.find(of.timeZone)
   if (!zone) throw new Error(`no zone ${of.timeZone}`)
@@ -77,7 +83,7 @@ function compile(of: Practice, zones: ZoneData): { calendar: Calendar; licensed:
       taken: of.taken.map(slotAt),
       minimumNoticeMinutes: of.minimumNoticeMinutes,
     },
-    licensed: of.licenses.map((license) => compileLicense({ ...license, regionId: 1 }, zone)),
+    licensed: compileLicenses(asProvider(of).licenses, zone).map(({ interval }) => interval),
   }
 }
 

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import moment from 'moment-timezone'
 import { minuteMillis } from '../../src/scheduling/calendar'
-import { localDay, offsetAt, type TimeZone, toInstant, toLocal } from '../../src/scheduling/time-zone'
+import {
+  formatLocal,
+  localDay,
+  offsetAt,
+  type TimeZone,
+  toFirstInstant,
+  toInstant,
+  toLastInstant,
+  toLocal,
+} from '../../src/scheduling/time-zone'
 import { builtInZones } from '../../src/zones/packed'
 
 const zones = builtInZones()
@@ -42,6 +51,25 @@ describe('a local reading becomes an instant', () => {
     })
   }
 
+  const ends = [
+    ['America/Toronto', '2027-03-14T01:59', '06:59', '06:59', 'just before the skipped hour'],
+    ['America/Toronto', '2027-03-14T02:00', '07:00', '07:00', 'the change, by which it is skipped'],
+    ['America/Toronto', '2027-03-14T02:59', '07:00', '07:00', 'the change, by which it is skipped'],
+    ['America/Toronto', '2027-11-07T00:59', '04:59', '04:59', 'just before the repeated hour'],
+    ['America/Toronto', '2027-11-07T01:00', '05:00', '06:00', 'its two showings'],
+    ['America/Toronto', '2027-11-07T01:59', '05:59', '06:59', 'its two showings'],
+    ['America/Toronto', '2027-11-07T02:00', '07:00', '07:00', 'just after the repeated hour'],
+    ['Australia/Lord_Howe', '2027-04-04T01:45', '14:45', '15:15', 'its two showings'],
+    ['America/Scoresbysund', '2027-03-27T23:30', '01:00', '01:00', 'the change, at midnight'],
+  ] as const
+  for (const [zone, local, first, last, why] of ends) {
+    test(`${zone} ${local} is first at ${first}Z and last at ${last}Z: ${why}`, () => {
+      const clockOf = (instant: number) => new Date(instant * minuteMillis).toISOString().slice(11, 16)
+      expect(clockOf(toFirstInstant(zoneOf(zone), minutes(local)))).toBe(first)
+      expect(clockOf(toLastInstant(zoneOf(zone), minutes(local)))).toBe(last)
+    })
+  }
+
   test('around each change of twelve years in every zone as a scan of the clock finds it', () => {
     const faults: string[] = []
     let changes = 0
@@ -55,11 +83,13 @@ describe('a local reading becomes an instant', () => {
         // What the clock shows from six hours before the change to six hours after it, and when first.
         const change = Math.round(until / minuteMillis)
         const firstShown = new Map<number, number>()
+        const lastShown = new Map<number, number>()
         const readings: number[] = []
         for (let instant = change - 360; instant < change + 360; instant++) {
           const reading = instant - library.utcOffset(instant * minuteMillis)
           readings.push(reading)
           if (!firstShown.has(reading)) firstShown.set(reading, instant)
+          lastShown.set(reading, instant)
         }
         const [before = 0, after = 0] = [readings[359], readings[360]]
         const skipped = after - before - 1
@@ -69,6 +99,9 @@ describe('a local reading becomes an instant', () => {
           const expected = firstShown.get(reading) ?? firstShown.get(reading + skipped)
           const actual = toInstant(zone, reading)
           if (expected !== actual) faults.push(`${name} ${reading}: ${actual}, not ${expected}`)
+          const [first, last] = [toFirstInstant(zone, reading), toLastInstant(zone, reading)]
+          if (first !== (firstShown.get(reading) ?? change)) faults.push(`${name} ${reading}: first ${first}`)
+          if (last !== (lastShown.get(reading) ?? change)) faults.push(`${name} ${reading}: last ${last}`)
         }
       }
     }
@@ -91,6 +124,11 @@ describe('a local reading becomes an instant', () => {
       }
     }
   })
+})
+
+test('an instant is written as people read it, its seconds left out', () => {
+  expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T14:00'))).toBe('Tue 2026-12-01 09:00')
+  expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T04:59:59'))).toBe('Mon 2026-11-30 23:59')
 })
 
 describe('a zone of no more than values', () => {

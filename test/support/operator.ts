@@ -12,7 +12,7 @@ export class Operator implements Disposable {
   async run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
     const child = Bun.spawn([...this.command, ...args], {
       cwd: this.folder.path,
-      env: { ANTEROOM_DATABASE: this.database, USER: 'olive', ...settings },
+      env: { ANTEROOM_DATABASE: this.database, ...settings },
       stdin: Buffer.from(input),
       stdout: 'pipe',
       stderr: 'pipe',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
+import type { DirectoryLoad } from '../../src/domain/compare-directory'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
@@ -30,6 +31,8 @@ export interface TestService {
   readonly baseUrl: string
   readonly context: Context
   readonly databasePath: string
+  /** Makes the directory what a file says. */
+  load(directory: unknown): Promise<DirectoryLoad>
   /** Whoever changes things in a test, at the clock's time. */
   act(): Act
   /** Sets the clock: a UTC timestamp. */
@@ -69,14 +72,14 @@ export async function startService(
     clock: { now: () => now },
   })
   const { context } = service
-  const act = () => ({ actor: 'test', at: now })
-  if (options.directory) await loadDirectory(context, options.directory, act())
+  const load = (directory: unknown) => loadDirectory(context, directory, actAt(now))
+  if (options.directory) await load(options.directory)
 
   const addPartner = async (name: string, given?: Organization | null): Promise<TestPartner> => {
     const organization =
-      given === undefined ? await context.store.addOrganization(`${name} Org`, act()) : given
-    const partner = await context.store.addPartner(name, organization?.id ?? null, act())
-    return { partner, organization, token: await issueFirstToken(context, partner, act()) }
+      given === undefined ? await context.store.addOrganization(`${name} Org`, actAt(now)) : given
+    const partner = await context.store.addPartner(name, organization?.id ?? null, actAt(now))
+    return { partner, organization, token: await issueFirstToken(context, partner, actAt(now)) }
   }
   const partner = await addPartner('Test Partner')
 
@@ -100,7 +103,8 @@ export async function startService(
     databasePath,
     partner,
     addPartner,
-    act,
+    load,
+    act: () => actAt(now),
     setNow: (timestamp) => {
       now = instantOf(timestamp)
     },
@@ -119,6 +123,9 @@ export async function startService(
     },
   }
 }
+
+/** What a test does at an instant (ms). */
+export const actAt = (at: number): Act => ({ actor: 'test', at })
 
 function instantOf(timestamp: string): number {
   const instant = parseInstant(timestamp)

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { createCipheriv, randomBytes } from 'node:crypto'
 import { newRecordKey } from '../../src/domain/vault'
 import { createVault, masterKeyBytes, newMasterKey } from '../../src/vault/vault'
 
-const vault = createVault(newMasterKey())
+const key = newMasterKey()
+const vault = createVault(key)
+const place = { table: 'partner_keys', column: 'sealed_secret', recordKey: 'record-1', context: [3, 'kid-1'] }
 const secret = Buffer.from('Several days, and more than half of them at night')
 
 describe('what is sealed', () => {
@@ -12,40 +15,66 @@ describe('what is sealed', () => {
     ['every byte', Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
     ['a large value', Buffer.alloc(300_000, 'x')],
   ])('comes out as it went in: %s', (_, plain) => {
-    const opened = vault.open(vault.seal(plain, 'record-1'), 'record-1')
+    const opened = vault.open(vault.seal(plain, place), place)
     expect(Buffer.from(opened).equals(plain)).toBe(true)
   })
 
-  test('is format 1, a nonce of 12 bytes, as many bytes as went in, and a tag of 16', () => {
-    const sealed = vault.seal(secret, 'record-1')
-    expect(sealed[0]).toBe(1)
-    expect(sealed.length).toBe(1 + 12 + secret.length + 16)
+  test('is format 2, the id of the master key, a nonce of 12 bytes, as many as went in, and a tag of 16', () => {
+    const [one, other] = [
+      vault.seal(secret, place),
+      vault.seal(Buffer.alloc(3), { ...place, table: 'settings' }),
+    ]
+    expect(one[0]).toBe(2)
+    expect(Buffer.from(one.subarray(0, 5)).equals(other.subarray(0, 5))).toBe(true)
+    expect(
+      Buffer.from(one.subarray(1, 5)).equals(createVault(newMasterKey()).seal(secret, place).subarray(1, 5)),
+    ).toBe(false)
+    expect(one.length).toBe(1 + 4 + 12 + secret.length + 16)
   })
 
   test('shows nothing of what went in', () => {
-    const sealed = Buffer.from(vault.seal(secret, 'record-1'))
+    const sealed = Buffer.from(vault.seal(secret, place))
     for (let at = 0; at + 4 <= secret.length; at++) {
       expect(sealed.includes(secret.subarray(at, at + 4))).toBe(false)
     }
   })
 
   test('never has the same nonce, nor looks the same', () => {
-    const sealed = Array.from({ length: 5_000 }, () => Buffer.from(vault.seal(secret, 'record-1')))
-    expect(new Set(sealed.map((value) => value.subarray(1, 13).toString('hex'))).size).toBe(5_000)
-    expect(new Set(sealed.map((value) => value.subarray(13).toString('hex'))).size).toBe(5_000)
+    const sealed = Array.from({ length: 5_000 }, () => Buffer.from(vault.seal(secret, place)))
+    expect(new Set(sealed.map((value) => value.subarray(5, 17).toString('hex'))).size).toBe(5_000)
+    expect(new Set(sealed.map((value) => value.subarray(17).toString('hex'))).size).toBe(5_000)
   })
 })
 
 describe('opening is refused', () => {
-  const sealed = vault.seal(secret, 'record-1')
+  const sealed = vault.seal(secret, place)
 
   test('under the key of another record', () => {
-    expect(() => vault.open(sealed, 'record-2')).toThrow()
-    expect(() => vault.open(sealed, '')).toThrow()
+    expect(() => vault.open(sealed, { ...place, recordKey: 'record-2' })).toThrow()
+    expect(() => vault.open(sealed, { ...place, recordKey: '' })).toThrow()
+  })
+
+  test.each([
+    ['another table', { table: 'booking_requests' }],
+    ['another column', { column: 'kid' }],
+    ['another partner', { context: [4, 'kid-1'] }],
+    ['another kid', { context: [3, 'kid-2'] }],
+    ['no partner and kid', { context: [] }],
+    ['parts that run together to the same text', { column: 'sealed_secretrecord-1', recordKey: '' }],
+  ])('at %s', (_, different) => {
+    expect(() => vault.open(sealed, { ...place, ...different })).toThrow()
+  })
+
+  test('of the format of the first release, which was bound to a record key alone', () => {
+    const first = sealedByFirstRelease(key, secret, place.recordKey)
+    expect(() => vault.open(first, place)).toThrow('not a value sealed under this key')
+    expect(() => vault.reseal(sealed, place)).toThrow('not a value of the first format')
+    expect(Buffer.from(vault.open(vault.reseal(first, place), place)).equals(secret)).toBe(true)
+    expect(() => vault.reseal(first, { ...place, recordKey: 'record-2' })).toThrow()
   })
 
   test('under another master key', () => {
-    expect(() => createVault(newMasterKey()).open(sealed, 'record-1')).toThrow()
+    expect(() => createVault(newMasterKey()).open(sealed, place)).toThrow()
   })
 
   test('when any one byte was changed', () => {
@@ -53,24 +82,24 @@ describe('opening is refused', () => {
       for (const bit of [0x01, 0x80]) {
         const changed = Uint8Array.from(sealed)
         changed[at] = (changed[at] as number) ^ bit
-        expect(() => vault.open(changed, 'record-1'), `byte ${at}`).toThrow()
+        expect(() => vault.open(changed, place), `byte ${at}`).toThrow()
       }
     }
   })
 
   test('when anything was cut off or added', () => {
     for (let length = 0; length < sealed.length; length++) {
-      expect(() => vault.open(sealed.subarray(0, length), 'record-1'), `${length} bytes`).toThrow()
+      expect(() => vault.open(sealed.subarray(0, length), place), `${length} bytes`).toThrow()
     }
-    expect(() => vault.open(Buffer.concat([sealed, Uint8Array.of(0)]), 'record-1')).toThrow()
+    expect(() => vault.open(Buffer.concat([sealed, Uint8Array.of(0)]), place)).toThrow()
   })
 
   test('without a word of what is inside', () => {
     const changed = Uint8Array.from(sealed)
-    changed[20] = (changed[20] as number) ^ 1
+    changed[24] = (changed[24] as number) ^ 1
     let said = ''
     try {
-      vault.open(changed, 'record-1')
+      vault.open(changed, place)
     } catch (error) {
       said = `${error} ${(error as Error).stack}`
     }
@@ -90,3 +119,10 @@ test('a master key has 32 random bytes, and no other length is taken', () => {
 test('record keys never come twice', () => {
   expect(new Set(Array.from({ length: 5_000 }, newRecordKey)).size).toBe(5_000)
 })
+
+function sealedByFirstRelease(masterKey: Uint8Array, plain: Uint8Array, recordKey: string): Uint8Array {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', masterKey, nonce)
+  cipher.setAAD(Buffer.from(recordKey))
+  return Buffer.concat([Uint8Array.of(1), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}

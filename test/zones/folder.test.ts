@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { Refusal } from '../../src/domain/errors'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import { offsetAt } from '../../src/scheduling/time-zone'
 import { zonesFromFolder } from '../../src/zones/folder'
@@ -42,13 +43,17 @@ describe('a zoneinfo folder', () => {
     expect(slotsOf(summer, '2027-06-30T00:00:00Z', zones)).toEqual(['2027-07-01T14:00:00Z'])
   })
 
-  test('has the zones that it has, and no other', () => {
+  test('has its own zones, and those that it lacks from the built-in data', () => {
     const zones = zonesFromFolder(
-      folderOf({ 'America/Toronto': toronto, 'America/Argentina/Ushuaia': changed }),
+      folderOf({ 'America/Toronto': toronto, 'America/Argentina/Ushuaia': changed, 'Mars/Olympus': changed }),
     )
-    expect([...zones.names].sort()).toEqual(['America/Argentina/Ushuaia', 'America/Toronto'])
-    expect(zones.find('America/Argentina/Ushuaia')?.name).toBe('America/Argentina/Ushuaia')
-    expect(zones.find('America/Vancouver')).toBeNull()
+    expect(zones.find('America/Argentina/Ushuaia')).toEqual({
+      name: 'America/Argentina/Ushuaia',
+      transitions: [],
+      offsets: [-300],
+    })
+    expect(zones.find('America/Vancouver')).toEqual(builtInZones().find('America/Vancouver'))
+    expect([...zones.names].sort()).toEqual([...builtInZones().names, 'Mars/Olympus'].sort())
     for (const name of notNames) expect([name, zones.find(name)]).toEqual([name, null])
   })
 
@@ -70,7 +75,7 @@ describe('a zoneinfo folder', () => {
   test('may hold a link that leads back to where it stands', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': toronto, 'America/back': '->..' }))
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
-    expect(zones.names.length).toBeLessThan(10)
+    expect(zones.names.length).toBeLessThan(builtInZones().names.length + 10)
   })
 
   test('holds other files and the same zones over again, which are no zones', () => {
@@ -87,17 +92,25 @@ describe('a zoneinfo folder', () => {
         'leap-seconds.list': '',
       }),
     )
-    expect(zones.names).toEqual(['America/Toronto'])
+    expect(zones.names).toEqual(builtInZones().names)
   })
 
-  test('tells its edition, where it does', () => {
-    const editionOf = (files: Record<string, string>) =>
-      zonesFromFolder(folderOf({ 'America/Toronto': toronto, ...files })).version
-    expect(
-      editionOf({ 'tzdata.zi': '# version 2026z\n# This zic input file is in the public domain.\n' }),
-    ).toBe('2026z')
-    expect(editionOf({ '+VERSION': '2026y\n' })).toBe('2026y')
-    expect(editionOf({})).toBe('unknown')
+  test('tells its edition, where it does, and how that stands to the built-in one', () => {
+    const told = (files: Record<string, string>) => {
+      const folder = folderOf({ 'America/Toronto': toronto, ...files })
+      const { edition, age, folder: from, builtIn } = zonesFromFolder(folder)
+      expect([from, builtIn.edition]).toEqual([folder, builtInZones().edition])
+      return [edition, age]
+    }
+    const comment = '# This zic input file is in the public domain.\n'
+    expect(told({ 'tzdata.zi': `# version 2099z\n${comment}` })).toEqual(['2099z', 'current'])
+    expect(told({ 'tzdata.zi': `# version ${builtInZones().edition}\n` })).toEqual([
+      builtInZones().edition,
+      'current',
+    ])
+    expect(told({ '+VERSION': '2026a\n' })).toEqual(['2026a', 'older'])
+    expect(told({ '+VERSION': 'of our own\n', 'tzdata.zi': comment })).toEqual(['unknown', 'unknown'])
+    expect(told({})).toEqual(['unknown', 'unknown'])
   })
 
   test('is read once: what is changed in it later does not show', () => {
@@ -108,24 +121,63 @@ describe('a zoneinfo folder', () => {
     expect(offsetAt(zones.find('America/Toronto') as never, summer)).toBe(-240)
   })
 
+  const faultOf = (folder: string) => {
+    try {
+      zonesFromFolder(folder)
+    } catch (error) {
+      if (error instanceof Refusal && error.kind === 'settings_invalid') return error.message
+      throw error
+    }
+    return null
+  }
+
   test('without zones is refused', () => {
-    expect(() => zonesFromFolder(folderOf({ 'zone.tab': 'CA\n' }))).toThrow('holds no zones')
-    expect(() => zonesFromFolder(folderOf({}))).toThrow('holds no zones')
+    for (const folder of [folderOf({ 'zone.tab': 'CA\n' }), folderOf({})]) {
+      expect(faultOf(folder)).toBe(`the zone folder ${folder} holds no zones`)
+    }
   })
 
-  test('that is not there, or is a file, is refused by its name', () => {
-    expect(() => zonesFromFolder('/nowhere/zoneinfo')).toThrow('/nowhere/zoneinfo')
-    const folder = folderOf({ file: 'text' })
-    expect(() => zonesFromFolder(join(folder, 'file'))).toThrow(join(folder, 'file'))
+  test('that is not there, or is something else, is refused by its name', () => {
+    const folder = folderOf({ file: 'text', link: '->nowhere' })
+    makeFifo(join(folder, 'fifo'))
+    expect(faultOf('/nowhere/zoneinfo')).toBe('the zone folder /nowhere/zoneinfo is missing')
+    expect(faultOf(join(folder, 'link'))).toBe(`the zone folder ${folder}/link is missing`)
+    expect(faultOf(join(folder, 'file'))).toBe(`the zone folder ${folder}/file is not a folder`)
+    expect(faultOf(join(folder, 'fifo'))).toBe(`the zone folder ${folder}/fifo is not a folder`)
   })
 
-  test('with a damaged zone is refused by the name of that zone', () => {
-    for (const bytes of [toronto.subarray(0, 100), toronto.subarray(0, toronto.length - 8)]) {
-      const folder = folderOf({ 'America/Toronto': bytes, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
-      expect(() => zonesFromFolder(folder)).toThrow('America/Toronto')
+  const faults: [string, Buffer | string, string][] = [
+    ['empty', '', 'is empty'],
+    ['other text', 'not a zone', 'holds no zone'],
+    ['cut short in its header', toronto.subarray(0, 20), 'is cut short'],
+    ['cut short in its second block', toronto.subarray(0, 100), 'is cut short'],
+    ['cut short in its footer', toronto.subarray(0, toronto.length - 8), 'is cut short'],
+    ['of a rule that is none', writeTzif({ types: [0], footer: 'never' }), 'is damaged'],
+    [
+      'of version 1',
+      writeTzif({ types: [0], version: 1, footer: 'UTC0' }),
+      'is of version 1, which ends in 2037',
+    ],
+    ['a link to nothing', '->Winnipeg', 'is a link that leads nowhere'],
+    ['a link to itself', '->Toronto', 'is a link that leads nowhere'],
+  ]
+  test.each(faults)('with a zone file that is %s is refused by the name of the file', (_, content, fault) => {
+    const folder = folderOf({ 'America/Toronto': content, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
+    expect(faultOf(folder)).toBe(`the zone file America/Toronto ${fault}`)
+  })
+
+  test('with a pipe among its files is refused, and nobody waits for what may come through it', () => {
+    for (const name of ['America/Toronto', 'tzdata.zi', '+VERSION']) {
+      const folder = folderOf({ 'America/Vancouver': toronto })
+      makeFifo(join(folder, name))
+      expect(faultOf(folder)).toBe(`the zone file ${name} is not a file`)
     }
   })
 })
+
+function makeFifo(path: string): void {
+  expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0)
+}
 
 const systemFolder = '/usr/share/zoneinfo'
 const hasSystemZones = existsSync(join(systemFolder, 'America/Toronto'))
@@ -138,7 +190,7 @@ describe("the host's zoneinfo folder", () => {
     const folder = zonesFromFolder(systemFolder)
     const builtIn = builtInZones()
     // An edition knows of the years before it; what it says of later ones may have been overtaken since.
-    const edition = Number(/^20\d\d/.exec(folder.version)?.[0] ?? 2020)
+    const edition = Number(/^20\d\d/.exec(folder.edition)?.[0] ?? 2020)
     const [from, to] = [Date.UTC(2000, 0, 1), Date.UTC(Math.min(edition, 2025), 0, 1)].map(
       (at) => at / minuteMillis,
     ) as [number, number]
@@ -152,7 +204,7 @@ describe("the host's zoneinfo folder", () => {
     })
     expect(shared.length).toBeGreaterThan(400)
     // Later editions mend the past of a zone now and then.
-    if (differing.length > 0) console.warn(`edition ${folder.version} differs: ${differing.join(', ')}`)
+    if (differing.length > 0) console.warn(`edition ${folder.edition} differs: ${differing.join(', ')}`)
     expect(differing.length).toBeLessThan(shared.length / 50)
   })
 })

@@ -13,8 +13,9 @@ const libraryOffset = (name: string, instant: number) =>
 
 describe('the built-in zones', () => {
   test('are of the edition that the design asks for, or later', () => {
-    expect(zones.version >= '2026f').toBe(true)
-    expect(zones.version).toBe(moment.tz.dataVersion)
+    expect(zones.edition >= '2026f').toBe(true)
+    expect(zones.edition).toBe(moment.tz.dataVersion)
+    expect([zones.folder, zones.age, zones.builtIn]).toEqual([null, 'current', zones])
   })
 
   test('are all that the data has, links among them, each under its own name', () => {

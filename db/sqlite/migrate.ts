@@ -1,0 +1,109 @@
+import type { Database } from 'bun:sqlite'
+import type { Vault } from '../../src/domain/vault'
+import { isBusy } from './constraint'
+import { copyDatabase } from './copy'
+import { applicationId, newUserVersion, readPragma, readUserVersion, schemaOf, unusable } from './file-head'
+import start from './migrations/0001-start.sql' with { type: 'text' }
+import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
+import { answersPlace, keyProofPlace, secretPlace } from './sealed'
+
+interface Migration {
+  readonly sql: string
+  /** What SQL cannot do, after it. */
+  readonly work?: (database: Database, vault: Vault) => void
+}
+
+/** In order; a database's schema is the number of those that it has had. Landed ones never change. */
+const migrations: readonly Migration[] = [{ sql: start }, { sql: roomToGrow, work: sealAnew }]
+
+/** The schema that this program works with. */
+export const currentSchema = migrations.length
+
+/** Whether the database of a file has an older schema. */
+export function isOutdated(path: string): boolean {
+  return schemaOf(readUserVersion(path)) < currentSchema
+}
+
+/** Where a database is kept as it was before it had this schema. */
+export function copyPathOf(path: string): string {
+  return `${path}.before-schema-${currentSchema}`
+}
+
+/** Makes the tables of a database that has none. Foreign keys must be off, as they are when a database is opened. */
+export function createSchema(database: Database, vault: Vault): void {
+  database
+    .transaction(() => {
+      if (readPragma(database, 'user_version') === 0) migrate(database, vault, 0)
+    })
+    .immediate()
+}
+
+/**
+ * Brings an older database up to date, in one transaction and after a copy that is left beside it, while nobody else
+ * has it open.
+ *
+ * @throws Refusal storage_busy if somebody has, database_unusable if no copy could be made
+ */
+export function upgradeSchema(database: Database, path: string, vault: Vault): void {
+  const schema = schemaOf(readPragma(database, 'user_version'))
+  lockAlone(database)
+  copyDatabase(database, copyPathOf(path), true)
+  database.transaction(() => migrate(database, vault, schema)).immediate()
+  // Nobody else could read until now, not even with an older program.
+  database.run('PRAGMA locking_mode = NORMAL')
+}
+
+/** Without a write-ahead log, a lock keeps all others out; and a log cannot be left while anybody else uses it. */
+function lockAlone(database: Database): void {
+  try {
+    database.run('PRAGMA locking_mode = EXCLUSIVE')
+    database.run('PRAGMA journal_mode = DELETE')
+    database.run('BEGIN EXCLUSIVE')
+    database.run('COMMIT')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw unusable('the database has an older schema, and another program has it open: stop that first')
+  }
+}
+
+function migrate(database: Database, vault: Vault, from: number): void {
+  for (const { sql, work } of migrations.slice(from)) {
+    database.run(sql)
+    work?.(database, vault)
+  }
+  database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
+  database.run(`PRAGMA application_id = ${applicationId}`)
+  if (database.query('PRAGMA foreign_key_check').all().length > 0) {
+    throw unusable('the database holds records that point at nothing')
+  }
+}
+
+/** What the first release sealed was bound to its record alone; from here on to the place where it stands. */
+function sealAnew(database: Database, vault: Vault): void {
+  const keys = database.query<
+    { id: number; recordKey: string; partnerId: number; kid: string; sealed: Uint8Array },
+    []
+  >(
+    `SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys`,
+  )
+  const setSecret = database.query('UPDATE partner_keys SET sealed_secret = ? WHERE id = ?')
+  for (const key of keys.all()) setSecret.run(vault.reseal(key.sealed, secretPlace(key)), key.id)
+
+  const requests = database.query<{ id: number; recordKey: string; sealed: Uint8Array }, []>(
+    `SELECT id, record_key AS recordKey, sealed_screening_answers AS sealed FROM booking_requests
+     WHERE sealed_screening_answers IS NOT NULL`,
+  )
+  const setAnswers = database.query('UPDATE booking_requests SET sealed_screening_answers = ? WHERE id = ?')
+  for (const request of requests.all()) {
+    setAnswers.run(vault.reseal(request.sealed, answersPlace(request.recordKey)), request.id)
+  }
+
+  const proof = database
+    .query<{ value: Uint8Array }, []>("SELECT value FROM settings WHERE name = 'key_proof'")
+    .get()
+  if (proof) {
+    database
+      .query("UPDATE settings SET value = ? WHERE name = 'key_proof'")
+      .run(vault.reseal(proof.value, keyProofPlace))
+  }
+}

@@ -1,0 +1,78 @@
+import type { Database } from 'bun:sqlite'
+import type { Finding, Upkeep } from '../../src/domain/upkeep'
+import type { auditQueries } from './audit'
+import { copyDatabase, faultsIn } from './copy'
+import { applicationId, readPragma, schemaOf } from './file-head'
+import { cutLog } from './log'
+import { readSetting } from './open'
+import type { Writer } from './writer'
+
+/** What an open database is looked after with. */
+export interface UpkeepParts {
+  readonly database: Database
+  readonly writer: Writer
+  readonly audit: ReturnType<typeof auditQueries>
+}
+
+const lastBackupName = 'last_backup_at'
+
+/** The Upkeep of an open SQLite database. */
+export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
+  return {
+    async backUp(target, act) {
+      copyDatabase(database, target)
+      await writer.write(() => {
+        database
+          .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
+          .run(lastBackupName, Buffer.from(String(act.at)))
+        audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' })
+      })
+    },
+    async check(now) {
+      return [
+        finding('schema', null, `version ${schemaOf(readPragma(database, 'user_version'))}`),
+        settingsFinding(database),
+        integrityFinding(database),
+        orphansFinding(database),
+        backupFinding(database, now),
+      ]
+    },
+    purge: () => cutLog(database),
+  }
+}
+
+/** What the settings that data safety depends on must be when they are read back. */
+const wanted: Record<string, string | number> = {
+  journal_mode: 'wal',
+  synchronous: 2,
+  foreign_keys: 1,
+  secure_delete: 1,
+  application_id: applicationId,
+}
+
+function settingsFinding(database: Database): Finding {
+  const wrong = Object.keys(wanted).filter((name) => readPragma(database, name) !== wanted[name])
+  return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
+}
+
+function integrityFinding(database: Database): Finding {
+  return finding('integrity', faultsIn(database)[0] ?? null, 'no faults')
+}
+
+function orphansFinding(database: Database): Finding {
+  const orphans = database.query('PRAGMA foreign_key_check').all().length
+  return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
+}
+
+const dayMillis = 24 * 60 * 60_000
+
+function backupFinding(database: Database, now: number): Finding {
+  const noted = readSetting(database, lastBackupName)
+  if (!noted) return { check: 'backup', state: 'note', detail: 'none was made yet' }
+  const days = Math.floor((now - Number(Buffer.from(noted).toString())) / dayMillis)
+  return { check: 'backup', state: days > 1 ? 'note' : 'ok', detail: `${days} days old` }
+}
+
+function finding(check: string, fault: string | false | null, otherwise: string): Finding {
+  return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
+}

@@ -1,0 +1,40 @@
+import { InvalidArgumentError } from 'commander'
+import { webAddressFault } from '../config'
+import { parseInstant } from '../scheduling/calendar'
+
+/** A whole number of some range, from the words of a command. */
+export function wholeNumber(least: number, most = 999_999_999_999_999) {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+  }
+}
+
+/** The id of a record. */
+export const recordId = wholeNumber(1)
+
+/** A UTC instant, in ms. */
+export function utcInstant(text: string): number {
+  const at = parseInstant(text)
+  if (at === null) throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T14:00:00Z.')
+  return at
+}
+
+/** Where a sandbox's clock can start: zone data tells every clock change there, and the engine's dates begin. */
+export function startingInstant(text: string): number {
+  const at = parseInstant(text)
+  if (at !== null && at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)) return at
+  throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498.')
+}
+
+export function fileName(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It must not be empty.')
+  return text
+}
+
+export function webAddress(text: string): string {
+  const fault = webAddressFault(text)
+  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
+  return text
+}

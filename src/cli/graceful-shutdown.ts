@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * Graceful shutdown: resolves when the process is asked to stop, by Ctrl-C, a supervisor or a terminal that goes.
+ * Asking again changes nothing: one Ctrl-C under `npm start` arrives from the terminal, from npm and from the script
+ * that started the program.
+ */
+export function shutdownRequest(): Promise<void> {
+  const signals: NodeJS.Signals[] = isHangUpIgnored()
+    ? ['SIGINT', 'SIGTERM']
+    : ['SIGINT', 'SIGTERM', 'SIGHUP']
+  return new Promise((resolve) => {
+    for (const signal of signals) process.on(signal, () => resolve())
+  })
+}
+
+/** Whether the process was started under nohup, to outlive its terminal; false where that cannot be told. */
+function isHangUpIgnored(): boolean {
+  try {
+    const [, ignored = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+    // SIGHUP is signal 1, the mask's lowest bit.
+    return (BigInt(`0x${ignored}`) & 1n) === 1n
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,17 @@
+import type { TimeZone } from '../scheduling/time-zone'
+
+/** The time zones that the service knows, from one edition of the IANA data. */
+export interface ZoneData {
+  /** The edition, as `2026f`, or `unknown`. */
+  readonly edition: string
+  /** The zoneinfo folder that it was read from; null for the data that is built in. */
+  readonly folder: string | null
+  /** How the edition stands to the built-in one; what is newer is current too. */
+  readonly age: 'current' | 'older' | 'unknown'
+  /** Every name, links included. */
+  readonly names: readonly string[]
+  /** The zone of an IANA name, links included, its case as IANA writes it; null for every other text. */
+  find(name: string): TimeZone | null
+  /** The data that is built in, be it the one in use or not. */
+  readonly builtIn: Pick<ZoneData, 'edition' | 'find'>
+}

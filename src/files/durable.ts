@@ -1,0 +1,106 @@
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+/** A file in the making. Disposing of it leaves nothing but what was published. */
+export interface UnfinishedFile extends Disposable {
+  /** Where it is made: beside its place. */
+  readonly path: string
+  /** Gives it its name, for good. @throws Error EEXIST if something has it, unless this was to replace it */
+  publish(): void
+}
+
+/** How a file is made: whether in another's place, and who can read it, its owner alone unless told otherwise. */
+interface Making {
+  readonly replace?: boolean
+  readonly mode?: number
+}
+
+/**
+ * Begins a file in the folder where it will stand: whole under its name, or not there.
+ *
+ * @throws Error EEXIST if there is something at the path, unless it is a file that is to be replaced
+ */
+export function beginFile(path: string, { replace = false, mode = 0o600 }: Making = {}): UnfinishedFile {
+  if (isThere(path) && !(replace && statSync(path).isFile())) {
+    throw Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
+  }
+  const target = isThere(path) ? realpathSync(path) : path
+  const aside = asidePath(target)
+  closeSync(openSync(aside, 'wx', mode))
+  return {
+    path: aside,
+    publish: () => nameFile(aside, target, replace),
+    [Symbol.dispose]: () => rmSync(aside, { force: true }),
+  }
+}
+
+/** Writes a file, whole and synced before it has its name. @throws as beginFile does */
+export function writeDurably(path: string, content: string, making: Making = {}): void {
+  using file = beginFile(path, making)
+  writeFileSync(file.path, content)
+  file.publish()
+}
+
+/**
+ * Gives a finished file its name: its content is synced before, the folder after, so that a power cut leaves it whole
+ * or leaves none.
+ *
+ * @throws Error EEXIST if something has the name, unless it is to be replaced
+ */
+export function nameFile(made: string, path: string, replace = false): void {
+  sync(made)
+  if (replace) renameSync(made, path)
+  else linkSync(made, path)
+  sync(dirname(path))
+}
+
+/** Where something is made that will stand at a path: another place each time, in every container. */
+export function asidePath(path: string): string {
+  return `${path}.unfinished-${crypto.randomUUID().slice(0, 8)}`
+}
+
+/** What was begun for a path and not finished, by this process or any other, dead or alive. */
+export function listUnfinished(path: string): string[] {
+  const folder = dirname(path)
+  const prefix = `${basename(path)}.unfinished-`
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => join(folder, name))
+}
+
+/** After so long without a change, what is unfinished was left by a process that is gone. */
+const abandonedMillis = 10 * 60_000
+
+/** Removes what was begun for a path by processes that were killed. */
+export function removeAbandoned(path: string): void {
+  for (const left of listUnfinished(path)) {
+    const changedAt = statSync(left, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+    if (Date.now() - changedAt > abandonedMillis) rmSync(left, { recursive: true, force: true })
+  }
+}
+
+/** Whether anything has the name: a file, a folder, a link that leads nowhere. */
+export function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

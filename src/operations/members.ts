@@ -1,0 +1,42 @@
+import type { Act } from '../domain/audit'
+import type { MemberExport } from '../domain/decide-member'
+import type { Member } from '../domain/member'
+import type { Records } from './context'
+
+/** Refuses a member's look-ups and bookings for them, with 403. */
+export function deactivateMember({ store }: Records, { id }: Member, act: Act): Promise<void> {
+  return store.setMemberActive(id, false, act)
+}
+
+/** Lets a member be looked up and booked for again. */
+export function reactivateMember({ store }: Records, { id }: Member, act: Act): Promise<void> {
+  return store.setMemberActive(id, true, act)
+}
+
+/** All that is held on a member, answers included; the audit log keeps who had it. */
+export function exportMember({ store }: Records, { id }: Member, act: Act): Promise<MemberExport> {
+  return store.exportMember(id, act)
+}
+
+/** What the erasure of a member has left. */
+export interface Erasure {
+  /** The ids of their requests whose slots stay taken. */
+  readonly holding: readonly number[]
+  /** Whether the write-ahead log was truncated too: until it is, what was erased can be read from its file. */
+  readonly isPurged: boolean
+}
+
+/**
+ * Takes the last step of an erasure that was killed or kept from it. Null if nobody of that id was erased, else whether
+ * no trace of them is left.
+ */
+export async function finishErasure({ store, upkeep }: Records, id: number): Promise<boolean | null> {
+  if (await store.findMemberById(id)) return null
+  const lines = await store.listAuditOf(`member ${id}`)
+  return lines.some(({ action }) => action === 'member.erase') ? upkeep.purge() : null
+}
+
+/** Removes a member for good; the bare facts of their requests stay, tied to nobody. */
+export async function eraseMember({ store, upkeep }: Records, { id }: Member, act: Act): Promise<Erasure> {
+  return { holding: await store.eraseMember(id, act), isPurged: await upkeep.purge() }
+}

@@ -1,0 +1,34 @@
+import type { Act } from '../domain/audit'
+import { type Organization, requireName } from '../domain/partner'
+import type { Records } from './context'
+
+/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+export function addOrganization({ store }: Records, name: string, act: Act): Promise<Organization> {
+  requireName(name)
+  return store.addOrganization(name, act)
+}
+
+/** All organizations in order of id. */
+export function listOrganizations({ store }: Records): Promise<Organization[]> {
+  return store.listOrganizations()
+}
+
+/** Refuses the API, with 403, to all partners of an organization. */
+export function deactivateOrganization(records: Records, organization: Organization, act: Act) {
+  return setActive(records, organization, false, act)
+}
+
+/** Gives the API back to the partners of an organization. */
+export function reactivateOrganization(records: Records, organization: Organization, act: Act) {
+  return setActive(records, organization, true, act)
+}
+
+async function setActive(
+  { store, directory }: Records,
+  { id }: Organization,
+  active: boolean,
+  act: Act,
+): Promise<void> {
+  await store.setOrganizationActive(id, active, act)
+  await directory?.catchUp()
+}

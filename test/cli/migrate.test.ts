@@ -1,0 +1,110 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { Operator } from '../support/operator'
+import { Sandbox } from '../support/process'
+
+const fixtures = new URL('../../fixtures', import.meta.url).pathname
+
+let operator = undefined as unknown as Operator
+beforeEach(() => {
+  operator = new Operator()
+})
+afterEach(() => operator[Symbol.dispose]())
+
+/** The refusal of a command in one line, which must not take long. */
+async function refusalOf(...args: string[]): Promise<[number | null, string]> {
+  const { code, stdout, stderr } = await operator.run(args)
+  expect(stdout).toBe('')
+  return [code, stderr]
+}
+
+describe('the database of the first release', () => {
+  const copy = () => `${operator.database}.before-schema-2`
+
+  beforeEach(() => {
+    copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)
+    copyFileSync(`${fixtures}/first-release.sqlite.key`, `${operator.database}.key`)
+  })
+
+  test.each([
+    [['organization', 'list']],
+    [['request', 'show', '1', '--screening']],
+    [['doctor']],
+    [['backup', 'backup.sqlite']],
+  ])('is not touched by %p, which says what to do', async (args) => {
+    const before = readFileSync(operator.database)
+    expect(await refusalOf(...args)).toEqual([
+      6,
+      'anteroom: the database has an older schema: stop its server, then run `anteroom migrate`\n',
+    ])
+    expect(readFileSync(operator.database).equals(before)).toBe(true)
+  })
+
+  test('is brought up to date by migrate, after a copy, once', async () => {
+    expect(await operator.do('migrate')).toBe(
+      `The database is up to date now. As it was, it is kept in ${copy()}.\n`,
+    )
+    rmSync(copy())
+    expect(await operator.do('migrate')).toBe('The database is up to date.\n')
+    expect(existsSync(copy())).toBe(false)
+    expect(await operator.do('request', 'show', '1', '--screening')).toContain('Several days 1')
+    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
+  })
+
+  test('is brought up to date by serve, after a copy', async () => {
+    await using service = await operator.serve()
+    expect(existsSync(copy())).toBe(true)
+    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(8)
+    expect((await service.stop()).code).toBe(0)
+  })
+
+  test('is left alone by both while its older server runs', async () => {
+    const server = new Database(operator.database)
+    server.run('PRAGMA journal_mode = WAL')
+    server.query('SELECT count(*) FROM partners').get()
+    for (const args of [['migrate'], ['serve', '--port', '0', '--base-url', 'https://api.example']]) {
+      expect(await refusalOf(...args)).toEqual([
+        6,
+        'anteroom: the database has an older schema, and another program has it open: stop that first\n',
+      ])
+    }
+    expect(server.query('PRAGMA user_version').values()).toEqual([[1]])
+    expect(existsSync(copy())).toBe(false)
+    server.close()
+  })
+})
+
+describe('what is no file', () => {
+  const made: [string, (path: string) => void][] = [
+    ['a pipe', (path) => expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0)],
+    ['a folder', (path) => mkdirSync(path)],
+  ]
+
+  test.each(made)('%s as the database is refused at once', async (_, make) => {
+    make(operator.database)
+    const refused = [6, 'anteroom: what is at the database path is not a file\n'] as [number, string]
+    expect(await refusalOf('organization', 'list')).toEqual(refused)
+    expect(await refusalOf('migrate')).toEqual(refused)
+    expect(await refusalOf('init')).toEqual([6, 'anteroom: there is a file at the database path already\n'])
+    await using sandbox = new Sandbox(['sandbox', '--port', '0', '--database', operator.database])
+    expect(await sandbox.exit()).toMatchObject({ code: 6, stderr: refused[1] })
+  })
+
+  test.each(made)('%s as the master key is refused at once', async (_, make) => {
+    await operator.do('init')
+    const key = operator.folder.file('key')
+    make(key)
+    expect(await refusalOf('organization', 'list', '--master-key-file', key)).toEqual([
+      6,
+      'anteroom: what is at the master key path is not a file\n',
+    ])
+  })
+
+  test.each(made)('%s as the place of a backup is refused at once', async (_, make) => {
+    await operator.do('init')
+    const place = operator.folder.file('backup')
+    make(place)
+    expect(await refusalOf('backup', place)).toEqual([6, 'anteroom: there is a file at that path already\n'])
+  })
+})

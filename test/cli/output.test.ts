@@ -1,0 +1,176 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { formatJson, oneLine } from '../../src/cli/output'
+import { booking, provider, region } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+
+// Each command is a process.
+setDefaultTimeout(30_000)
+
+/** What a terminal acts on or reorders text by: a color, CSI in one C1 byte, an OSC title, and a bidi override. */
+const trick = '\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028'
+const named = (name: string) => `${name}${trick}${name}`
+
+// Lines end in \n, and those of CSV in \r\n; nothing else of this kind is printed.
+const raw = /[^\P{Cc}\n]|[\p{Bidi_Control}\u2028\u2029]/u
+const isRaw = (text: string) => raw.test(text.replaceAll('\r\n', '\n'))
+
+const operator = new Operator()
+let service: Served
+const slot = { providerId: 1, utcStartTime: '' }
+
+beforeAll(async () => {
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North')
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+  const providers = [named('one'), named('two')].map((ref) =>
+    provider(ref, {
+      firstName: named('First'),
+      lastName: named('Last'),
+      bio: named('Bio'),
+      credentials: named('RSW'),
+      workingHours: [{ weekdays: [...everyDay], start: '09:00', end: '17:00' }],
+      timeOff: [{ from: '2099-01-01', until: '2099-01-02' }],
+    }),
+  )
+  const regions = [
+    region({ stateProvinceNameLocal: named('Ontario'), stateProvinceLabel: named('Province') }),
+  ]
+  writeFileSync(operator.folder.file('directory.json'), JSON.stringify({ regions, providers }))
+  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  service = await operator.serve()
+  const { body } = await service.get('/partners/v1/providers/?region_id=1', token)
+  slot.utcStartTime = body.results[0].availability[3].utcStartTime
+  const told = {
+    firstName: named('Robin'),
+    lastName: named('Sample'),
+    state: named('ON'),
+    preferredModality: named('video'),
+    reasonForSeekingSupport: named('reason'),
+  }
+  const second = booking(named('b'), undefined, { ...told, email: 'b@example.com' })
+  for (const request of [booking('a', slot, told), second]) {
+    const phq9Data = [{ question: named('question'), answer: named('answer') }]
+    expect((await service.post({ ...request, phq9Data }, token)).status).toBe(201)
+  }
+  // As a version that had no rule for them has stored them.
+  const database = new Database(operator.database)
+  database.run('UPDATE organizations SET name = ?', [named('North')])
+  database.run('UPDATE partners SET name = ?', [named('Lantern')])
+  database.run('DROP TRIGGER audit_keeps_words')
+  database.run('UPDATE audit SET actor = ? WHERE id = 1', [named('operator')])
+  database.close()
+})
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]()
+  operator[Symbol.dispose]()
+})
+
+describe('no control character of what is stored reaches the terminal', () => {
+  const commands: string[][] = [
+    ['organization', 'list'],
+    ['organization', 'reactivate', '1'],
+    ['partner', 'list'],
+    ['partner', 'show', '1'],
+    ['partner', 'reactivate', '1'],
+    ['partner', 'set-organization', '1', '1'],
+    ['token', 'list', '1'],
+    ['provider', 'list'],
+    ['provider', 'show', '1'],
+    ['provider', 'slots', '1'],
+    ['provider', 'why', '1', '2026-12-01T14:00:00Z'],
+    ['provider', 'time-off', 'list', '1'],
+    ['provider', 'time-off', 'add', '1', '2098-01-01', '2098-01-02'],
+    ['provider', 'time-off', 'remove', '1', '2098-01-01', '2098-01-02'],
+    ['provider', 'reactivate', '1'],
+    ['request', 'list'],
+    ['request', 'list', '--intakes'],
+    ['request', 'show', '1', '--screening'],
+    ['request', 'suggest', '2'],
+    ['request', 'assign', '2', '--provider', '2', '--yes'],
+    ['member', 'show', '2'],
+    ['member', 'show', '--partner', '1', '--external-id', named('b')],
+    ['member', 'export', '2'],
+    ['directory', 'export'],
+    ['audit', 'list'],
+    ['audit', 'export'],
+    ['doctor'],
+  ]
+
+  test.each(commands.map((words) => [words.map(oneLine).join(' '), words] as const))(
+    '%s',
+    async (_, words) => {
+      const { code, stdout, stderr } = await operator.run(words)
+      expect(code).toBe(0)
+      expect({ stdout: isRaw(stdout), stderr: isRaw(stderr) }).toEqual({ stdout: false, stderr: false })
+      const asJson = await operator.run([...words, '--json'])
+      // Some have no --json.
+      if (asJson.code === 2) return expect(asJson.stderr).toContain('unknown option')
+      expect(isRaw(asJson.stdout)).toBe(false)
+      expect(asJson.stdout).not.toBe('')
+      JSON.parse(asJson.stdout)
+    },
+  )
+
+  test('what is not there to be done is told without one too', async () => {
+    const faulty = operator.folder.file('faulty.json')
+    writeFileSync(faulty, JSON.stringify({ regions: [], providers: [{ [named('x')]: 1 }] }))
+    const strange: string[][] = [
+      ['directory', 'check', faulty],
+      ['directory', 'check', faulty, '--json'],
+      ['directory', 'check', named('none')],
+      ['directory', 'load', named('none.csv')],
+      ['provider', 'why', named('one'), '2020-01-01T00:00:00Z', '--database', named('none')],
+      ['provider', 'why', '1', trick],
+      ['request', 'assign', '2', '--provider', '2', '--slot', '2020-01-01T00:00:00Z', '--yes'],
+      ['organization', 'add', named('North')],
+      [named('organization')],
+      ['--database', trick],
+    ]
+    for (const words of strange) {
+      const { code, stdout, stderr } = await operator.run(words)
+      expect(code, words.join(' ')).toBeGreaterThan(1)
+      expect([isRaw(stdout), isRaw(stderr)], words.join(' ')).toEqual([false, false])
+      expect(stdout + stderr).not.toBe('')
+    }
+  })
+
+  test('JSON keeps what it escapes, on stdout and in a file', async () => {
+    const [first] = await operator.ask<{ firstName: string }[]>('provider', 'list')
+    expect(first?.firstName).toBe(named('First'))
+    expect(await operator.do('partner', 'list', '--json')).toContain(
+      String.raw`Lantern\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028Lantern`,
+    )
+    const file = operator.folder.file('member.json')
+    await operator.do('member', 'export', '2', '--output', file)
+    const text = readFileSync(file, 'utf8')
+    expect(isRaw(text)).toBe(false)
+    expect(JSON.parse(text).member.firstName).toBe(named('Robin'))
+    expect(JSON.parse(text).requests[0].screeningAnswers).toEqual([
+      { question: named('question'), answer: named('answer') },
+    ])
+  })
+
+  test('a table is as wide as what is shown', async () => {
+    const lines = (await operator.do('organization', 'list')).trimEnd().split('\n')
+    expect(lines).toEqual([
+      `ID  NAME${' '.repeat(oneLine(named('North')).length - 4)}  STATE`,
+      `1   ${oneLine(named('North'))}  active`,
+    ])
+  })
+})
+
+test('a line keeps what people write and loses what a terminal acts on', () => {
+  expect(oneLine('Zoë  Ōe\t渡辺\n\u001b[1m\u0085x\u061cy')).toBe('Zoë  Ōe 渡辺 [1m x y')
+  expect(oneLine('שלום مرحبا 👩‍⚕️')).toBe('שלום مرحبا 👩‍⚕️')
+})
+
+test('JSON has every control character as an escape, and is the same value', () => {
+  const all = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).join('')
+  expect(isRaw(formatJson(all))).toBe(false)
+  expect(JSON.parse(formatJson({ [all]: all }, 2))).toEqual({ [all]: all })
+})

@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test'
+import { requireName } from '../../src/domain/partner'
+
+test.each(['N', 'North Care', "Zoë's & Söhne", '渡辺', 'x'.repeat(200), '👩'.repeat(200)])(
+  '%p is a name',
+  (name) => {
+    expect(() => requireName(name)).not.toThrow()
+  },
+)
+
+test.each([
+  ['', 'name: must not be empty'],
+  [' North', 'name: must not begin or end with a space'],
+  ['North\u00a0', 'name: must not begin or end with a space'],
+  [' ', 'name: must not begin or end with a space'],
+  ['x'.repeat(201), 'name: must have at most 200 characters'],
+  ['North\nCare', 'name: must not hold a control character'],
+  ['North\u001b[31m', 'name: must not hold a control character'],
+  ['\u007fNorth', 'name: must not hold a control character'],
+  ['North\u009b', 'name: must not hold a control character'],
+  ['North\0', 'name: must not hold a control character'],
+  ['North\ud800', 'name: must not hold a control character'],
+])('%p is no name', (name, message) => {
+  expect(() => requireName(name)).toThrow(expect.objectContaining({ kind: 'field_invalid', message }))
+})

@@ -1,0 +1,137 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { booking } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+import { ask, faultsIn } from './database'
+
+setDefaultTimeout(process.env.TEST_LONG ? 300_000 : 60_000)
+
+const operator = new Operator()
+const path = operator.database
+const backups: { name: string; requests: number; isOpened: boolean }[] = []
+let killed = { requests: 0 }
+
+/** Books intakes until so many are stored. */
+async function bookUpTo(service: Served, token: string, from: number, to: number): Promise<void> {
+  for (let index = from; index < to; index++) {
+    expect((await service.post(booking(`m-${index}`), token)).status).toBe(201)
+  }
+}
+
+// One long life of a database: backups of many moments, some of them opened since, and a kill with a full log.
+beforeAll(async () => {
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const backUp = async (requests: number) => {
+    const name = `backup-${requests}.sqlite`
+    await operator.do('backup', operator.folder.file(name))
+    backups.push({ name, requests, isOpened: false })
+    copyFileSync(operator.folder.file(name), operator.folder.file(`opened-${name}`))
+    copyFileSync(`${path}.key`, `${operator.folder.file(`opened-${name}`)}.key`)
+    await operator.do('organization', 'list', '--database', operator.folder.file(`opened-${name}`))
+    backups.push({ name: `opened-${name}`, requests, isOpened: true })
+  }
+  await backUp(0)
+  // A copy of a database that was stopped.
+  copyFileSync(path, operator.folder.file('stopped.sqlite'))
+  backups.push({ name: 'stopped.sqlite', requests: 0, isOpened: true })
+  await using service = await operator.serve()
+  for (let booked = 0; booked < 50; booked += 10) {
+    await bookUpTo(service, token, booked, booked + 10)
+    await backUp(booked + 10)
+  }
+  await bookUpTo(service, token, 50, 60)
+  service.signal('SIGKILL')
+  await service.exit()
+  killed = { requests: 60 }
+  mkdirSync(operator.folder.file('killed'))
+  for (const end of ['', '-wal', '-shm'])
+    copyFileSync(`${path}${end}`, join(operator.folder.path, 'killed', `db${end}`))
+})
+
+afterAll(() => operator[Symbol.dispose]())
+
+/** Puts everything back as it was after the kill. */
+function reset(): void {
+  for (const end of ['', '-wal', '-shm']) {
+    rmSync(`${path}${end}`, { force: true })
+    copyFileSync(join(operator.folder.path, 'killed', `db${end}`), `${path}${end}`)
+  }
+}
+
+describe('a database that was killed', () => {
+  test('goes on with its own log', async () => {
+    reset()
+    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(killed.requests)
+    expect(faultsIn(path)).toEqual([])
+  })
+
+  test('goes on with its own log when that was written back in part', async () => {
+    reset()
+    const [reader, other] = [new Database(path), new Database(path)]
+    reader.run('BEGIN')
+    reader.query('SELECT count(*) FROM members').get()
+    other.run("INSERT INTO organizations VALUES (9, 'Late', 1, 0)")
+    other.run('PRAGMA wal_checkpoint(PASSIVE)')
+    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(killed.requests)
+    reader.run('ROLLBACK')
+    for (const database of [reader, other]) database.close()
+  })
+})
+
+describe('a backup that was copied over a database which was killed', () => {
+  const nth = Array.from({ length: 13 }, (_, index) => index)
+
+  test.each(nth)(
+    'is refused beside the log, and whole once that is moved away (backup %i)',
+    async (index) => {
+      const { name, requests } = backups[index] as (typeof backups)[number]
+      const backup = operator.folder.file(name)
+      const before = readFileSync(backup)
+      reset()
+      copyFileSync(backup, path)
+      for (const args of [['request', 'list'], ['doctor'], ['audit', 'verify']]) {
+        const refused = await operator.run(args)
+        expect([refused.code, refused.stdout]).toEqual([6, ''])
+        expect(refused.stderr).toBe(
+          `anteroom: ${path}-wal was left by another database, as when a backup is copied over one that was not stopped: ` +
+            `move ${path}-wal and ${path}-shm away, then start again\n`,
+        )
+      }
+      expect(readFileSync(path).equals(before)).toBe(true)
+      for (const end of ['-wal', '-shm']) {
+        if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, operator.folder.file(`moved${end}`))
+      }
+      expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(requests)
+      expect(faultsIn(path)).toEqual([])
+      expect(readFileSync(backup).equals(before)).toBe(true)
+    },
+  )
+
+  test('is whole at once beside a log that is empty', async () => {
+    reset()
+    for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`)
+    copyFileSync(operator.folder.file('backup-20.sqlite'), path)
+    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(20)
+    expect(ask(path, 'SELECT count(*) FROM booking_requests')).toBe(20)
+  })
+})
+
+test('a dozen commands at once on a backup that nobody has opened yet all find it', async () => {
+  const copy = operator.folder.file('fresh.sqlite')
+  copyFileSync(`${path}.key`, `${copy}.key`)
+  for (let round = 0; round < (process.env.TEST_LONG ? 20 : 4); round++) {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true })
+    copyFileSync(operator.folder.file('backup-50.sqlite'), copy)
+    const exits = await Promise.all(
+      Array.from({ length: 12 }, () => operator.run(['request', 'list', '--database', copy, '--json'])),
+    )
+    expect(exits.map(({ code, stderr }) => [code, stderr])).toEqual(exits.map(() => [0, '']))
+    expect(exits.map(({ stdout }) => JSON.parse(stdout).length)).toEqual(exits.map(() => 50))
+    expect(faultsIn(copy)).toEqual([])
+  }
+})

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
+import { booking } from '../support/builders'
+import { Operator } from '../support/operator'
+import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
+import { ask, faultsIn } from './database'
+
+setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
+
+const rounds = process.env.TEST_LONG ? 80 : 10
+
+let operator = undefined as unknown as Operator
+beforeEach(() => {
+  operator = new Operator()
+})
+afterEach(() => operator[Symbol.dispose]())
+
+const namesIn = (folder: Folder) => readdirSync(folder.path).sort()
+
+/** Starts a command and kills it after so long. */
+async function killed(args: string[], afterMillis: number): Promise<void> {
+  await using program = new Program(args, {
+    cwd: operator.folder.path,
+    env: { ANTEROOM_DATABASE: operator.database },
+  })
+  await Bun.sleep(afterMillis)
+  program.signal('SIGKILL')
+  await program.exit()
+}
+
+describe('an init that was killed', () => {
+  test('at any moment can be run again, and has made nothing or all', async () => {
+    const started = performance.now()
+    await operator.do('init')
+    const took = performance.now() - started
+    for (let round = 0; round < rounds; round++) {
+      for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
+      await killed(['init'], took * (0.3 + 0.7 * Math.random()))
+      const isMade = existsSync(operator.database)
+      if (isMade) expect(existsSync(`${operator.database}.key`)).toBe(true)
+      else await operator.do('init')
+      expect(await operator.do('organization', 'list')).toContain('There are no organizations')
+    }
+  })
+
+  test('between the names of the key and of the database leaves what the next one finishes', async () => {
+    await operator.do('init')
+    const { database } = operator
+    const aside = `${database}.unfinished-0a1b2c3d`
+    mkdirSync(aside)
+    linkSync(`${database}.key`, `${aside}/key`)
+    renameSync(database, `${aside}/whole`)
+    expect(namesIn(operator.folder)).toEqual(['anteroom.sqlite.key', 'anteroom.sqlite.unfinished-0a1b2c3d'])
+    expect(await operator.do('init')).toStartWith(`Made the database ${database}.`)
+    expect(namesIn(operator.folder)).toEqual(['anteroom.sqlite', 'anteroom.sqlite.key'])
+    await operator.do('organization', 'add', 'North Care')
+  })
+
+  test('does not make the key of another database its own', async () => {
+    writeFileSync(`${operator.database}.key`, `${Buffer.alloc(32, 7).toString('base64')}\n`)
+    mkdirSync(`${operator.database}.unfinished-0a1b2c3d`)
+    writeFileSync(`${operator.database}.unfinished-0a1b2c3d/key`, 'another')
+    const { code, stderr } = await operator.run(['init'])
+    expect([code, stderr]).toEqual([6, 'anteroom: there is a file at the master key path already\n'])
+  })
+})
+
+test('two inits at once make one database with its key', async () => {
+  for (let round = 0; round < 3; round++) {
+    for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
+    await Promise.all([operator.run(['init']), operator.run(['init'])])
+    expect(namesIn(operator.folder)).toEqual(['anteroom.sqlite', 'anteroom.sqlite.key'])
+    await operator.do('organization', 'list')
+  }
+})
+
+describe('a backup', () => {
+  beforeEach(async () => {
+    await operator.do('init')
+    const large = withGenerated(builtInDirectory(Math.floor(Date.now() / 86_400_000)), 3_000)
+    writeFileSync(operator.folder.file('directory.json'), JSON.stringify(large))
+    await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  })
+
+  const backups = () => namesIn(operator.folder).filter((name) => name.startsWith('backup'))
+
+  test('that is killed at any moment leaves nothing under its name, or all, and the next one is made', async () => {
+    const backup = operator.folder.file('backup.sqlite')
+    for (let round = 0; round < rounds; round++) {
+      await using program = new Program(['backup', backup], {
+        cwd: operator.folder.path,
+        env: { ANTEROOM_DATABASE: operator.database },
+      })
+      const before = backups().length
+      await eventually('the backup to begin', () => backups().length > before || !program.isRunning)
+      await Bun.sleep(Math.random() * 40)
+      program.signal('SIGKILL')
+      await program.exit()
+      if (existsSync(backup)) expect(faultsIn(backup)).toEqual([])
+      else await operator.do('backup', backup)
+      expect(ask(backup, 'SELECT count(*) FROM providers')).toBe(
+        ask(operator.database, 'SELECT count(*) FROM providers'),
+      )
+      rmSync(backup)
+    }
+  })
+
+  test('removes what one of its name has left unfinished ten minutes ago', async () => {
+    const longAgo = new Date(Date.now() - 11 * 60_000)
+    for (const name of ['backup.sqlite.unfinished-0a1b2c3d', 'backup.sqlite.unfinished-1a1b2c3d']) {
+      writeFileSync(operator.folder.file(name), 'half')
+      if (name.includes('0a')) utimesSync(operator.folder.file(name), longAgo, longAgo)
+    }
+    await operator.do('backup', operator.folder.file('backup.sqlite'))
+    expect(backups()).toEqual(['backup.sqlite', 'backup.sqlite.unfinished-1a1b2c3d'])
+  })
+
+  test('that finds no room leaves nothing, says so, and is neither noted nor audited', async () => {
+    const { code, stderr, stdout } = await runProgram(['backup', operator.folder.file('backup.sqlite')], {
+      command: withFilesUpTo(300),
+      cwd: operator.folder.path,
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    expect([code, stdout]).toEqual([6, ''])
+    expect(stderr).toBe('anteroom: no sound copy could be made there; is there room for it?\n')
+    expect(backups()).toEqual([])
+    expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
+  })
+})
+
+describe('an erasure that was killed after its commit', () => {
+  const storeModule = new URL('../../db/sqlite/store.ts', import.meta.url).pathname
+  const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
+  const tracesOf = (text: string) =>
+    namesIn(operator.folder).filter((name) => readFileSync(operator.folder.file(name)).includes(text))
+
+  beforeEach(async () => {
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    await using service = await operator.serve()
+    for (const name of ['canary-leaver', 'stays']) {
+      expect((await service.post(booking(name), token)).status).toBe(201)
+    }
+    await service.stop()
+  })
+
+  test('is finished by running it again, as often as one likes, and leaves no trace', async () => {
+    const masterKey = readFileSync(`${operator.database}.key`, 'utf8').trim()
+    const killed = Bun.spawnSync([
+      process.execPath,
+      '-e',
+      `const { openStore } = await import(${JSON.stringify(storeModule)})
+       const { createVault } = await import(${JSON.stringify(vaultModule)})
+       const vault = createVault(Buffer.from(${JSON.stringify(masterKey)}, 'base64'))
+       const store = openStore({ path: ${JSON.stringify(operator.database)}, purpose: 'production', vault,
+         create: false, upgrade: false, actor: 'olive', clock: { now: () => 0 } })
+       await store.setMemberActive(1, false)
+       await store.eraseMember(1)
+       process.kill(process.pid, 'SIGKILL')
+       await new Promise(() => {})`,
+    ])
+    expect(killed.signalCode).toBe('SIGKILL')
+    expect(tracesOf('canary-leaver').length).toBeGreaterThan(0)
+    for (let again = 0; again < 2; again++) {
+      const { code, stdout } = await operator.run(['member', 'erase', '1', '--yes'])
+      expect([code, stdout]).toEqual([0, 'Member 1 was erased before. No trace of them is left.\n'])
+      expect(tracesOf('canary-leaver')).toEqual([])
+    }
+    expect(tracesOf('stays')).toEqual(['anteroom.sqlite'])
+  })
+
+  test('is none for an id that nobody ever had', async () => {
+    const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
+    expect([code, stderr]).toEqual([3, 'anteroom: there is no member of that id\n'])
+  })
+})

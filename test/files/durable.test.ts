@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { beginFile, removeAbandoned, writeDurably } from '../../src/files/durable'
+import { Folder } from '../support/process'
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+describe('a file that is begun', () => {
+  test('has its name once it is whole, and nothing is left beside it', () => {
+    using folder = new Folder()
+    const path = folder.file('a')
+    {
+      using file = beginFile(path)
+      writeFileSync(file.path, 'half')
+      expect(readdirSync(folder.path)).toEqual([expect.stringMatching(/^a\.unfinished-[0-9a-f]{8}$/)])
+      writeFileSync(file.path, 'whole')
+      file.publish()
+    }
+    expect(readdirSync(folder.path)).toEqual(['a'])
+    expect([readFileSync(path, 'utf8'), modeOf(path)]).toEqual(['whole', '600'])
+  })
+
+  test('and is given up leaves nothing', () => {
+    using folder = new Folder()
+    expect(() => {
+      using file = beginFile(folder.file('a'))
+      writeFileSync(file.path, 'half')
+      throw new Error('no room')
+    }).toThrow('no room')
+    expect(readdirSync(folder.path)).toEqual([])
+  })
+
+  test.each([
+    ['a file', (path: string) => writeFileSync(path, 'theirs')],
+    ['a folder', (path: string) => mkdirSync(path)],
+    ['a link that leads nowhere', (path: string) => symlinkSync('/nowhere/at/all', path)],
+  ])('never takes the name of %s', (_, make) => {
+    using folder = new Folder()
+    make(folder.file('a'))
+    expect(() => writeDurably(folder.file('a'), 'ours')).toThrow(expect.objectContaining({ code: 'EEXIST' }))
+    expect(readdirSync(folder.path)).toEqual(['a'])
+  })
+
+  test('does not take a name that somebody else took meanwhile', () => {
+    using folder = new Folder()
+    using file = beginFile(folder.file('a'))
+    writeFileSync(folder.file('a'), 'theirs')
+    expect(() => file.publish()).toThrow(expect.objectContaining({ code: 'EEXIST' }))
+    expect(readFileSync(folder.file('a'), 'utf8')).toBe('theirs')
+  })
+
+  test('takes the place of a file where it is told to, behind a link too, but of nothing else', () => {
+    using folder = new Folder()
+    writeFileSync(folder.file('a'), 'old')
+    symlinkSync(folder.file('a'), folder.file('link'))
+    writeDurably(folder.file('link'), 'new', { replace: true })
+    expect(readFileSync(folder.file('a'), 'utf8')).toBe('new')
+    mkdirSync(folder.file('folder'))
+    expect(() => writeDurably(folder.file('folder'), 'new', { replace: true })).toThrow(
+      expect.objectContaining({ code: 'EEXIST' }),
+    )
+  })
+})
+
+test('what was left unfinished goes after ten minutes, and nothing else', () => {
+  using folder = new Folder()
+  const longAgo = new Date(Date.now() - 11 * 60_000)
+  for (const name of ['a', 'a.unfinished-11111111', 'a.unfinished-22222222', 'b.unfinished-33333333']) {
+    writeFileSync(folder.file(name), '')
+    if (!name.includes('2222')) utimesSync(folder.file(name), longAgo, longAgo)
+  }
+  mkdirSync(folder.file('a.unfinished-44444444'))
+  writeFileSync(folder.file('a.unfinished-44444444/made'), '')
+  utimesSync(folder.file('a.unfinished-44444444'), longAgo, longAgo)
+  removeAbandoned(folder.file('a'))
+  expect(readdirSync(folder.path).sort()).toEqual(['a', 'a.unfinished-22222222', 'b.unfinished-33333333'])
+})
+
+const canTrace =
+  Bun.which('strace') !== null && Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).exitCode === 0
+
+test.skipIf(!canTrace)(
+  'the kernel is asked to sync a master key before it gets its name, and its folder after (skipped without strace)',
+  () => {
+    using folder = new Folder()
+    const module = new URL('../../src/vault/master-key-file.ts', import.meta.url).pathname
+    const { exitCode } = Bun.spawnSync([
+      ...['strace', '-f', '-y', '-e', 'trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2'],
+      ...['-o', folder.file('trace'), process.execPath, '-e'],
+      `(await import(${JSON.stringify(module)})).createMasterKey(${JSON.stringify(folder.file('key'))})`,
+    ])
+    expect(exitCode).toBe(0)
+    const calls = readFileSync(folder.file('trace'), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(folder.path))
+      .map((line) => line.replaceAll(folder.path, 'FOLDER').replace(/unfinished-\w+/g, 'unfinished'))
+      .map((line) => /(fsync|link)\w*\((?:.*?<)?"?(FOLDER[^>",]*)/.exec(line)?.slice(1).join(' '))
+    expect(calls).toEqual(['fsync FOLDER/key.unfinished', 'link FOLDER/key.unfinished', 'fsync FOLDER'])
+  },
+)
