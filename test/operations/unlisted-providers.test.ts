@@ -60,10 +60,11 @@ const found = (different: { languageTag?: string } = {}) =>
     now,
   ).items.map((item) => item.provider.ref)
 
+const slotAt = Date.parse('2026-12-02T14:00:00Z')
+
 const book = (ref: string) => {
-  const startsAt = Date.parse('2026-12-02T14:00:00Z')
   const member = { email: `${ref}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
-  const slot = { providerId: Number(ref.at(-1)), startsAt }
+  const slot = { providerId: Number(ref.at(-1)), startsAt: slotAt }
   return submitBookingRequest(
     context,
     { partnerId: 1, externalUserId: ref, member, slot, screeningAnswers: [] },
@@ -89,6 +90,13 @@ const faults: [what: string, set: string, fault: string][] = [
   ['whose modalities are no list', "modalities = 'null'", unreadable],
   ['whose overrides are no list', "overrides = '{}'", unreadable],
   ['whose time off is a list of what it cannot be', "time_off = '[null]'", unreadable],
+  ['away on dates that are none', `time_off = '[{"from":"2026-13-01","until":"2026-13-02"}]'`, unreadable],
+  ['away from no date on', `time_off = '[{"from":"soon","until":"2026-12-24"}]'`, unreadable],
+  [
+    'who works at times that are none',
+    `working_hours = '[{"weekdays":["monday"],"start":"9","end":"17:00"}]'`,
+    unreadable,
+  ],
   ['whose working hours are a list of what they cannot be', "working_hours = '[{}]'", unreadable],
 ]
 
@@ -147,6 +155,39 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     context = await start()
     expect(reports).toEqual([])
     expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
+  })
+})
+
+describe.each(faults)('what is booked of a provider %s', (_, set) => {
+  const offered = () => {
+    const listing = context.directory.findListing(2)
+    return listing !== null && context.directory.isOffered(listing, slotAt, now)
+  }
+
+  test('is not offered again once they are mended, be it booked before or given up meanwhile', async () => {
+    const { id } = await book('on-2')
+    expect(offered()).toBe(false)
+    damage(set, 'on-2', true)
+    await context.directory.catchUp()
+    await loadDirectory(context, file, act)
+    expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], false])
+
+    damage(set, 'on-2', true)
+    await context.directory.catchUp()
+    await place.store.decline(id, act)
+    await context.directory.catchUp()
+    await loadDirectory(context, file, act)
+    expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], true])
+  })
+})
+
+describe('a license from a date that is none', () => {
+  test('leaves its provider out, instead of holding for ever', async () => {
+    using database = new Database(place.path)
+    database.run("UPDATE licenses SET from_date = '2O20-01-01' WHERE provider_id = 2")
+    context = await start()
+    expect(reports).toEqual(['provider on-2 is left out of searches: the record cannot be read'])
+    expect(found()).toEqual(['on-1', 'on-3'])
   })
 })
 
