@@ -74,15 +74,21 @@ function toProfile(
   try {
     return {
       ...row,
-      languagesSpoken: JSON.parse(row.languagesSpoken),
-      modalities: JSON.parse(row.modalities),
-      workingHours: JSON.parse(row.workingHours),
-      overrides: JSON.parse(row.overrides),
-      timeOff: JSON.parse(row.timeOff),
+      languagesSpoken: toList(row.languagesSpoken),
+      modalities: toList(row.modalities),
+      workingHours: toList(row.workingHours),
+      overrides: toList(row.overrides),
+      timeOff: toList(row.timeOff),
     }
   } catch {
     return null
   }
+}
+
+function toList<Item>(text: string): Item[] {
+  const list: unknown = JSON.parse(text)
+  if (!Array.isArray(list)) throw new TypeError('not a list')
+  return list
 }
 
 export function regionTable(db: Drizzle): RecordTable<'region'> {

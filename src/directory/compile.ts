@@ -71,9 +71,15 @@ function localMinuteOf(text: string): number {
 }
 
 function dayOf(date: string): number {
-  return parseDate(date) as number
+  return readable(parseDate(date))
 }
 
 function timeOf(time: string): number {
-  return parseTimeOfDay(time) as number
+  return readable(parseTimeOfDay(time))
+}
+
+/** @throws RangeError for a text that is not what was loaded: read as 1970 it would offer what is not to be had */
+function readable(value: number | null): number {
+  if (value === null) throw new RangeError('not a date or a time')
+  return value
 }

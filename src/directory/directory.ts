@@ -57,6 +57,8 @@ export class Directory {
   /** All providers who can be read, those without a listing too. */
   #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
+  /** By provider, those without a listing too. */
+  #taken = new Map<number, readonly TakenSlot[]>()
   #unlisted = new Map<number, UnlistedProvider>()
   /** Listings by region of license, in order of provider id. */
   #licensedIn = new Map<number, Listing[]>()
@@ -201,9 +203,10 @@ export class Directory {
 
   #apply(changes: DirectoryChanges): void {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
+    for (const [id, taken] of changes.taken) this.#taken.set(id, taken)
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
-      this.#tryToList(provider, changes.taken.get(provider.id) ?? this.#takenOf(provider.id))
+      this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
     }
     for (const { id, ref } of changes.unreadable) {
       this.#providers.delete(id)
@@ -219,10 +222,6 @@ export class Directory {
       for (const { answers } of this.#listings.values()) answers.delete(anyRegion)
     }
     this.#version = changes.version
-  }
-
-  #takenOf(providerId: number): readonly TakenSlot[] {
-    return this.#listings.get(providerId)?.taken ?? []
   }
 
   /** One provider who cannot be listed must not keep the others from being so. */

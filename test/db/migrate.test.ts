@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'n
 import { Refusal } from '../../src/domain/errors'
 import { readMasterKey } from '../../src/vault/master-key-file'
 import { createVault } from '../../src/vault/vault'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname

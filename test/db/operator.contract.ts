@@ -561,6 +561,20 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       ])
     })
 
+    test('tells the lines about one record alone, oldest first', async () => {
+      await using place = await open()
+      const { store } = place
+      const { organization, partner } = await furnish(place)
+      for (let others = 0; others < 10; others++) await store.addPartner(`Other ${others}`, null, act)
+      await store.setPartnerActive(partner.id, false, act)
+      await store.setOrganizationActive(organization.id, false, act)
+      const lines = await store.listAuditOf(`partner ${partner.id}`)
+      expect(lines.map(({ action }) => action)).toEqual(['partner.add', 'partner.deactivate'])
+      const all = await store.listAudit(100)
+      expect(lines).toEqual(all.filter(({ record }) => record === `partner ${partner.id}`))
+      expect(await store.listAuditOf('partner 4711')).toEqual([])
+    })
+
     test('has no line of what was refused, nor of what a partner submits', async () => {
       await using place = await open()
       const { store } = place
@@ -617,13 +631,15 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('upkeep, where the engine has it:', () => {
-    test('a new engine is healthy, and tells what it looked at', async () => {
+    test('a new engine is healthy, has its settings as they should be, and was never backed up', async () => {
       await using place = await open()
       await furnish(place)
-      const findings = (await place.upkeep?.check(now)) ?? []
+      if (!place.upkeep) return
+      const findings = await place.upkeep.check(now)
       expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
-      // Its settings among them, read back.
-      expect(findings.some(({ check }) => check === 'settings')).toBe(place.upkeep !== undefined)
+      expect(findings).toContainEqual({ check: 'settings', state: 'ok', detail: 'as they should be' })
+      expect(findings).toContainEqual({ check: 'integrity', state: 'ok', detail: 'no faults' })
+      expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'none was made yet' })
     })
 
     test('a backup is opened and counted, is noted, and never replaces another', async () => {
@@ -642,8 +658,12 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
       const before = await held(place)
       const head = await store.auditHead()
-      expect(await audited(store, () => upkeep.backUp(freeTarget, act))).toEqual([['database.back-up', null]])
-      expect(await endOf(upkeep.backUp(freeTarget, actAt(now + 1)))).toBe('database_unusable')
+      const lines = await audited(store, () => upkeep.backUp(freeTarget, act))
+      expect(lines).toEqual([['database.back-up', null]])
+      const age = { check: 'backup', state: 'ok' as const, detail: '0 days old' }
+      expect(await upkeep.check(now)).toContainEqual(age)
+      expect(await endOf(upkeep.backUp(freeTarget, actAt(now - 9 * 86_400_000)))).toBe('database_unusable')
+      expect(await upkeep.check(now)).toContainEqual(age)
       const copy = await place.openAgain(freeTarget)
       expect(await held(copy)).toEqual(before)
       expect([before.requests.length, before.members.filter((member) => member).length]).toEqual([2, 2])

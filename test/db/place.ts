@@ -10,7 +10,8 @@ export const testKey = Buffer.alloc(32, 7)
 
 /** The engine on a file, which is made if it is not there. */
 export function openTestEngine(path: string, masterKey: Uint8Array = testKey): Engine {
-  return openEngine({ path, purpose: 'sandbox', vault: createVault(masterKey), create: true, upgrade: false })
+  const vault = createVault(masterKey)
+  return openEngine({ path, purpose: 'sandbox', vault, create: true, upgrade: false })
 }
 
 /** The bare database of a file, brought up to date and set up as the engine has it. */

@@ -96,8 +96,8 @@ async function useEverything(place: Place): Promise<void> {
     { ...act, action: 'authentication.refuse', record: null, outcome: answers.length.toString() },
   ])
   await store.listAudit(10)
+  await store.listAuditOf(`member ${member.id}`)
   await store.auditHead()
-  await store.listAuditOf('member 1')
   await store.verifyAudit(null)
   await load(place, [ontario, quebec], [])
   await feed.changesSince(version, 0)
@@ -108,7 +108,7 @@ const isPlannable = (statement: string) => /^\s*(select|insert|update|delete|wit
 /** The tables that a plan reads from end to end. */
 function scannedBy(database: Database, statement: string): string[] {
   const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
-  return plan.flatMap(({ detail }) => /^SCAN (?!CONSTANT ROW)(\w+)(?:$| (?!VIRTUAL))/.exec(detail)?.[1] ?? [])
+  return plan.flatMap(({ detail }) => /^SCAN (\w+)(?:$| (?!VIRTUAL|ROW))/.exec(detail)?.[1] ?? [])
 }
 
 /** As many as an operator has made by hand, whatever partners and members do. */
@@ -142,10 +142,11 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
     why: 'the directory is read whole, once, when it starts',
   },
   {
-    name: 'all that is sealed, to seal it anew',
-    table: 'booking_requests|partner_keys',
-    statement: /^SELECT id, record_key AS recordKey, .* AS sealed FROM \w+/,
-    why: 'once, in the migration from the first schema',
+    name: 'all that was sealed by the first release',
+    table: 'partner_keys|booking_requests',
+    statement:
+      /^SELECT id, record_key AS recordKey, .* AS sealed FROM (partner_keys$|booking_requests\s+WHERE)/,
+    why: 'sealed anew, once, when a database is brought up to date',
   },
   {
     name: 'who refers to a record that is added',

@@ -1,25 +1,24 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
-import type { Engine } from '../../db/sqlite/engine'
 import { newKey } from '../../src/auth/token'
 import { Folder } from '../support/folder'
-import { act, answers, everything, update, versionOf } from './furniture'
+import { actAt, type Connection, everything, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** An engine with two partners, a key each, and an intake of the first one's. */
-async function furnished(folder: Folder): Promise<Engine> {
+async function furnished(folder: Folder): Promise<Connection> {
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store } = engine
   for (const name of ['One', 'Two']) {
-    const { id } = await store.addPartner(name, null, act)
-    await store.issueKey(id, { ...newKey(), startsAt: act.at }, act)
+    const { id } = await store.addPartner(name, null, actAt(0))
+    await store.issueKey(id, { ...newKey(), startsAt: 0 }, actAt(0))
   }
   await store.submit({
     partnerId: 1,
     externalUserId: 'm-1',
-    member: update,
+    member: { email: 'm@example.com', firstName: 'R', lastName: 'S', country: 'CA' },
     slot: null,
-    screeningAnswers: answers,
+    screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
     version: await versionOf(engine),
     slotState: null,
     localOffsetMinutes: null,
@@ -30,41 +29,42 @@ async function furnished(folder: Folder): Promise<Engine> {
 }
 
 /** What an attacker who can write to the file does, and what is asked of the store after it. */
-const moves: [what: string, move: string, ask: (engine: Engine) => Promise<unknown>, refused: RegExp][] = [
+const moves: [what: string, move: string, ask: (engine: Connection) => Promise<unknown>, refused: RegExp][] =
   [
-    "answers as a partner's secret, under the record key that they were sealed for",
-    `UPDATE partner_keys SET (record_key, sealed_secret) =
+    [
+      "answers as a partner's secret, under the record key that they were sealed for",
+      `UPDATE partner_keys SET (record_key, sealed_secret) =
        (SELECT record_key, sealed_screening_answers FROM booking_requests) WHERE id = 1`,
-    everything,
-    /^what is sealed of the key [\w-]+ is not as it was written$/,
-  ],
-  [
-    "a secret as a request's answers",
-    `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
+      everything,
+      /^what is sealed of the key [\w-]+ is not as it was written$/,
+    ],
+    [
+      "a secret as a request's answers",
+      `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_secret FROM partner_keys WHERE id = 1)`,
-    ({ store }) => store.readScreening(1, act),
-    /^what is sealed of request 1 is not as it was written$/,
-  ],
-  [
-    "a partner's secret for another partner",
-    'UPDATE partner_keys SET partner_id = 3 - partner_id',
-    everything,
-    /^what is sealed of the key [\w-]+ is not as it was written$/,
-  ],
-  [
-    'a secret under another kid',
-    "UPDATE partner_keys SET kid = 'another' WHERE id = 1",
-    everything,
-    /^what is sealed of the key another is not as it was written$/,
-  ],
-  [
-    'the proof of the master key as a secret',
-    `UPDATE partner_keys SET record_key = 'key_proof',
+      ({ store }) => store.readScreening(1, actAt(0)),
+      /^what is sealed of request 1 is not as it was written$/,
+    ],
+    [
+      "a partner's secret for another partner",
+      'UPDATE partner_keys SET partner_id = 3 - partner_id',
+      everything,
+      /^what is sealed of the key [\w-]+ is not as it was written$/,
+    ],
+    [
+      'a secret under another kid',
+      "UPDATE partner_keys SET kid = 'another' WHERE id = 1",
+      everything,
+      /^what is sealed of the key another is not as it was written$/,
+    ],
+    [
+      'the proof of the master key as a secret',
+      `UPDATE partner_keys SET record_key = 'key_proof',
        sealed_secret = (SELECT value FROM settings WHERE name = 'key_proof') WHERE id = 1`,
-    everything,
-    /^what is sealed of the key [\w-]+ is not as it was written$/,
-  ],
-]
+      everything,
+      /^what is sealed of the key [\w-]+ is not as it was written$/,
+    ],
+  ]
 
 describe('what is sealed opens nowhere but where it stands', () => {
   test.each(moves)('%s', async (_, move, ask, refused) => {

@@ -76,7 +76,7 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
 test('nothing of a member who was erased can be found in any file of the database', async () => {
   using folder = new Folder()
   const path = folder.file('store.sqlite')
-  const { store, feed, close, upkeep } = openTestEngine(path)
+  const { store, feed, upkeep, close } = openTestEngine(path)
   const partner = await store.addPartner('Readable Partner', null, act)
   const version = await versionOf({ feed })
   const submit = (name: string) =>

@@ -1,0 +1,113 @@
+import type { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { drizzleOn } from '../../db/sqlite/drizzle'
+import { directoryFeed } from '../../db/sqlite/feed'
+import { prepareQueries } from '../../db/sqlite/queries'
+import { sqliteStore } from '../../db/sqlite/store'
+import { Writer } from '../../db/sqlite/writer'
+import { Refusal } from '../../src/domain/errors'
+import { createVault } from '../../src/vault/vault'
+import { Folder } from '../support/folder'
+import { act, type Connection, endOf, furnish, now, stored, update, versionOf } from './furniture'
+import { openTestDatabase, testKey } from './place'
+
+let folder: Folder
+let database: Database
+let connection: Connection
+let furniture: Awaited<ReturnType<typeof furnish>>
+
+beforeEach(async () => {
+  folder = new Folder()
+  database = openTestDatabase(folder.file('a.sqlite'))
+  const queries = prepareQueries(drizzleOn(database), createVault(testKey))
+  connection = {
+    store: sqliteStore(queries, new Writer(database)),
+    feed: directoryFeed(database, queries),
+    close: async () => database.close(),
+  }
+  furniture = await furnish(connection)
+})
+
+afterEach(async () => {
+  await connection.close()
+  folder[Symbol.dispose]()
+})
+
+const large = [{ question: 'Q', answer: 'x'.repeat(100_000) }]
+
+const pages = () =>
+  database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count as number
+
+/** What stops the storage, and what mends it. */
+const faults: [what: string, stop: () => void, mend: () => void][] = [
+  [
+    'full',
+    () => database.run(`PRAGMA max_page_count = ${pages()}`),
+    () => database.run('PRAGMA max_page_count = 1000000'),
+  ],
+  ['read-only', () => database.run('PRAGMA query_only = ON'), () => database.run('PRAGMA query_only = OFF')],
+]
+
+describe.each(faults)('a storage that is %s', (_, stop, mend) => {
+  const submit = (name: string) => furniture.intake(name, { screeningAnswers: large })
+  const find = (name: string) => connection.store.findMember(furniture.partner.id, name)
+
+  test('refuses to write as storage_failed, in words that say nothing of it, and stores nothing', async () => {
+    stop()
+    const refusal = await submit('robin').catch((error: unknown) => error)
+    expect(refusal).toBeInstanceOf(Refusal)
+    expect(refusal).toMatchObject({
+      kind: 'storage_failed',
+      message: 'the service cannot store anything at the moment; try again',
+    })
+    expect(String(refusal)).not.toMatch(/sqlite|disk|robin|example/i)
+    expect(await find('robin')).toBeNull()
+    expect(
+      await endOf(
+        connection.store.appendAudit(
+          Array(500).fill({ ...act, action: 'member.export', record: null, outcome: 'x'.repeat(500) }),
+        ),
+      ),
+    ).toBe('storage_failed')
+  })
+
+  test('goes on reading, and writes again once it is mended', async () => {
+    await stored(furniture.intake('before'))
+    stop()
+    expect(await endOf(submit('robin'))).toBe('storage_failed')
+    expect(await find('before')).not.toBeNull()
+    expect(await connection.store.listRequests({ intakesOnly: false, unassignedOnly: false })).toHaveLength(1)
+    expect(await versionOf(connection)).toBeDefined()
+    mend()
+    expect(await endOf(submit('robin'))).toBe('stored')
+    expect(await find('robin')).not.toBeNull()
+  })
+
+  test('tells each of many at once truly whether it is stored', async () => {
+    stop()
+    const names = Array.from({ length: 30 }, (_, index) => `m${index}`)
+    const version = await versionOf(connection)
+    const ends = await Promise.all(
+      names.map((name, index) =>
+        endOf(
+          furniture.intake(name, {
+            version,
+            member: { ...update, email: `${name}@example.com` },
+            screeningAnswers: index % 3 ? [] : large,
+            submittedAt: now,
+          }),
+        ),
+      ),
+    )
+    expect(ends).toContain('storage_failed')
+    expect(new Set(ends).difference(new Set(['stored', 'storage_failed']))).toEqual(new Set())
+    const isThere = await Promise.all(names.map(async (name) => (await find(name)) !== null))
+    expect(isThere).toEqual(ends.map((end) => end === 'stored'))
+    mend()
+    const again = await Promise.all(
+      names.filter((_, index) => !isThere[index]).map((name) => endOf(submit(name))),
+    )
+    expect(new Set(again)).toEqual(new Set(['stored']))
+    expect(await connection.store.verifyAudit(null)).toMatchObject({ intact: true })
+  })
+})

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'bun:test'
+import type { AuditEntry } from '../../src/domain/audit'
+import { type Kind, Refusal } from '../../src/domain/errors'
+import type { Store } from '../../src/domain/store'
+import { Notebook } from '../../src/operations/notebook'
+
+const minute = 60_000
+const now = Date.UTC(2026, 11, 1, 12)
+
+/** What a notebook writes to; it fails, or makes others wait, when it is told to. */
+function paper() {
+  const lines: AuditEntry[] = []
+  const uses: [string, number][][] = []
+  const state = {
+    fault: null as Refusal | null,
+    faultOfUses: null as Refusal | null,
+    turn: Promise.resolve(),
+  }
+  const store: Partial<Store> = {
+    async appendAudit(entries) {
+      await state.turn
+      if (state.fault) throw state.fault
+      lines.push(...entries)
+    },
+    async noteKeyUses(told) {
+      await state.turn
+      if (state.fault ?? state.faultOfUses) throw state.fault ?? state.faultOfUses
+      uses.push([...told])
+    },
+  }
+  return { lines, uses, state, store: store as Store }
+}
+
+const busy = new Refusal('storage_busy', 'the service is busy; try again')
+const line = (actor: string, at = now, outcome: Kind = 'token_invalid') => {
+  return { at, actor, action: 'authentication.refuse' as const, record: null, outcome }
+}
+
+describe('what was noted', () => {
+  test('is written down once, and never again', async () => {
+    const { store, lines, uses } = paper()
+    const notebook = new Notebook()
+    notebook.noteRefusal('token_invalid', '::1', now)
+    notebook.noteUse('kid-1', now + 1)
+    await notebook.flush(store)
+    await notebook.flush(store)
+    expect(lines).toEqual([line('::1')])
+    expect(uses).toEqual([[['kid-1', now]]])
+  })
+
+  test('while the storage is busy is kept, and written the next time, once, in its order', async () => {
+    const { store, lines, uses, state } = paper()
+    const notebook = new Notebook()
+    notebook.noteRefusal('token_invalid', '::1', now)
+    notebook.noteUse('kid-1', now)
+    state.fault = busy
+    await expect(notebook.flush(store)).rejects.toBe(busy)
+    await expect(notebook.flush(store)).rejects.toBe(busy)
+    notebook.noteRefusal('missing_claim', '::2', now + 1)
+    state.fault = null
+    await notebook.flush(store)
+    await notebook.flush(store)
+    expect(lines).toEqual([line('::1'), line('::2', now + 1, 'missing_claim')])
+    expect(uses).toEqual([[['kid-1', now]]])
+  })
+
+  test('of keys is kept where only that could not be written, and no line is written twice for it', async () => {
+    const { store, lines, uses, state } = paper()
+    const notebook = new Notebook()
+    notebook.noteRefusal('token_invalid', '::1', now)
+    notebook.noteUse('kid-1', now)
+    state.faultOfUses = busy
+    await expect(notebook.flush(store)).rejects.toBe(busy)
+    state.faultOfUses = null
+    await notebook.flush(store)
+    expect(lines).toEqual([line('::1')])
+    expect(uses).toEqual([[['kid-1', now]]])
+  })
+
+  test('is written once by two who write at once', async () => {
+    const { store, lines, uses, state } = paper()
+    const notebook = new Notebook()
+    let go = () => {}
+    state.turn = new Promise((resolve) => {
+      go = resolve
+    })
+    notebook.noteRefusal('token_invalid', '::1', now)
+    notebook.noteUse('kid-1', now)
+    const both = [notebook.flush(store), notebook.flush(store)]
+    // And what is noted meanwhile is the second one's.
+    notebook.noteRefusal('token_invalid', '::2', now)
+    go()
+    await Promise.all(both)
+    expect(lines).toEqual([line('::1'), line('::2')])
+    expect(uses).toEqual([[['kid-1', now]]])
+  })
+
+  test('while it is being written is not lost with it', async () => {
+    const { store, lines, uses, state } = paper()
+    const notebook = new Notebook()
+    let go = () => {}
+    state.turn = new Promise((resolve) => {
+      go = resolve
+    })
+    notebook.noteRefusal('token_invalid', '::1', now)
+    notebook.noteUse('kid-1', now)
+    notebook.noteUse('kid-2', now)
+    const first = notebook.flush(store)
+    await Bun.sleep(0)
+    notebook.noteRefusal('token_invalid', '::2', now)
+    go()
+    state.turn = Promise.resolve()
+    notebook.noteUse('kid-1', now + minute)
+    await first
+    notebook.noteUse('kid-1', now + 2 * minute)
+    await notebook.flush(store)
+    expect(lines).toEqual([line('::1'), line('::2')])
+    expect(
+      uses
+        .flat()
+        .filter(([kid]) => kid === 'kid-1')
+        .at(-1),
+    ).toEqual(['kid-1', now + 2 * minute])
+    expect(uses.flat().filter(([kid]) => kid === 'kid-2')).toEqual([['kid-2', now]])
+  })
+
+  test('of a key is told to the minute', async () => {
+    const { store, uses } = paper()
+    const notebook = new Notebook()
+    notebook.noteUse('kid-1', now + minute - 1)
+    await notebook.flush(store)
+    notebook.noteUse('kid-1', now + minute)
+    await notebook.flush(store)
+    expect(uses).toEqual([[['kid-1', now]], [['kid-1', now + minute]]])
+  })
+})
+
+describe('refused authentications', () => {
+  async function written(note: (notebook: Notebook) => void): Promise<AuditEntry[]> {
+    const { store, lines } = paper()
+    const notebook = new Notebook()
+    note(notebook)
+    await notebook.flush(store)
+    return lines
+  }
+
+  test('are one line for each reason and address in a minute, and another in the next', async () => {
+    const lines = await written((notebook) => {
+      for (let second = 0; second < 60; second++) {
+        notebook.noteRefusal('token_invalid', '::1', now + second * 1_000)
+        notebook.noteRefusal('missing_claim', '::1', now + second * 1_000)
+        notebook.noteRefusal('token_invalid', '::2', now + second * 1_000)
+      }
+      notebook.noteRefusal('token_invalid', '::1', now + minute)
+    })
+    expect(lines).toEqual([
+      line('::1'),
+      line('::1', now, 'missing_claim'),
+      line('::2'),
+      line('::1', now + minute),
+    ])
+  })
+
+  test('are bounded in a minute: a thousand addresses, and one line for all others and each reason', async () => {
+    const lines = await written((notebook) => {
+      for (let address = 0; address < 5_000; address++) {
+        notebook.noteRefusal('token_invalid', `10.0.0.${address}`, now)
+        if (address > 2_000) notebook.noteRefusal('partner_not_found', `10.0.0.${address}`, now)
+      }
+    })
+    expect(lines).toEqual([
+      ...Array.from({ length: 1_000 }, (_, address) => line(`10.0.0.${address}`)),
+      line('other addresses'),
+      line('other addresses', now, 'partner_not_found'),
+    ])
+  })
+
+  test('are noted by their addresses again in the next minute', async () => {
+    const lines = await written((notebook) => {
+      for (let address = 0; address < 1_200; address++)
+        notebook.noteRefusal('token_invalid', `${address}`, now)
+      notebook.noteRefusal('token_invalid', 'late', now + minute)
+    })
+    expect(lines).toHaveLength(1_002)
+    expect(lines.slice(-2)).toEqual([line('other addresses'), line('late', now + minute)])
+  })
+
+  test('are bounded while nothing can be written, the oldest kept, and go on once it can', async () => {
+    const { store, lines, state } = paper()
+    const notebook = new Notebook()
+    state.fault = busy
+    for (let at = now; at < now + 20 * minute; at += minute) {
+      for (let address = 0; address < 900; address++) notebook.noteRefusal('token_invalid', `${address}`, at)
+      await notebook.flush(store).catch(() => {})
+    }
+    state.fault = null
+    await notebook.flush(store)
+    expect(lines).toHaveLength(10_000)
+    expect(lines[0]).toEqual(line('0'))
+    notebook.noteRefusal('token_invalid', 'after', now + 30 * minute)
+    await notebook.flush(store)
+    expect(lines.slice(10_000)).toEqual([line('after', now + 30 * minute)])
+  })
+})

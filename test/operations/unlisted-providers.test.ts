@@ -1,0 +1,209 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { Directory } from '../../src/directory/directory'
+import type { Act } from '../../src/domain/audit'
+import type { Context } from '../../src/operations/context'
+import { requireProviderName } from '../../src/operations/find-records'
+import { loadDirectory } from '../../src/operations/load-directory'
+import { Notebook } from '../../src/operations/notebook'
+import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
+import { searchProviders } from '../../src/operations/search-providers'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
+import { issueFirstToken } from '../../src/operations/tokens'
+import { builtInZones } from '../../src/zones/packed'
+import { endOf } from '../db/furniture'
+import { openPlace } from '../db/place'
+import { provider, region } from '../support/builders'
+
+const now = Date.UTC(2026, 11, 1, 12)
+const act: Act = { actor: 'olive', at: now }
+const file = { regions: [region()], providers: ['on-1', 'on-2', 'on-3'].map((ref) => provider(ref)) }
+
+let place: Awaited<ReturnType<typeof openPlace>>
+let context: Context
+let reports: string[]
+
+/** The service as it starts on what is stored. */
+async function start(): Promise<Context> {
+  reports = []
+  const clock = { now: () => now }
+  const report = (fault: string) => void reports.push(fault)
+  const { store, feed, upkeep } = place
+  const directory = await Directory.load({ feed, findZone: builtInZones().find, clock, report })
+  return { store, upkeep: upkeep as Context['upkeep'], clock, directory, notebook: new Notebook() }
+}
+
+/** Changes a row behind the engine's back, as a fault of the disk or a hand would, and tells of it or not. */
+function damage(set: string, ref: string, told = false): void {
+  using database = new Database(place.path)
+  database.run('PRAGMA ignore_check_constraints = ON')
+  database.run(`UPDATE providers SET ${set} WHERE ref = '${ref}'`)
+  if (told) {
+    database.run(
+      `INSERT INTO changes (noun, record_id) SELECT 'provider', id FROM providers WHERE ref = '${ref}'`,
+    )
+  }
+}
+
+const found = (different: { languageTag?: string } = {}) =>
+  searchProviders(
+    context,
+    {
+      regionId: 1,
+      countryCode: undefined,
+      modality: undefined,
+      languageTag: undefined,
+      page: 1,
+      pageSize: 20,
+      ...different,
+    },
+    now,
+  ).items.map((item) => item.provider.ref)
+
+const slotAt = Date.parse('2026-12-02T14:00:00Z')
+
+const book = (ref: string) => {
+  const member = { email: `${ref}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
+  const slot = { providerId: Number(ref.at(-1)), startsAt: slotAt }
+  return submitBookingRequest(
+    context,
+    { partnerId: 1, externalUserId: ref, member, slot, screeningAnswers: [] },
+    now,
+  )
+}
+
+beforeEach(async () => {
+  place = await openPlace()
+  context = await start()
+  await loadDirectory(context, file, act)
+  await place.store.addPartner('Harbourlight', null, act)
+})
+afterEach(() => place[Symbol.asyncDispose]())
+
+const unreadable = 'the record cannot be read'
+const unknownZone = 'the zone data does not know the time zone Mars/Olympus'
+const faults: [what: string, set: string, fault: string][] = [
+  ['in a zone that the zone data lacks', "time_zone = 'Mars/Olympus'", unknownZone],
+  ['whose working hours are no JSON', "working_hours = '[{'", unreadable],
+  ['whose languages are no JSON', "languages_spoken = 'en'", unreadable],
+  ['whose languages are no list', "languages_spoken = '5'", unreadable],
+  ['whose modalities are no list', "modalities = 'null'", unreadable],
+  ['whose overrides are no list', "overrides = '{}'", unreadable],
+  ['whose time off is a list of what it cannot be', "time_off = '[null]'", unreadable],
+  ['away on dates that are none', `time_off = '[{"from":"2026-13-01","until":"2026-13-02"}]'`, unreadable],
+  ['away from no date on', `time_off = '[{"from":"soon","until":"2026-12-24"}]'`, unreadable],
+  [
+    'who works at times that are none',
+    `working_hours = '[{"weekdays":["monday"],"start":"9","end":"17:00"}]'`,
+    unreadable,
+  ],
+  ['whose working hours are a list of what they cannot be', "working_hours = '[{}]'", unreadable],
+]
+
+describe.each(faults)('a provider %s', (_, set, fault) => {
+  test('is left out of searches and bookings and reported once, and all else goes on', async () => {
+    damage(set, 'on-2')
+    context = await start()
+    const report = `provider on-2 is left out of searches: ${fault}`
+    expect(reports).toEqual([report])
+    expect(listUnlisted(context)).toEqual([{ id: 2, ref: 'on-2', fault }])
+    expect(found()).toEqual(['on-1', 'on-3'])
+    expect(found({ languageTag: 'en' })).toEqual(['on-1', 'on-3'])
+    expect(await endOf(book('on-2'))).toBe('provider_unknown')
+    expect(await endOf(book('on-1'))).toBe('stored')
+    const partner = await place.store.addPartner('Another', null, act)
+    await issueFirstToken(context, partner, act)
+    await deactivateProvider(context, requireProviderName(context, 'on-3'), act)
+    expect(found()).toEqual(['on-1'])
+    expect(reports).toEqual([report])
+  })
+
+  test('is left out as soon as another process tells of it, beside those who are served', async () => {
+    damage(set, 'on-2', true)
+    await context.directory.catchUp()
+    await context.directory.catchUp()
+    expect(reports).toEqual([`provider on-2 is left out of searches: ${fault}`])
+    expect(found()).toEqual(['on-1', 'on-3'])
+    expect(await endOf(book('on-3'))).toBe('stored')
+  })
+
+  test('can be deactivated', async () => {
+    damage(set, 'on-2')
+    context = await start()
+    await deactivateProvider(context, requireProviderName(context, 'on-2'), act)
+    using database = new Database(place.path)
+    expect(database.query("SELECT active FROM providers WHERE ref = 'on-2'").values()).toEqual([[0]])
+    expect((await place.store.listAudit(1))[0]).toMatchObject({
+      action: 'provider.deactivate',
+      record: 'provider 2',
+    })
+    expect(found()).toEqual(['on-1', 'on-3'])
+  })
+
+  test('is mended by loading the directory, under their id, and listed again', async () => {
+    damage(set, 'on-2')
+    context = await start()
+    expect(await loadDirectory(context, file, act)).toEqual({
+      added: [],
+      changed: ['on-2'],
+      deactivated: [],
+      unchanged: 3,
+    })
+    expect(listUnlisted(context)).toEqual([])
+    expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
+    expect(await endOf(book('on-2'))).toBe('stored')
+    context = await start()
+    expect(reports).toEqual([])
+    expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
+  })
+})
+
+describe.each(faults)('what is booked of a provider %s', (_, set) => {
+  const offered = () => {
+    const listing = context.directory.findListing(2)
+    return listing !== null && context.directory.isOffered(listing, slotAt, now)
+  }
+
+  test('is not offered again once they are mended, be it booked before or given up meanwhile', async () => {
+    const { id } = await book('on-2')
+    expect(offered()).toBe(false)
+    damage(set, 'on-2', true)
+    await context.directory.catchUp()
+    await loadDirectory(context, file, act)
+    expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], false])
+
+    damage(set, 'on-2', true)
+    await context.directory.catchUp()
+    await place.store.decline(id, act)
+    await context.directory.catchUp()
+    await loadDirectory(context, file, act)
+    expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], true])
+  })
+})
+
+describe('a license from a date that is none', () => {
+  test('leaves its provider out, instead of holding for ever', async () => {
+    using database = new Database(place.path)
+    database.run("UPDATE licenses SET from_date = '2O20-01-01' WHERE provider_id = 2")
+    context = await start()
+    expect(reports).toEqual(['provider on-2 is left out of searches: the record cannot be read'])
+    expect(found()).toEqual(['on-1', 'on-3'])
+  })
+})
+
+describe('a key that cannot be opened', () => {
+  test('stops the start with its kid, and no text of its own', async () => {
+    await issueFirstToken(context, { id: 1, name: 'Harbourlight', active: true, organization: null }, act)
+    const [{ kid } = { kid: '' }] = await place.store.listKeys()
+    using database = new Database(place.path)
+    database.run("UPDATE partner_keys SET sealed_secret = x'00'")
+    const failure = await start().then(
+      () => null,
+      ({ kind, message }) => ({ kind, message }),
+    )
+    expect(failure).toEqual({
+      kind: 'database_unusable',
+      message: `what is sealed of the key ${kid} is not as it was written`,
+    })
+  })
+})
