@@ -24,17 +24,18 @@ export function schemaOf(userVersion: number): number {
   return userVersion & ((1 << schemaBits) - 1)
 }
 
-/** A user_version for a file that no log belongs to yet. */
+/** A user_version for a file that no log belongs to yet. The first release takes all of it for the schema's number. */
 export function newUserVersion(schema: number): number {
+  if (schema <= 1) return schema
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return ((random & countMask) << schemaBits) | schema
 }
 
-/** Counts the transaction that is open, which puts the file's head into the log. */
-export function countTransaction(database: Database): void {
+/** Counts the transaction that is open, which puts the file's head into the log; `schema` where it brings another. */
+export function countTransaction(database: Database, schema?: number): void {
   const version = readPragma(database, 'user_version')
   const count = ((version >>> schemaBits) + 1) & countMask
-  database.run(`PRAGMA user_version = ${(count << schemaBits) | schemaOf(version)}`)
+  database.run(`PRAGMA user_version = ${(count << schemaBits) | (schema ?? schemaOf(version))}`)
 }
 
 export function readPragma(database: Database, name: string): number {

@@ -2,7 +2,15 @@ import type { Database } from 'bun:sqlite'
 import type { Vault } from '../../src/domain/vault'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
-import { applicationId, newUserVersion, readPragma, readUserVersion, schemaOf, unusable } from './file-head'
+import {
+  applicationId,
+  countTransaction,
+  newUserVersion,
+  readPragma,
+  readUserVersion,
+  schemaOf,
+  unusable,
+} from './file-head'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
 import { answersPlace, keyProofPlace, secretPlace } from './sealed'
@@ -31,35 +39,43 @@ export function copyPathOf(path: string): string {
 
 /** Makes the tables of a database that has none. Foreign keys must be off, as they are when a database is opened. */
 export function createSchema(database: Database, vault: Vault): void {
-  database
-    .transaction(() => {
-      if (readPragma(database, 'user_version') === 0) migrate(database, vault, 0)
-    })
-    .immediate()
+  const create = database.transaction(() => {
+    if (readPragma(database, 'user_version') !== 0) return
+    migrate(database, vault, 0)
+    database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
+    database.run(`PRAGMA application_id = ${applicationId}`)
+  })
+  create.immediate()
 }
 
 /**
  * Brings an older database up to date, in one transaction and after a copy that is left beside it, while nobody else
  * has it open.
  *
- * @throws Refusal storage_busy if somebody has, database_unusable if no copy could be made
+ * @throws Refusal database_unusable if somebody has, or no copy could be made
  */
 export function upgradeSchema(database: Database, path: string, vault: Vault): void {
   const schema = schemaOf(readPragma(database, 'user_version'))
   lockAlone(database)
   copyDatabase(database, copyPathOf(path), true)
-  database.transaction(() => migrate(database, vault, schema)).immediate()
-  // Nobody else could read until now, not even with an older program.
-  database.run('PRAGMA locking_mode = NORMAL')
+  const upgrade = database.transaction(() => {
+    migrate(database, vault, schema)
+    countTransaction(database, currentSchema)
+  })
+  upgrade.immediate()
+  // The lock goes only without a log.
+  for (const pragma of ['journal_mode = DELETE', 'locking_mode = NORMAL']) database.run(`PRAGMA ${pragma}`)
 }
 
-/** Without a write-ahead log, a lock keeps all others out; and a log cannot be left while anybody else uses it. */
+/**
+ * Locks everybody out, older programs too, for as long as it takes: nobody can give up a log that somebody else uses,
+ * and who has given it up under this lock has the next one alone.
+ */
 function lockAlone(database: Database): void {
   try {
-    database.run('PRAGMA locking_mode = EXCLUSIVE')
-    database.run('PRAGMA journal_mode = DELETE')
-    database.run('BEGIN EXCLUSIVE')
-    database.run('COMMIT')
+    for (const pragma of ['locking_mode = EXCLUSIVE', 'journal_mode = DELETE', 'journal_mode = WAL']) {
+      database.run(`PRAGMA ${pragma}`)
+    }
   } catch (error) {
     if (!isBusy(error)) throw error
     throw unusable('the database has an older schema, and another program has it open: stop that first')
@@ -71,8 +87,6 @@ function migrate(database: Database, vault: Vault, from: number): void {
     database.run(sql)
     work?.(database, vault)
   }
-  database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
-  database.run(`PRAGMA application_id = ${applicationId}`)
   if (database.query('PRAGMA foreign_key_check').all().length > 0) {
     throw unusable('the database holds records that point at nothing')
   }

@@ -136,6 +136,8 @@ describe('a database of the first release', () => {
     const copy = `${path}.before-schema-2`
     expect((statSync(copy).mode & 0o777).toString(8)).toBe('600')
     expect(contentOfFile(copy, asOfFirst)).toEqual(before)
+    // The first release opens it: it takes all of this for the number of the schema.
+    expect(new Database(copy).query('PRAGMA user_version').values()).toEqual([[1]])
     expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', 'a.sqlite.before-schema-2'])
   })
 
