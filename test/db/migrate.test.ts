@@ -209,6 +209,15 @@ test.each(rounds)(
     await Bun.sleep(round * 2 + Math.random() * 4)
     child.kill('SIGKILL')
     await child.exited
+    const copy = `${path}.before-schema-2`
+    if (existsSync(copy) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+      // The copy put back over it, as an operator would, is not destroyed either.
+      copyFileSync(copy, folder.file('back.sqlite'))
+      copyFileSync(`${path}-wal`, folder.file('back.sqlite-wal'))
+      expect(messageOf(() => openTestDatabase(folder.file('back.sqlite'), production))).toContain(
+        'another database',
+      )
+    }
     const raw = new Database(path)
     const isOld = raw.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version === 1
     expect(contentOf(raw, isOld ? asOfFirst : asOfNow)).toEqual(before)
