@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import type { Vault } from '../../src/domain/vault'
+import type { SealedPlace, Vault } from '../../src/domain/vault'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
 import {
@@ -14,6 +14,7 @@ import {
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
 import { answersPlace, keyProofPlace, secretPlace } from './sealed'
+import { readSetting } from './setting'
 
 interface Migration {
   readonly sql: string
@@ -92,32 +93,58 @@ function migrate(database: Database, vault: Vault, from: number): void {
   }
 }
 
-/** What the first release sealed was bound to its record alone; from here on to the place where it stands. */
+/**
+ * What the first release sealed was bound to its record key alone; from here on to the place where it stands. What is
+ * not what stands there stays as it is, and so opens nowhere.
+ */
 function sealAnew(database: Database, vault: Vault): void {
-  const keys = database.query<
-    { id: number; recordKey: string; partnerId: number; kid: string; sealed: Uint8Array },
-    []
-  >(
-    `SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys`,
+  const seal = (sealed: Uint8Array, place: SealedPlace, isRight: (plain: Uint8Array) => boolean) => {
+    try {
+      const plain = vault.openFirst(sealed, place.recordKey)
+      return isRight(plain) ? vault.seal(plain, place) : sealed
+    } catch {
+      return sealed
+    }
+  }
+  const keys = database.query<KeyRow, []>(
+    'SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys',
   )
   const setSecret = database.query('UPDATE partner_keys SET sealed_secret = ? WHERE id = ?')
-  for (const key of keys.all()) setSecret.run(vault.reseal(key.sealed, secretPlace(key)), key.id)
+  for (const key of keys.all()) setSecret.run(seal(key.sealed, secretPlace(key), isSecret), key.id)
 
-  const requests = database.query<{ id: number; recordKey: string; sealed: Uint8Array }, []>(
+  const requests = database.query<Pick<KeyRow, 'id' | 'recordKey' | 'sealed'>, []>(
     `SELECT id, record_key AS recordKey, sealed_screening_answers AS sealed FROM booking_requests
      WHERE sealed_screening_answers IS NOT NULL`,
   )
   const setAnswers = database.query('UPDATE booking_requests SET sealed_screening_answers = ? WHERE id = ?')
-  for (const request of requests.all()) {
-    setAnswers.run(vault.reseal(request.sealed, answersPlace(request.recordKey)), request.id)
+  for (const { id, recordKey, sealed } of requests.all()) {
+    setAnswers.run(seal(sealed, answersPlace(recordKey), isAnswers), id)
   }
 
-  const proof = database
-    .query<{ value: Uint8Array }, []>("SELECT value FROM settings WHERE name = 'key_proof'")
-    .get()
-  if (proof) {
-    database
-      .query("UPDATE settings SET value = ? WHERE name = 'key_proof'")
-      .run(vault.reseal(proof.value, keyProofPlace))
+  const proof = readSetting(database, keyProofPlace.recordKey)
+  const setProof = database.query("UPDATE settings SET value = ? WHERE name = 'key_proof'")
+  if (proof) setProof.run(seal(proof, keyProofPlace, () => true))
+}
+
+interface KeyRow {
+  readonly id: number
+  readonly recordKey: string
+  readonly partnerId: number
+  readonly kid: string
+  readonly sealed: Uint8Array
+}
+
+const secretBytes = 32
+
+/** A secret is random: answers that are as long as one are none. */
+function isSecret(plain: Uint8Array): boolean {
+  return plain.length === secretBytes && !isAnswers(plain)
+}
+
+function isAnswers(plain: Uint8Array): boolean {
+  try {
+    return Array.isArray(JSON.parse(Buffer.from(plain).toString()))
+  } catch {
+    return false
   }
 }

@@ -70,10 +70,8 @@ function placeOf(row: Row, table: string) {
   return { table, column: 'sealed_screening_answers', recordKey: String(row.record_key) }
 }
 
-const asOfFirst = (sealed: Uint8Array, row: Row, table: string) => {
-  const place = placeOf(row, table)
-  return vault.open(vault.reseal(sealed, place), place)
-}
+const asOfFirst = (sealed: Uint8Array, row: Row, table: string) =>
+  vault.openFirst(sealed, placeOf(row, table).recordKey)
 const asOfNow = (sealed: Uint8Array, row: Row, table: string) => vault.open(sealed, placeOf(row, table))
 
 function contentOfFile(path: string, open: typeof asOfNow) {
@@ -139,6 +137,22 @@ describe('a database of the first release', () => {
     // The first release opens it: it takes all of this for the number of the schema.
     expect(new Database(copy).query('PRAGMA user_version').values()).toEqual([[1]])
     expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', 'a.sqlite.before-schema-2'])
+  })
+
+  test('has nothing sealed anew that is not what stands there: such a value opens nowhere', () => {
+    using folder = new Folder()
+    const path = firstRelease(folder)
+    const raw = new Database(path)
+    raw.run(`UPDATE partner_keys SET (record_key, sealed_secret) =
+      (SELECT record_key, sealed_screening_answers FROM booking_requests WHERE id = 1) WHERE id = 1`)
+    raw.run("UPDATE booking_requests SET sealed_screening_answers = x'01' WHERE id = 2")
+    raw.close()
+    const database = upgrade(path)
+    const [key] = database.query<Row, []>('SELECT * FROM partner_keys WHERE id = 1').all()
+    const [request] = database.query<Row, []>('SELECT * FROM booking_requests WHERE id = 2').all()
+    expect(() => asOfNow(key?.sealed_secret as Uint8Array, key as Row, 'partner_keys')).toThrow()
+    expect(request?.sealed_screening_answers).toEqual(Uint8Array.of(1))
+    database.close()
   })
 
   test('is left as it is, and told of, by whoever does not upgrade it', () => {
