@@ -140,8 +140,6 @@ describe('a backup', () => {
 })
 
 describe('an erasure that was killed after its commit', () => {
-  const storeModule = new URL('../../db/sqlite/store.ts', import.meta.url).pathname
-  const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
   const tracesOf = (text: string) =>
     namesIn(operator.folder).filter((name) => readFileSync(operator.folder.file(name)).includes(text))
 
@@ -158,17 +156,18 @@ describe('an erasure that was killed after its commit', () => {
   })
 
   test('is finished by running it again, as often as one likes, and leaves no trace', async () => {
-    const masterKey = readFileSync(`${operator.database}.key`, 'utf8').trim()
     const killed = Bun.spawnSync([
       process.execPath,
       '-e',
-      `const { openStore } = await import(${JSON.stringify(storeModule)})
-       const { createVault } = await import(${JSON.stringify(vaultModule)})
-       const vault = createVault(Buffer.from(${JSON.stringify(masterKey)}, 'base64'))
-       const store = openStore({ path: ${JSON.stringify(operator.database)}, purpose: 'production', vault,
-         create: false, upgrade: false, actor: 'olive', clock: { now: () => 0 } })
-       await store.setMemberActive(1, false)
-       await store.eraseMember(1)
+      `const { Database } = await import('bun:sqlite')
+       const database = new Database(${JSON.stringify(operator.database)})
+       for (const pragma of ['secure_delete = ON', 'foreign_keys = ON']) database.run('PRAGMA ' + pragma)
+       database.run('UPDATE members SET active = 0 WHERE id = 1')
+       database.run('BEGIN')
+       database.run('UPDATE booking_requests SET member_id = NULL, sealed_screening_answers = NULL WHERE member_id = 1')
+       database.run('DELETE FROM members WHERE id = 1')
+       database.run("INSERT INTO audit VALUES (99, 0, 'olive', 'member.erase', 'member 1', 'done', 'hash')")
+       database.run('COMMIT')
        process.kill(process.pid, 'SIGKILL')
        await new Promise(() => {})`,
     ])
