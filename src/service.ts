@@ -28,6 +28,8 @@ export interface ServiceOptions {
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
+  /** Is told what an operator should know of. */
+  readonly report: (line: string) => void
 }
 
 /** How often what was noted while requests were answered is written down. */
@@ -36,12 +38,12 @@ const flushMillis = 1_000
 /** The database, opened, and what it takes to read it. */
 export interface Storage extends Omit<Engine, 'store' | 'upkeep'> {
   readonly records: Records
-  readonly zones: ZoneData
 }
 
 /** The service, put together and not yet listening. */
 export interface Service extends Omit<Storage, 'records' | 'feed'> {
   readonly context: Context
+  readonly zones: ZoneData
   /**
    * Listens on a host and port, 0 for a free one.
    *
@@ -52,21 +54,21 @@ export interface Service extends Omit<Storage, 'records' | 'feed'> {
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
 export function openStorage(options: ServiceOptions): Storage {
-  const { purpose, database, masterKey, create, upgrade = false, zoneFolder, clock } = options
+  const { purpose, database, masterKey, create, upgrade = false, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
-  const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
-  return { records: { store, upkeep, clock, directory: null }, feed, zones, close }
+  return { records: { store, upkeep, clock, directory: null }, feed, close }
 }
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose } = options
-  const { records, feed, zones, close } = openStorage(options)
-  const { store, clock } = records
-  const directory = await Directory.load({ feed, findZone: zones.find, clock, report: console.error })
+  const { purpose, zoneFolder, clock, report } = options
+  const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
+  const { records, feed, close } = openStorage(options)
+  const { store } = records
+  const directory = await Directory.load({ feed, findZone: zones.find, clock, report })
   const notebook = new Notebook()
   const context: Context = { ...records, directory, notebook }
   return {
@@ -79,8 +81,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox' }
         return createApp(serving, addressOf).fetch
       })
-      const flush = () =>
-        notebook.flush(store).catch(() => console.error('what was noted could not be written'))
+      const flush = () => notebook.flush(store).catch(() => report('what was noted could not be written yet'))
       const flushing = setInterval(flush, flushMillis)
       return {
         ...listening,

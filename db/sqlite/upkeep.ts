@@ -15,16 +15,19 @@ export interface UpkeepParts {
 }
 
 const lastBackupName = 'last_backup_at'
+const zoneDataName = 'zone_data'
 
 /** The Upkeep of an open SQLite database. */
 export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
+  const note = (name: string, value: string) =>
+    database
+      .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
+      .run(name, Buffer.from(value))
   return {
     async backUp(target, act) {
       copyDatabase(database, target)
       await writer.write(() => {
-        database
-          .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
-          .run(lastBackupName, Buffer.from(String(act.at)))
+        note(lastBackupName, String(act.at))
         audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' })
       })
     },
@@ -38,6 +41,12 @@ export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
       ]
     },
     purge: () => cutLog(database),
+    noteZoneData: ({ edition, folder }) =>
+      writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
+    async findZoneData() {
+      const noted = readSetting(database, zoneDataName)
+      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { type Flags, readStorageConfig, type StorageConfig } from '../config'
 import type { Finding } from '../domain/upkeep'
 import type { ZoneData } from '../domain/zone-data'
-import { type MovedSlot, slotsMoved } from '../operations/check-bookings'
+import { listMovedBookings, type MovedBooking } from '../operations/check-bookings'
 import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
 import { checkDatabase } from '../operations/upkeep'
@@ -21,7 +21,7 @@ export function doctorCommand(): Command {
         const now = context.clock.now()
         const findings = [
           ...(await checkDatabase(context)),
-          bookedFinding(slotsMoved(context, now)),
+          bookedFinding(await listMovedBookings(context, now)),
           listedFinding(listUnlisted(context)),
           ...fileFindings(readStorageConfig(flags)),
           zoneFinding(zones, now),
@@ -63,10 +63,18 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   return finding('providers', faults.length === 0, faults.join('; ') || 'all are listed')
 }
 
-function bookedFinding(moved: readonly MovedSlot[]): Finding {
-  const names = moved.map(({ slot }) => slot.requestId).join(', ')
-  const detail = `the provider's clock will show another time than was booked: request ${names}`
-  return finding('booked times', moved.length === 0, moved.length === 0 ? 'as they were booked' : detail)
+function bookedFinding(moved: readonly MovedBooking[]): Finding {
+  const told = moved.map(({ requestId, provider, member, from, to }) => {
+    const who = member ? `${member.profile.firstName} ${member.profile.lastName}` : 'a person who was erased'
+    const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
+    return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
+  })
+  const way = 'tell them, then anteroom request acknowledge ID'
+  return finding(
+    'booked times',
+    told.length === 0,
+    told.length === 0 ? 'as they were booked' : `${told.join('; ')}; ${way}`,
+  )
 }
 
 function zoneFinding(zones: ZoneData, now: number): Finding {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
 import { assignProvider, concernOf, requireAssignable } from '../operations/assign-provider'
+import { acknowledgeMove } from '../operations/check-bookings'
 import type { Context, Records } from '../operations/context'
 import { requireProvider, requireRequest } from '../operations/find-records'
 import { listRequests } from '../operations/list-requests'
@@ -59,6 +60,7 @@ export function requestCommand(): Command {
       .option('--json', 'print the request as JSON, in the shape of the API')
       .option('--yes', 'do not ask before a provider is replaced'),
     onRequestRecord('accept', 'Accept a pending request', accept),
+    onRequest('acknowledge', 'Note that a booked local time which has changed is known', acknowledge),
     onRequestRecord('decline', 'Decline a pending or accepted request; its slot is free again', decline),
   ])
 }
@@ -79,6 +81,11 @@ async function accept({ context, record: id, act }: RecordCall): Promise<void> {
 async function decline({ context, record: id, act }: RecordCall): Promise<void> {
   await declineRequest(context, id, act())
   printLine(`Request ${id} is declined.`)
+}
+
+async function acknowledge({ context, record: { id }, act }: RequestCall<object>): Promise<void> {
+  await acknowledgeMove(context, id, act())
+  printLine(`The new local time of request ${id} is acknowledged.`)
 }
 
 function list({ intakes = false, unassigned = false, ...flags }: ListFlags): Promise<void> {

@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { builtInDirectory, withGenerated } from '../directory-files/sandbox'
 import type { Act } from '../domain/audit'
 import { clockStartingAt, systemClock } from '../domain/clock'
+import { zoneDataNote } from '../operations/check-zones'
 import type { Context } from '../operations/context'
 import {
   deactivatedMember,
@@ -20,7 +21,7 @@ import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
-import { printJson, printLine } from './output'
+import { printJson, printLine, printNotice } from './output'
 
 interface Options {
   readonly port: number
@@ -70,6 +71,8 @@ async function runSandbox(options: Options): Promise<void> {
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
       await loadDirectory(service.context, documentFor(service.context, options), actOf(service.context))
     }
+    const note = zoneDataNote(service.zones, service.context.clock.now())
+    if (note) printNotice(note)
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
@@ -98,6 +101,7 @@ function open(database: string, key: string, options: Options, create: boolean):
     upgrade: true,
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
+    report: printNotice,
   })
 }
 

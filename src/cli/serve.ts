@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import { readServerConfig, type SettingName, settings } from '../config'
+import { zoneDataNote } from '../operations/check-zones'
+import { noteZoneData } from '../operations/upkeep'
 import { shutdownRequest } from './graceful-shutdown'
-import { printLine } from './output'
+import { printLine, printNotice } from './output'
 import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
@@ -14,6 +16,9 @@ async function serve(flags: object): Promise<void> {
   const config = readServerConfig(flags)
   const service = await openProduction(config, { upgrade: true })
   try {
+    await noteZoneData(service.context, service.zones)
+    const note = zoneDataNote(service.zones, service.context.clock.now())
+    if (note) printNotice(note)
     const stopped = shutdownRequest()
     const server = service.listen(config.host, config.port, config.baseUrl)
     printLine(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)

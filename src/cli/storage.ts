@@ -3,8 +3,10 @@ import { readStorageConfig, type SettingName, type StorageConfig, settings } fro
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
 import type { Context, Records } from '../operations/context'
+import { refuseOtherZoneData } from '../operations/upkeep'
 import { openService, openStorage, type Service, type ServiceOptions } from '../service'
 import { operator } from './operator'
+import { printNotice } from './output'
 
 const storageSettings = ['database', 'masterKeyFile', 'zones'] as const
 
@@ -42,7 +44,14 @@ export function withContext<T>(flags: object, work: Work<Context, T>): Promise<T
 /** The same with the whole service. */
 export async function withService<T>(flags: object, work: Work<Service, T>): Promise<T> {
   const service = await openProduction(readStorageConfig(flags))
-  return closing(service, work(service, makeAct))
+  const refusal = await refuseOtherZoneData(service.context, service.zones)
+  return closing(
+    service,
+    work(service, () => {
+      if (refusal) throw refusal
+      return makeAct()
+    }),
+  )
 }
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */
@@ -54,7 +63,15 @@ export function openProduction(
 }
 
 function optionsOf({ database, masterKey, zoneFolder }: StorageConfig): ServiceOptions {
-  return { purpose: 'production', database, masterKey, create: false, zoneFolder, clock: systemClock }
+  return {
+    purpose: 'production',
+    database,
+    masterKey,
+    create: false,
+    zoneFolder,
+    clock: systemClock,
+    report: printNotice,
+  }
 }
 
 function makeAct(): Act {

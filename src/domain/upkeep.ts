@@ -1,4 +1,5 @@
 import type { Act } from './audit'
+import type { ZoneEdition } from './zone-data'
 
 /** What a check found. Only what is bad makes the whole unhealthy. */
 export interface Finding {
@@ -31,4 +32,9 @@ export interface Upkeep {
    * doing so: then it can be asked again.
    */
   purge(): Promise<boolean>
+
+  /** Notes which zone data the server works with, for the commands beside it. */
+  noteZoneData(zones: ZoneEdition): Promise<void>
+  /** The zone data that the server last worked with; null if none ever did. */
+  findZoneData(): Promise<ZoneEdition | null>
 }

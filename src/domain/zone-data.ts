@@ -1,11 +1,15 @@
 import type { TimeZone } from '../scheduling/time-zone'
 
-/** The time zones that the service knows, from one edition of the IANA data. */
-export interface ZoneData {
-  /** The edition, as `2026f`, or `unknown`. */
+/** Which time zone data is meant. */
+export interface ZoneEdition {
+  /** As `2026f`, or `unknown`. */
   readonly edition: string
   /** The zoneinfo folder that it was read from; null for the data that is built in. */
   readonly folder: string | null
+}
+
+/** The time zones that the service knows, from one edition of the IANA data. */
+export interface ZoneData extends ZoneEdition {
   /** How the edition stands to the built-in one; what is newer is current too. */
   readonly age: 'current' | 'older' | 'unknown'
   /** Every name, links included. */

@@ -1,37 +1,71 @@
 import { type Listing, localOffsetAt } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { TakenSlot } from '../domain/directory-feed'
+import { Refusal } from '../domain/errors'
+import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
+import { minuteMillis } from '../scheduling/calendar'
+import { formatLocal } from '../scheduling/time-zone'
 import type { Context } from './context'
+import { requireRequest } from './find-records'
 
-/** A slot that is taken, and of whom. */
-export interface MovedSlot {
+/** A booked time that the provider's clock will show otherwise than it was to be. */
+export interface MovedBooking {
+  readonly requestId: number
   readonly provider: Provider
-  readonly slot: TakenSlot
-}
-
-/** Notes that those concerned know what the provider's clock will show at a booked time. */
-export async function acknowledgeMove(
-  { store, directory }: Context,
-  { provider, slot }: MovedSlot,
-  act: Act,
-): Promise<void> {
-  const listing = directory.findAnyListing(provider.id) as Listing
-  await store.acknowledge(slot.requestId, localOffsetAt(listing, slot.startsAt), act)
-  await directory.catchUp()
+  /** Null once the person has been erased. */
+  readonly member: Member | null
+  /** As `Tue 2026-12-01 09:00`: what the provider's clock was to show, and what it will. */
+  readonly from: string
+  readonly to: string
 }
 
 /**
- * The taken slots after `now` (ms) at which the provider's clock will not show what it was to show when the slot was
- * taken: zone data has changed since, or the provider's zone.
+ * The bookings after `now` (ms) at which the provider's clock will not show what it was to show when the slot was taken:
+ * zone data has changed since, or the provider's zone.
  */
-export function slotsMoved({ directory }: Context, now: number): MovedSlot[] {
-  return directory.listProviders().flatMap((provider) => {
-    const listing = directory.findAnyListing(provider.id)
-    if (!listing) return []
-    return listing.taken
-      .filter(({ startsAt }) => startsAt > now)
-      .filter(({ startsAt, localOffsetMinutes }) => localOffsetAt(listing, startsAt) !== localOffsetMinutes)
-      .map((slot) => ({ provider, slot }))
+export function listMovedBookings(context: Context, now: number): Promise<MovedBooking[]> {
+  const { directory } = context
+  const moved = directory.listProviders().flatMap(({ id }) => {
+    const listing = directory.findAnyListing(id)
+    const taken = listing?.taken ?? []
+    return taken
+      .filter((slot) => slot.startsAt > now && isMoved(listing as Listing, slot))
+      .map((slot) => describe(context, listing as Listing, slot))
   })
+  return Promise.all(moved)
+}
+
+/**
+ * Notes that those concerned know what the provider's clock will show at a booked time.
+ *
+ * @throws Refusal record_unknown, or move_unknown where the time is what it was to be
+ */
+export async function acknowledgeMove(context: Context, requestId: number, act: Act): Promise<void> {
+  const { directory, store } = context
+  const { providerId } = await requireRequest(context, requestId)
+  const listing = providerId === null ? null : directory.findAnyListing(providerId)
+  const slot = listing?.taken.find((taken) => taken.requestId === requestId)
+  if (!listing || !slot || !isMoved(listing, slot)) {
+    throw new Refusal('move_unknown', 'the request holds no slot whose local time has changed')
+  }
+  await store.acknowledge(requestId, localOffsetAt(listing, slot.startsAt), act)
+  await directory.catchUp()
+}
+
+function isMoved(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot): boolean {
+  return localOffsetAt(listing, startsAt) !== localOffsetMinutes
+}
+
+async function describe(context: Context, listing: Listing, slot: TakenSlot): Promise<MovedBooking> {
+  const { requestId, startsAt, localOffsetMinutes } = slot
+  const { zone } = listing.calendar.schedule
+  const expected = { ...zone, transitions: [], offsets: [localOffsetMinutes] }
+  return {
+    requestId,
+    provider: listing.provider,
+    member: (await requireRequest(context, requestId)).member,
+    from: formatLocal(expected, startsAt / minuteMillis),
+    to: formatLocal(zone, startsAt / minuteMillis),
+  }
 }

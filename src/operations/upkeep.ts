@@ -1,10 +1,32 @@
 import type { Act } from '../domain/audit'
+import { Refusal } from '../domain/errors'
 import type { Finding } from '../domain/upkeep'
+import type { ZoneEdition } from '../domain/zone-data'
 import type { Records } from './context'
 
 /** Writes a sound copy of the database to a place where nothing is. @throws Refusal database_unusable */
 export function backUp({ upkeep }: Records, target: string, act: Act): Promise<void> {
   return upkeep.backUp(target, act)
+}
+
+/** Notes which zone data is served, for the commands beside the server. */
+export function noteZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<void> {
+  return upkeep.noteZoneData(zones)
+}
+
+/**
+ * Why nothing may be changed by zone data that is not what the server works with: a slot would be judged by another
+ * clock than it is offered by. Null if nothing speaks against it.
+ */
+export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<Refusal | null> {
+  const served = await upkeep.findZoneData()
+  const isSame =
+    served?.edition === zones.edition && (zones.edition !== 'unknown' || served.folder === zones.folder)
+  if (!served || isSame) return null
+  const told = ({ edition, folder }: ZoneEdition) => `${edition} (${folder ?? 'built in'})`
+  const way = served.folder === null ? 'leave --zones out' : `give it --zones ${served.folder}`
+  const why = `the server works with zone data ${told(served)}, this command with ${told(zones)}: ${way}`
+  return new Refusal('settings_invalid', `${why}, or start the server with the other`)
 }
 
 /** Whether the database is as it should be. */

@@ -35,11 +35,54 @@ test('doctor names the bookings whose local time moves under other zone data, an
   const zones = operator.folder.file('zones')
   mkdirSync(`${zones}/America`, { recursive: true })
   writeFileSync(`${zones}/America/Toronto`, writeTzif({ types: [-3 * 3600], footer: '<-03>3' }))
+  writeFileSync(`${zones}/version`, '2099z\n')
   const moved = await findings('--zones', zones)
   expect(moved.code).toBe(8)
-  expect(JSON.parse(moved.stdout)).toContainEqual({
-    check: 'booked times',
-    state: 'bad',
-    detail: "the provider's clock will show another time than was booked: request 1",
-  })
+  const finding = JSON.parse(moved.stdout).find(({ check }: { check: string }) => check === 'booked times')
+  const local = String.raw`\w{3} \d{4}-\d\d-\d\d \d\d:\d\d`
+  expect(finding.state).toBe('bad')
+  expect(finding.detail).toMatch(
+    new RegExp(
+      `^request 1, Robin Sample with on-1 \\(Marlow Fernhill\\): ${local} is now ${local} in America/Toronto; ` +
+        'tell them, then anteroom request acknowledge ID$',
+    ),
+  )
+
+  // The server has noted what it works with: by other data nothing is changed, and reading goes on.
+  const acknowledge = (...flags: string[]) => operator.run(['request', 'acknowledge', '1', ...flags])
+  const refused = await acknowledge('--zones', zones)
+  expect([refused.code, refused.stdout]).toEqual([2, ''])
+  expect(refused.stderr).toBe(
+    'anteroom: the server works with zone data 2026f (built in), this command with 2099z ' +
+      `(${zones}): leave --zones out, or start the server with the other\n`,
+  )
+  expect((await operator.run(['provider', 'list', '--zones', zones])).code).toBe(0)
+  expect((await acknowledge()).code).toBe(4)
+
+  await service.stop()
+  await using other = await operator.serve('--zones', zones)
+  expect((await acknowledge()).stderr).toContain(`give it --zones ${zones}`)
+  expect((await acknowledge('--zones', zones)).code).toBe(0)
+  expect((await findings('--zones', zones)).code).toBe(0)
+  expect((await acknowledge('--zones', zones)).code).toBe(4)
+  await other.stop()
+})
+
+test('zone data older than what is built in, or of no known edition, is a line at the start and bad in doctor', async () => {
+  for (const [edition, told] of [
+    ['2020a', 'is of 2020a, older than the built-in'],
+    [null, 'does not tell its edition, unlike the built-in'],
+  ] as const) {
+    const zones = operator.folder.file(`zones-${edition}`)
+    mkdirSync(`${zones}/America`, { recursive: true })
+    writeFileSync(`${zones}/America/Toronto`, writeTzif({ types: [-3 * 3600], footer: '<-03>3' }))
+    if (edition) writeFileSync(`${zones}/version`, edition)
+    await using service = await operator.serve('--zones', zones)
+    expect((await service.stop()).stderr).toContain(told)
+    const { code, stdout } = await operator.run(['doctor', '--json', '--zones', zones])
+    expect(code).toBe(8)
+    const finding = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'zone data')
+    expect(finding.state).toBe('bad')
+    expect(finding.detail).toMatch(new RegExp(`${told}.*1 zone differs: America/Toronto$`))
+  }
 })

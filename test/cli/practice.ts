@@ -52,6 +52,7 @@ async function load({ database }: Operator): Promise<void> {
     masterKey: { file: `${database}.key` },
     create: false,
     clock: systemClock,
+    report: () => {},
   })
   const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
   const providers = refs.map((ref) =>

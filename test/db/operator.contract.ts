@@ -642,6 +642,15 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'none was made yet' })
     })
 
+    test('which zone data the server works with is noted, and the last note counts', async () => {
+      await using place = await open()
+      if (!place.upkeep) return
+      expect(await place.upkeep.findZoneData()).toBeNull()
+      await place.upkeep.noteZoneData({ edition: '2026f', folder: null })
+      await place.upkeep.noteZoneData({ edition: '2027a', folder: '/zones' })
+      expect(await place.upkeep.findZoneData()).toEqual({ edition: '2027a', folder: '/zones' })
+    })
+
     test('a backup is opened and counted, is noted, and never replaces another', async () => {
       await using place = await open()
       const { store, upkeep, freeTarget } = place

@@ -35,8 +35,8 @@ export class Operator implements Disposable {
   }
 
   /** Starts the service on the database, at a free port. */
-  async serve(): Promise<Served> {
-    const program = new Served(['serve', '--port', '0', '--base-url', 'https://api.example'], {
+  async serve(...flags: string[]): Promise<Served> {
+    const program = new Served(['serve', '--port', '0', '--base-url', 'https://api.example', ...flags], {
       command: this.command,
       cwd: this.folder.path,
       env: { ANTEROOM_DATABASE: this.database },

@@ -71,6 +71,7 @@ export async function startService(
     masterKey: { file: `${databasePath}.key` },
     create: true,
     clock: { now: () => now },
+    report: () => {},
   })
   const { context } = service
   const load = (directory: unknown) => loadDirectory(context, directory, actAt(now))
