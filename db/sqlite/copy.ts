@@ -21,6 +21,7 @@ export function copyDatabase(database: Database, path: string, replace = false):
   } catch (error) {
     const { code } = error as { code?: string }
     if (code === 'EEXIST') throw unusable('there is a file at that path already')
+    if (code === 'SQLITE_CORRUPT') throw unusable('the database file is damaged; anteroom doctor tells more')
     if (error instanceof SQLiteError || code === 'ENOSPC' || code === 'ENOTDIR') {
       throw unusable('no sound copy could be made there; is there room for it?')
     }

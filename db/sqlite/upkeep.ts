@@ -1,4 +1,4 @@
-import type { Database } from 'bun:sqlite'
+import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
 import type { auditQueries } from './audit'
 import { copyDatabase, faultsIn } from './copy'
@@ -35,8 +35,8 @@ export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
       return [
         finding('schema', null, `version ${schemaOf(readPragma(database, 'user_version'))}`),
         settingsFinding(database),
-        integrityFinding(database),
-        orphansFinding(database),
+        whereReadable('integrity', () => integrityFinding(database)),
+        whereReadable('orphans', () => orphansFinding(database)),
         backupFinding(database, now),
       ]
     },
@@ -62,6 +62,16 @@ const wanted: Record<string, string | number> = {
 function settingsFinding(database: Database): Finding {
   const wrong = Object.keys(wanted).filter((name) => readPragma(database, name) !== wanted[name])
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
+}
+
+/** A damaged file fails where it is read: that is a finding too, and stops no other. */
+function whereReadable(check: string, find: () => Finding): Finding {
+  try {
+    return find()
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error
+    return { check, state: 'bad', detail: 'the database file is damaged; restore a backup' }
+  }
 }
 
 function integrityFinding(database: Database): Finding {
