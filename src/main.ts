@@ -1,3 +1,4 @@
+import './production'
 import { run } from './cli/program'
 
 // Whoever reads our output may stop reading, as `| head` does: that is no failure of ours.

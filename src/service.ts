@@ -63,6 +63,7 @@ export function openStorage(options: ServiceOptions): Storage {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
+  const { purpose } = options
   const { records, feed, zones, close } = openStorage(options)
   const { store, clock } = records
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report: console.error })
@@ -75,7 +76,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       let address = ''
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        return createApp(context, address, addressOf).fetch
+        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox' }
+        return createApp(serving, addressOf).fetch
       })
       const flush = () =>
         notebook.flush(store).catch(() => console.error('what was noted could not be written'))

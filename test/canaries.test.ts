@@ -272,7 +272,7 @@ describe('nothing that was sent comes back or is printed when a request is refus
       const different = { user: { external_user_id: externalUserId }, ...slotOf(slot) }
       const answer = await post(telling({ email: `canary.${index}@canary.example` }, different))
       if (answer.status !== 201) {
-        await isRefused(500, answer)
+        await isRefused(503, answer)
         return
       }
     }
@@ -293,11 +293,11 @@ describe('nothing that was sent comes back or is printed when a request is refus
     }
   })
 
-  test('on the output of the process, which tells of the one failure that was its own', async () => {
+  test('on the output of the process, which tells of the disk that was full', async () => {
     const { report } = sandbox
     const { code, stdout, stderr } = await sandbox.stop()
     expect([code, stdout]).toEqual([0, `${JSON.stringify(report)}\n`])
-    expect(stderr).toMatch(/^internal error: /m)
+    expect(stderr).toMatch(/^storage failed: \w+ SQLITE_(FULL|IOERR_WRITE) /m)
     expect(word.exec(stderr)).toBeNull()
     for (const { token } of report.partners) {
       for (const text of [stderr, ...printed]) {

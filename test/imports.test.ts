@@ -40,7 +40,8 @@ const mayImport: Record<string, readonly string[]> = {
     'src/config.ts',
     'db/sqlite',
   ],
-  'src/main.ts': ['src/cli'],
+  'src/production.ts': [],
+  'src/main.ts': ['src/cli', 'src/production.ts'],
 }
 
 const homes: Record<string, readonly string[]> = {
@@ -75,9 +76,9 @@ interface Home {
 
 // What belongs to the whole process is touched in few places, so that all the rest can be given it by a test.
 const processHomes: Record<string, Home> = {
-  'the environment: settings, and who called sudo': {
+  'the environment: settings, who called sudo, and that this is production': {
     what: /\bprocess\.env\b/,
-    where: ['src/config.ts', 'src/cli/operator.ts'],
+    where: ['src/config.ts', 'src/cli/operator.ts', 'src/production.ts'],
   },
   // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
   'the clock: one for the service, and how long an engine has waited': {
@@ -92,12 +93,11 @@ const processHomes: Record<string, Home> = {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
     where: ['src/cli/output.ts', 'src/cli/progress.ts'],
   },
-  // Backup and doctor ask the engine itself.
   'the store: operations hold every act, and commands call them': {
     what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,
     where: [
       ...['auth', 'directory', 'domain', 'http', 'operations', 'service.ts'].map((room) => `src/${room}`),
-      ...['src/cli/backup.ts', 'src/cli/doctor.ts', 'db/sqlite'],
+      'db/sqlite',
     ],
   },
 }

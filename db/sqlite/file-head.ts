@@ -24,17 +24,18 @@ export function schemaOf(userVersion: number): number {
   return userVersion & ((1 << schemaBits) - 1)
 }
 
-/** A user_version for a file that no log belongs to yet. */
+/** A user_version for a file that no log belongs to yet. The first release takes all of it for the schema's number. */
 export function newUserVersion(schema: number): number {
+  if (schema <= 1) return schema
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return ((random & countMask) << schemaBits) | schema
 }
 
-/** Counts the transaction that is open, which puts the file's head into the log. */
-export function countTransaction(database: Database): void {
+/** Counts the transaction that is open, which puts the file's head into the log; `schema` where it brings another. */
+export function countTransaction(database: Database, schema?: number): void {
   const version = readPragma(database, 'user_version')
   const count = ((version >>> schemaBits) + 1) & countMask
-  database.run(`PRAGMA user_version = ${(count << schemaBits) | schemaOf(version)}`)
+  database.run(`PRAGMA user_version = ${(count << schemaBits) | (schema ?? schemaOf(version))}`)
 }
 
 export function readPragma(database: Database, name: string): number {
@@ -66,12 +67,12 @@ export function recognizeFile(path: string): void {
   const isEmpty = head.readUInt32BE(schemaCookieAt) === 0
   if (id !== applicationId && !(id === 0 && isEmpty))
     throw unusable('the file belongs to another application')
-  if (!ownsItsLog(path)) {
-    throw unusable(
-      `${path}-wal was left by another database, as when a backup is copied over one that was not stopped: ` +
-        `move ${path}-wal and ${path}-shm away, then start again`,
-    )
-  }
+  const left = !ownsItsLog(path) ? `${path}-wal` : !ownsItsJournal(path, head) ? `${path}-journal` : null
+  if (left === null) return
+  throw unusable(
+    `${left} was left by another database, as when a backup is copied over one that was not stopped: ` +
+      `move ${left} and ${path}-shm away, then start again`,
+  )
 }
 
 /** How often a log that changes while it is read is read anew: then somebody works with both, and they fit. */
@@ -87,6 +88,23 @@ function ownsItsLog(path: string): boolean {
     if (owns || (before.file.equals(after.file) && before.log.equals(after.log))) return owns
   }
   return true
+}
+
+const journalMagic = 'd9d505f920a163d7'
+// What turning a file to its log and back leaves as it is, which is all that we do with a journal.
+const [keptFrom, keptTo] = [28, 92]
+
+/** A journal holds the file's head as it was before. */
+function ownsItsJournal(path: string, head: Buffer): boolean {
+  return (
+    withFile(`${path}-journal`, (file) => {
+      const start = readAt(file, 0, 28)
+      if (start.length < 28 || start.toString('hex', 0, 8) !== journalMagic) return true
+      const record = readAt(file, start.readUInt32BE(20), 4 + headBytes)
+      if (record.length < 4 + headBytes || record.readUInt32BE(0) !== 1) return true
+      return record.subarray(4).subarray(keptFrom, keptTo).equals(head.subarray(keptFrom, keptTo))
+    }) ?? true
+  )
 }
 
 function headsOf(path: string, log: string) {

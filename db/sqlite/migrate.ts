@@ -1,11 +1,20 @@
 import type { Database } from 'bun:sqlite'
-import type { Vault } from '../../src/domain/vault'
+import type { SealedPlace, Vault } from '../../src/domain/vault'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
-import { applicationId, newUserVersion, readPragma, readUserVersion, schemaOf, unusable } from './file-head'
+import {
+  applicationId,
+  countTransaction,
+  newUserVersion,
+  readPragma,
+  readUserVersion,
+  schemaOf,
+  unusable,
+} from './file-head'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
 import { answersPlace, keyProofPlace, secretPlace } from './sealed'
+import { readSetting } from './setting'
 
 interface Migration {
   readonly sql: string
@@ -31,35 +40,43 @@ export function copyPathOf(path: string): string {
 
 /** Makes the tables of a database that has none. Foreign keys must be off, as they are when a database is opened. */
 export function createSchema(database: Database, vault: Vault): void {
-  database
-    .transaction(() => {
-      if (readPragma(database, 'user_version') === 0) migrate(database, vault, 0)
-    })
-    .immediate()
+  const create = database.transaction(() => {
+    if (readPragma(database, 'user_version') !== 0) return
+    migrate(database, vault, 0)
+    database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
+    database.run(`PRAGMA application_id = ${applicationId}`)
+  })
+  create.immediate()
 }
 
 /**
  * Brings an older database up to date, in one transaction and after a copy that is left beside it, while nobody else
  * has it open.
  *
- * @throws Refusal storage_busy if somebody has, database_unusable if no copy could be made
+ * @throws Refusal database_unusable if somebody has, or no copy could be made
  */
 export function upgradeSchema(database: Database, path: string, vault: Vault): void {
   const schema = schemaOf(readPragma(database, 'user_version'))
   lockAlone(database)
   copyDatabase(database, copyPathOf(path), true)
-  database.transaction(() => migrate(database, vault, schema)).immediate()
-  // Nobody else could read until now, not even with an older program.
-  database.run('PRAGMA locking_mode = NORMAL')
+  const upgrade = database.transaction(() => {
+    migrate(database, vault, schema)
+    countTransaction(database, currentSchema)
+  })
+  upgrade.immediate()
+  // The lock goes only without a log.
+  for (const pragma of ['journal_mode = DELETE', 'locking_mode = NORMAL']) database.run(`PRAGMA ${pragma}`)
 }
 
-/** Without a write-ahead log, a lock keeps all others out; and a log cannot be left while anybody else uses it. */
+/**
+ * Locks everybody out, older programs too, for as long as it takes: nobody can give up a log that somebody else uses,
+ * and who has given it up under this lock has the next one alone.
+ */
 function lockAlone(database: Database): void {
   try {
-    database.run('PRAGMA locking_mode = EXCLUSIVE')
-    database.run('PRAGMA journal_mode = DELETE')
-    database.run('BEGIN EXCLUSIVE')
-    database.run('COMMIT')
+    for (const pragma of ['locking_mode = EXCLUSIVE', 'journal_mode = DELETE', 'journal_mode = WAL']) {
+      database.run(`PRAGMA ${pragma}`)
+    }
   } catch (error) {
     if (!isBusy(error)) throw error
     throw unusable('the database has an older schema, and another program has it open: stop that first')
@@ -71,39 +88,63 @@ function migrate(database: Database, vault: Vault, from: number): void {
     database.run(sql)
     work?.(database, vault)
   }
-  database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
-  database.run(`PRAGMA application_id = ${applicationId}`)
   if (database.query('PRAGMA foreign_key_check').all().length > 0) {
     throw unusable('the database holds records that point at nothing')
   }
 }
 
-/** What the first release sealed was bound to its record alone; from here on to the place where it stands. */
+/**
+ * What the first release sealed was bound to its record key alone; from here on to the place where it stands. What is
+ * not what stands there stays as it is, and so opens nowhere.
+ */
 function sealAnew(database: Database, vault: Vault): void {
-  const keys = database.query<
-    { id: number; recordKey: string; partnerId: number; kid: string; sealed: Uint8Array },
-    []
-  >(
-    `SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys`,
+  const seal = (sealed: Uint8Array, place: SealedPlace, isRight: (plain: Uint8Array) => boolean) => {
+    try {
+      const plain = vault.openFirst(sealed, place.recordKey)
+      return isRight(plain) ? vault.seal(plain, place) : sealed
+    } catch {
+      return sealed
+    }
+  }
+  const keys = database.query<KeyRow, []>(
+    'SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys',
   )
   const setSecret = database.query('UPDATE partner_keys SET sealed_secret = ? WHERE id = ?')
-  for (const key of keys.all()) setSecret.run(vault.reseal(key.sealed, secretPlace(key)), key.id)
+  for (const key of keys.all()) setSecret.run(seal(key.sealed, secretPlace(key), isSecret), key.id)
 
-  const requests = database.query<{ id: number; recordKey: string; sealed: Uint8Array }, []>(
+  const requests = database.query<Pick<KeyRow, 'id' | 'recordKey' | 'sealed'>, []>(
     `SELECT id, record_key AS recordKey, sealed_screening_answers AS sealed FROM booking_requests
      WHERE sealed_screening_answers IS NOT NULL`,
   )
   const setAnswers = database.query('UPDATE booking_requests SET sealed_screening_answers = ? WHERE id = ?')
-  for (const request of requests.all()) {
-    setAnswers.run(vault.reseal(request.sealed, answersPlace(request.recordKey)), request.id)
+  for (const { id, recordKey, sealed } of requests.all()) {
+    setAnswers.run(seal(sealed, answersPlace(recordKey), isAnswers), id)
   }
 
-  const proof = database
-    .query<{ value: Uint8Array }, []>("SELECT value FROM settings WHERE name = 'key_proof'")
-    .get()
-  if (proof) {
-    database
-      .query("UPDATE settings SET value = ? WHERE name = 'key_proof'")
-      .run(vault.reseal(proof.value, keyProofPlace))
+  const proof = readSetting(database, keyProofPlace.recordKey)
+  const setProof = database.query("UPDATE settings SET value = ? WHERE name = 'key_proof'")
+  if (proof) setProof.run(seal(proof, keyProofPlace, () => true))
+}
+
+interface KeyRow {
+  readonly id: number
+  readonly recordKey: string
+  readonly partnerId: number
+  readonly kid: string
+  readonly sealed: Uint8Array
+}
+
+const secretBytes = 32
+
+/** A secret is random: answers that are as long as one are none. */
+function isSecret(plain: Uint8Array): boolean {
+  return plain.length === secretBytes && !isAnswers(plain)
+}
+
+function isAnswers(plain: Uint8Array): boolean {
+  try {
+    return Array.isArray(JSON.parse(Buffer.from(plain).toString()))
+  } catch {
+    return false
   }
 }

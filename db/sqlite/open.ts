@@ -6,6 +6,7 @@ import { isBusy } from './constraint'
 import { applicationId, isVacant, readPragma, recognizeFile, schemaOf, unusable } from './file-head'
 import { createSchema, currentSchema, upgradeSchema } from './migrate'
 import { keyProofPlace } from './sealed'
+import { readSetting } from './setting'
 
 /** What a database is for: the data of one is never served as the other. */
 export type Purpose = 'sandbox' | 'production'
@@ -131,16 +132,9 @@ function prove(database: Database, purpose: Purpose, vault: Vault, schema: numbe
   if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)
   const proof = readSetting(database, 'key_proof') ?? new Uint8Array()
   try {
-    if (schema === 1) vault.reseal(proof, keyProofPlace)
+    if (schema === 1) vault.openFirst(proof, keyProofPlace.recordKey)
     else vault.open(proof, keyProofPlace)
   } catch {
     throw unusable('the master key is not the one that this database was sealed under')
   }
-}
-
-/** What the database notes of itself under a name. */
-export function readSetting(database: Database, name: string): Uint8Array | undefined {
-  return database
-    .query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?')
-    .get(name)?.value
 }

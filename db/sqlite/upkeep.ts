@@ -4,7 +4,7 @@ import type { auditQueries } from './audit'
 import { copyDatabase, faultsIn } from './copy'
 import { applicationId, readPragma, schemaOf } from './file-head'
 import { cutLog } from './log'
-import { readSetting } from './open'
+import { readSetting } from './setting'
 import type { Writer } from './writer'
 
 /** What an open database is looked after with. */

@@ -2,6 +2,19 @@ import { compactVerify } from 'jose'
 import { Refusal } from '../domain/errors'
 import type { PartnerKey } from '../domain/partner'
 
+/** What is said of a caller who cannot be authenticated: nothing of the service's own (contract, Authentication 8). */
+export const authenticationRefusals = {
+  token_invalid: 'the token is missing, malformed or not valid',
+  missing_claim: 'the token lacks a required claim',
+  partner_not_found: 'the token does not belong to a known partner',
+  partner_inactive: 'the partner is deactivated',
+} as const
+
+/** The refusal of a caller, in the words that belong to its kind. */
+export function unauthenticated(kind: keyof typeof authenticationRefusals): Refusal {
+  return new Refusal(kind, authenticationRefusals[kind])
+}
+
 // The last token that was verified under a key. A key object is replaced whenever anything about its
 // partner changes, and what was remembered of it goes with it.
 const verified = new WeakMap<PartnerKey, string>()
@@ -20,26 +33,24 @@ export async function authenticate(
   now: number,
 ): Promise<PartnerKey> {
   const key = findKey(kidOf(token))
-  if (!key) throw new Refusal('partner_not_found', 'the token does not belong to a known partner')
+  if (!key) throw unauthenticated('partner_not_found')
   if (verified.get(key) !== token) {
     await verify(token, key.secret)
     verified.set(key, token)
   }
-  if (now < key.startsAt || (key.endsAt !== null && now >= key.endsAt)) throw invalid()
-  if (!key.partner.active) throw new Refusal('partner_inactive', 'the partner is deactivated')
+  if (now < key.startsAt || (key.endsAt !== null && now >= key.endsAt)) throw unauthenticated('token_invalid')
+  if (!key.partner.active) throw unauthenticated('partner_inactive')
   return key
 }
 
 /** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */
 function kidOf(token: string): string {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
-  if (segment === undefined) throw invalid()
+  if (segment === undefined) throw unauthenticated('token_invalid')
   const header = parseHeader(segment)
   // Judged before the kid: an algorithm of the sender's choice is how forgeries begin (RFC 8725 §2.1).
-  if (header.alg !== 'HS256' || 'crit' in header) throw invalid()
-  if (typeof header.kid !== 'string' || header.kid === '') {
-    throw new Refusal('missing_claim', 'the token lacks a required claim')
-  }
+  if (header.alg !== 'HS256' || 'crit' in header) throw unauthenticated('token_invalid')
+  if (typeof header.kid !== 'string' || header.kid === '') throw unauthenticated('missing_claim')
   return header.kid
 }
 
@@ -51,20 +62,17 @@ function parseHeader(segment: string): Record<string, unknown> {
   } catch {
     // Answered below, like every other malformed token.
   }
-  throw invalid()
+  throw unauthenticated('token_invalid')
 }
 
 async function verify(token: string, secret: Uint8Array): Promise<void> {
   // Decoders take several spellings of the same signature; one token has one.
   const signature = token.slice(token.lastIndexOf('.') + 1)
-  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) throw invalid()
+  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature)
+    throw unauthenticated('token_invalid')
   try {
     await compactVerify(token, secret, { algorithms: ['HS256'] })
   } catch {
-    throw invalid()
+    throw unauthenticated('token_invalid')
   }
-}
-
-function invalid(): Refusal {
-  return new Refusal('token_invalid', 'the token is missing, malformed or not valid')
 }

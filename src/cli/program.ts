@@ -69,8 +69,8 @@ function eachCommand(command: Command, visit: (command: Command) => void): void 
 /** What went wrong, for a person: no stack, no path but those that they gave. */
 function faultOf(error: unknown): string {
   if (error instanceof Refusal) return error.message
-  const { code, syscall } = error as { code?: string; syscall?: string }
-  if (code === 'EADDRINUSE') return 'the port is taken; name another with --port'
+  const { code, syscall, address, port } = error as Record<string, string | undefined>
+  if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
   if (code === 'ENOENT') return 'a file or folder that was named is not there'
   if (code === 'EACCES' || code === 'EPERM') return 'a file, folder or port that was named may not be used'
   return `failed${code ? ` (${[syscall, code].filter(Boolean).join(' ')})` : ''}: ${error}`

@@ -1,8 +1,5 @@
-/**
- * Every way in which the service says no, as a closed list: programs act on the kind (it is the contract's
- * code for a 401 and X-Error-Code for the rest), people read the message.
- */
-export type Kind =
+/** What a partner's request can be refused for: X-Error-Code, and in a 401 the contract's code. */
+export type PartnerKind =
   | 'token_invalid'
   | 'missing_claim'
   | 'partner_not_found'
@@ -25,6 +22,11 @@ export type Kind =
   | 'member_deactivated'
   | 'member_not_found'
   | 'email_taken'
+  | 'storage_busy'
+  | 'storage_failed'
+
+/** What only an operator's command can be refused for. */
+export type OperatorKind =
   | 'name_taken'
   | 'token_exists'
   | 'record_unknown'
@@ -34,14 +36,18 @@ export type Kind =
   | 'database_unusable'
   | 'settings_invalid'
   | 'not_confirmed'
-  | 'storage_busy'
-  | 'storage_failed'
+
+/** Every way in which the service says no, as a closed list: programs act on the kind, people read the message. */
+export type Kind = PartnerKind | OperatorKind
 
 /** A request that is refused, for a reason that may be told to whoever made it. It has changed nothing. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  /** @param message names the field and the fault; never a submitted value, an internal name or a secret */
+  /**
+   * @param message names the field and the fault; never a submitted value, an internal name or a secret
+   * @param options the cause, for the log alone
+   */
   constructor(
     readonly kind: Kind,
     message: string,

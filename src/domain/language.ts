@@ -12,6 +12,14 @@ export function isLanguageTag(text: string): boolean {
   return Boolean(tag.language || tag.irregular || tag.regular || tag.privateuse.length)
 }
 
+/** Well-formed language tags but for the grandfathered ones (RFC 5646 §2.1), as a regular expression. */
+export const languageTagPattern =
+  '^(?:(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})' +
+  '(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?' +
+  '(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*' +
+  '(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*' +
+  '(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$'
+
 /**
  * Whether a spoken language answers a wanted one: one tag equals the other or extends it subtag by subtag,
  * so `fr` finds `fr-CA` and `fr-CA` finds `fr`, but not `fr-FR`. Case does not matter (RFC 5646 §2.1.1).

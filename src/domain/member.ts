@@ -46,16 +46,21 @@ export function foldEmail(email: string): string {
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
-const address = new RegExp(`^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`)
+/** A dot-atom, an @ and a domain name, as a regular expression. */
+export const emailPattern = `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
+const address = new RegExp(emailPattern)
 
-/** Whether a text is a mailbox with a dot-atom before the @ and a domain name after it (RFC 5321 §4.1.2). */
+/** Whether a text is a mailbox: a dot-atom of at most 64 characters, @, a domain name (RFC 5321 §4.1.2, §4.5.3.1.1). */
 export function isEmail(text: string): boolean {
-  return address.test(text)
+  return text.indexOf('@') <= 64 && address.test(text)
 }
 
-/** Whether a text is `+` and 7 to 15 digits (E.164), with spaces, dots, hyphens or parentheses between them. */
+/** `+` and 7 to 15 digits (E.164), with spaces, dots, hyphens or parentheses between them, as a regular expression. */
+export const phoneNumberPattern = '^\\+[0-9](?:[ .()-]*[0-9]){6,14}$'
+const phoneNumber = new RegExp(phoneNumberPattern)
+
 export function isPhoneNumber(text: string): boolean {
-  return /^\+\d(?:[ .()-]*\d){6,14}$/.test(text)
+  return phoneNumber.test(text)
 }
 
 /** Whether a text is a date on or before the day of `now` (ms) that a birth date can be. */

@@ -22,3 +22,12 @@ export function regionRef(region: Pick<Region, 'countryCode' | 'code'>): string 
 export function isCountryCode(text: string): boolean {
   return /^[A-Za-z]{2}$/.test(text) && Object.hasOwn(iso31661Alpha2ToAlpha3, text.toUpperCase())
 }
+
+/** The codes that ISO 3166-1 alpha-2 assigns, in any case, as a regular expression. */
+export const countryCodePattern = `^(?:${Array.from(
+  Map.groupBy(Object.keys(iso31661Alpha2ToAlpha3).sort(), ([first]) => first),
+  ([first = '', codes]) => {
+    const seconds = codes.map(([, second]) => second).join('')
+    return `[${first}${first.toLowerCase()}][${seconds}${seconds.toLowerCase()}]`
+  },
+).join('|')})$`

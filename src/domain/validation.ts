@@ -8,7 +8,7 @@ import {
   TypeRegistry,
 } from '@sinclair/typebox'
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler'
-import { type FormatName, formats } from './formats'
+import { type Format, type FormatName, formats } from './formats'
 
 /** One thing that is wrong with a document: where, as `providers[12].workingHours[0].end`, and what. */
 export interface Fault {
@@ -26,10 +26,13 @@ const textKind = 'Text'
 
 /**
  * A text, as JSON Schema sees it a string. Unlike TypeBox's own string it counts characters and not UTF-16
- * units, as JSON Schema does, and takes no NUL and no lone surrogate, which SQLite and UTF-8 cannot hold.
+ * units, as JSON Schema does, and takes no NUL and no lone surrogate, which SQLite and UTF-8 cannot hold. Its
+ * pattern tells documents what is judged here by other means.
  */
 export function Text(options: TextOptions = {}): TUnsafe<string> {
-  return Type.Unsafe<string>({ ...options, [Kind]: textKind, type: 'string' })
+  const format: Format | undefined = options.format && formats[options.format]
+  const pattern = format ? format.pattern : '^[^\\x00]*$'
+  return Type.Unsafe<string>({ ...(pattern && { pattern }), ...options, [Kind]: textKind, type: 'string' })
 }
 
 const choiceKind = 'Choice'
@@ -53,29 +56,38 @@ function textFault(
   if (!value.isWellFormed() || value.includes('\0')) return 'holds a character that cannot be stored'
   if (value === '' && minLength > 0) return 'must not be empty'
   // A character takes one or two units, so most texts need no counting.
-  if (value.length > maxLength && [...value].length > maxLength)
+  if (value.length > 2 * maxLength || (value.length > maxLength && [...value].length > maxLength))
     return `must have at most ${maxLength} characters`
   if (format === undefined) return null
   return formats[format].isValid(value) ? null : formats[format].fault
 }
 
-/** A check of values against a schema, compiled once: all faults of a value, none if it fits. */
-export function validator<T extends TSchema>(
-  schema: T,
-): { accepts: (value: unknown) => value is Static<T>; faultsOf: (value: unknown) => Fault[] } {
+/** Checks values against a schema. */
+export interface Validator<T extends TSchema> {
+  readonly schema: T
+  accepts(value: unknown): value is Static<T>
+  /** What is wrong with a value, at most so many faults of it looked for; none if it fits. */
+  faultsOf(value: unknown, most?: number): Fault[]
+}
+
+/** A check of values against a schema, compiled once. */
+export function validator<T extends TSchema>(schema: T): Validator<T> {
   const compiled = TypeCompiler.Compile(schema)
   return {
+    schema,
     accepts: (value): value is Static<T> => compiled.Check(value),
-    faultsOf: (value) => faultsFrom(compiled.Errors(value)),
+    faultsOf: (value, most = Infinity) => faultsFrom(compiled.Errors(value), most),
   }
 }
 
 /** What TypeBox's errors say, in our words, one fault a place: the first is the one that explains the others. */
-export function faultsFrom(errors: Iterable<ValueError>): Fault[] {
+function faultsFrom(errors: Iterable<ValueError>, most: number): Fault[] {
   const faults = new Map<string, string>()
   for (const error of errors) {
     const path = toPath(error.path)
     if (!faults.has(path)) faults.set(path, faultOf(error))
+    // What is in an array that is too long is not looked at: it may be any number of things.
+    if (faults.size >= most || error.type === ValueErrorType.ArrayMaxItems) break
   }
   return Array.from(faults, ([path, fault]) => ({ path, fault }))
 }
@@ -117,7 +129,7 @@ function faultOf({ type, schema, value, errors }: ValueError): string {
       return 'is not known here'
     case ValueErrorType.Union:
       // Something or null: what is said of the something says it best.
-      return faultsFrom(errors.at(-1) ?? [])[0]?.fault ?? 'is not valid'
+      return faultsFrom(errors.at(-1) ?? [], 1)[0]?.fault ?? 'is not valid'
     default:
       return 'is not valid'
   }

@@ -17,12 +17,12 @@ export interface Vault {
   /** @throws Error if the value was altered, belongs to another place or was sealed under another key */
   open(sealed: Uint8Array, place: SealedPlace): Uint8Array
   /**
-   * A value as the first release sealed it, bound to a record key alone, sealed for its place. For migrations only:
-   * nothing else may open that format.
+   * Opens a value as the first release sealed it, bound to a record key alone. For its upgrade only: nothing else may
+   * open that format.
    *
    * @throws Error as open does
    */
-  reseal(sealed: Uint8Array, place: SealedPlace): Uint8Array
+  openFirst(sealed: Uint8Array, recordKey: string): Uint8Array
 }
 
 /** A new random key for a record. */

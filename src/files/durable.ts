@@ -34,7 +34,7 @@ interface Making {
  */
 export function beginFile(path: string, { replace = false, mode = 0o600 }: Making = {}): UnfinishedFile {
   if (isThere(path) && !(replace && statSync(path).isFile())) {
-    throw Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
+    throw taken()
   }
   const target = isThere(path) ? realpathSync(path) : path
   const aside = asidePath(target)
@@ -62,8 +62,23 @@ export function writeDurably(path: string, content: string, making: Making = {})
 export function nameFile(made: string, path: string, replace = false): void {
   sync(made)
   if (replace) renameSync(made, path)
-  else linkSync(made, path)
+  else linkOrRename(made, path)
   sync(dirname(path))
+}
+
+/** Linking never takes a name from another, but some file systems, as those of memory sticks, know no links. */
+function linkOrRename(made: string, path: string): void {
+  try {
+    linkSync(made, path)
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes((error as { code?: string }).code ?? '')) throw error
+    if (isThere(path)) throw taken()
+    renameSync(made, path)
+  }
+}
+
+function taken(): Error {
+  return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
 /** Where something is made that will stand at a path: another place each time, in every container. */

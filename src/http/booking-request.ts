@@ -4,38 +4,37 @@ import { Refusal } from '../domain/errors'
 import { isPastDate } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import { Choice, Text } from '../domain/validation'
-import type { Context } from '../operations/context'
 import { submitBookingRequest } from '../operations/submit-booking-request'
 import { formatInstant, parseInstant } from '../scheduling/calendar'
-import { CountryCode, ExternalUserId, LanguageTag, readJson } from './fields'
-import type { Gated } from './gate'
+import { type ExampleSlot, endpoint } from './endpoint'
+import { exampleExternalUserId, exampleMember, exampleSlot } from './examples'
+import { CountryCode, ExternalUserId, Id, LanguageTag, nullable, SlotTime } from './fields'
+import { user } from './user'
 
-const path = '/partners/v1/booking-request/'
-
-// Members of a body that are not known here are ignored.
-const open = { additionalProperties: true }
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Text({ maxLength: 500 })
 const ScreeningText = Text({ minLength: 1, maxLength: 1000 })
 
-const timestamp = (description: string) => Text({ format: 'date-time', maxLength: 500, description })
+const slotTime = (description: string) =>
+  Text({ format: 'date-time', maxLength: 500, description, examples: [exampleSlot.utcStartTime] })
 
-export const BookingData = Type.Object(
+const BookingData = Type.Object(
   {
-    selfSchedulingProviderId: Type.Integer({ description: 'A providerId of the search' }),
-    utcStartTime: timestamp('Exactly as the search told it: UTC, with a trailing Z'),
-    utcEndTime: timestamp('Exactly 45 minutes after utcStartTime'),
+    selfSchedulingProviderId: Id('A providerId of the search'),
+    utcStartTime: slotTime('Exactly as received from the search: UTC, with a trailing Z'),
+    utcEndTime: slotTime('Exactly as received from the search: 45 minutes after utcStartTime'),
   },
-  { ...open, title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
+  { title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
 )
 
-export const MemberData = Type.Object(
+const MemberData = Type.Object(
   {
     email: Text({
       format: 'email',
       minLength: 1,
       maxLength: 254,
-      description: 'Unique among all members of the service, whatever its case',
+      description:
+        'At most 64 characters before the @; unique among all members of the service, whatever its case',
     }),
     firstName: Name,
     lastName: Name,
@@ -46,7 +45,9 @@ export const MemberData = Type.Object(
     gender: Type.Optional(Line),
     maritalStatus: Type.Optional(Line),
     clientType: Type.Optional(Line),
-    leaveVoicemail: Type.Optional(Choice(['Yes', 'No'])),
+    leaveVoicemail: Type.Optional(
+      Choice(['Yes', 'No'], { title: 'LeaveVoicemail', description: 'Whether a message may be left' }),
+    ),
     phoneNumber: Type.Optional(
       Text({
         format: 'phone-number',
@@ -67,7 +68,6 @@ export const MemberData = Type.Object(
     }),
   },
   {
-    ...open,
     title: 'MemberData',
     description: 'What is known of the member; what a later call leaves out stays as it is',
   },
@@ -75,68 +75,120 @@ export const MemberData = Type.Object(
 
 const ScreeningAnswer = Type.Object(
   { question: ScreeningText, answer: ScreeningText },
-  { ...open, title: 'ScreeningAnswer', description: 'A question of the PHQ-9 and what the member answered' },
+  { title: 'ScreeningAnswer', description: 'A question of the PHQ-9 and what the member answered' },
 )
 
-export const BookingRequestBody = Type.Object(
+const BookingRequestBody = Type.Object(
   {
-    user: Type.Object({ external_user_id: ExternalUserId }, open),
+    user: Type.Object(
+      { external_user_id: ExternalUserId },
+      { title: 'UserReference', description: 'Whom the request is for' },
+    ),
     bookingData: Type.Optional(BookingData),
     memberData: MemberData,
     phq9Data: Type.Array(ScreeningAnswer, { maxItems: 100, description: 'May be empty' }),
   },
-  { ...open, title: 'BookingRequest', description: 'A booking request, or an intake without bookingData' },
+  { title: 'BookingRequest', description: 'A booking request, or an intake without bookingData' },
 )
 
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
+const MemberReference = Type.Object(
+  { id: Id("The service's id of the member"), firstName: Type.String(), email: Type.String() },
+  { title: 'MemberReference', description: 'Whom the request is for' },
+)
 
-export const BookingResponse = Type.Object(
+const BookingResponse = Type.Object(
   {
-    id: Type.Integer({ description: 'Identifies the booking request' }),
-    providerId: nullable(Type.Integer(), 'Null for an intake until a provider is assigned'),
+    id: Id('Identifies the booking request'),
+    providerId: nullable(
+      Type.Integer({ format: 'int64' }),
+      'Null for an intake until a provider is assigned',
+    ),
     authorizationNumber: nullable(Type.String(), 'Null for an intake until a provider is assigned'),
     phoneNumber: Type.String({ description: "The member's; empty where there is none" }),
     preferredModality: Type.String({ description: "The member's; empty where there is none" }),
     acceptedAt: nullable(Type.String({ format: 'date-time' }), 'Null until the request is accepted'),
     declinedAt: nullable(Type.String({ format: 'date-time' }), 'Null unless the request is declined'),
-    member: Type.Object({
-      id: Type.Integer({ description: "The service's id of the member" }),
-      firstName: Type.String(),
-      email: Type.String(),
-    }),
-    utcStartTime: nullable(Type.String({ format: 'date-time' }), 'Null for an intake without a slot'),
+    member: MemberReference,
+    utcStartTime: nullable(SlotTime, 'Null for an intake without a slot'),
   },
   { title: 'BookingResponse', description: 'A booking request or an intake as it was stored' },
 )
 
 /** POST booking-request: a booking request, or an intake without bookingData. */
-export function bookingRequest(app: Gated, context: Context) {
-  return app.post(
-    path,
-    async ({ body, caller, now, status }) => {
+export const bookingRequest = endpoint({
+  method: 'POST',
+  path: '/partners/v1/booking-request/',
+  operationId: 'submitBookingRequest',
+  tag: 'Bookings',
+  summary: 'Submit a booking request or an intake',
+  description:
+    'Finds or creates the member by user.external_user_id, updates it with memberData and submits a ' +
+    'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.',
+  body: BookingRequestBody,
+  answer: {
+    status: 201,
+    description: 'The booking request, or the intake, that was stored',
+    schema: BookingResponse,
+    links: {
+      memberOfRequest: {
+        to: user,
+        description: 'The member can be looked up by the external_user_id that was sent',
+        parameters: { external_user_id: '$request.body#/user/external_user_id' },
+      },
+    },
+  },
+  refusals: {
+    field_invalid: 'memberData.email: not an e-mail address',
+    member_deactivated: 'the member is deactivated',
+    provider_unknown: 'names no provider who can be booked',
+    slot_unavailable: 'the slot is not available',
+    slot_already_yours: 'the member already holds this slot',
+    email_taken: 'already belongs to a different member',
+    storage_busy: 'the service is busy; try again',
+  },
+  examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),
+  handler:
+    (context) =>
+    async ({ body, caller, now }) => {
       const submission = toSubmission(body, caller.partner, now)
-      return status(201, presentBookingRequest(await submitBookingRequest(context, submission, now)))
+      return { body: presentBookingRequest(await submitBookingRequest(context, submission, now)) }
     },
-    {
-      // Elysia parses a body before it asks who is calling. It gets nothing to parse, and the body is read
-      // where the caller is known and before it is validated.
-      parse: () => null,
-      transform: async (call) => {
-        call.body = (await readJson(call.request)) as typeof call.body
-      },
-      body: BookingRequestBody,
-      response: { 201: BookingResponse },
-      detail: {
-        operationId: 'submitBookingRequest',
-        tags: ['Bookings'],
-        summary: 'Submit a booking request or an intake',
-        description:
-          'Finds or creates the member by user.external_user_id, updates it with memberData and submits a ' +
-          'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.',
-      },
+})
+
+function exampleRequests({ providerId, utcStartTime, utcEndTime }: ExampleSlot) {
+  const intake = {
+    user: { external_user_id: exampleExternalUserId },
+    memberData: exampleMember,
+    phq9Data: [{ question: 'Little interest or pleasure in doing things?', answer: 'Several days' }],
+  }
+  const bookingData = { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime }
+  return {
+    booking: {
+      summary: 'A booking request for a slot of the search',
+      value: { ...intake, bookingData },
     },
-  )
+    intake: { summary: 'An intake: a request without a provider or a slot', value: intake },
+  }
+}
+
+function exampleResponses({ providerId, utcStartTime }: ExampleSlot) {
+  const stored = {
+    phoneNumber: exampleMember.phoneNumber,
+    preferredModality: exampleMember.preferredModality,
+    acceptedAt: null,
+    declinedAt: null,
+    member: { id: 1, firstName: exampleMember.firstName, email: exampleMember.email },
+  }
+  return {
+    booking: {
+      summary: 'The answer to a booking request',
+      value: { id: 1, providerId, authorizationNumber: '7K3Q-M0XA-9RTV', ...stored, utcStartTime },
+    },
+    intake: {
+      summary: 'The answer to an intake',
+      value: { id: 2, providerId: null, authorizationNumber: null, ...stored, utcStartTime: null },
+    },
+  }
 }
 
 /** @throws Refusal field_invalid for what a schema cannot say */

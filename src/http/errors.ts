@@ -1,112 +1,115 @@
-import type { ValueError } from '@sinclair/typebox/compiler'
-import { ValidationError } from 'elysia'
-import { type Kind, Refusal } from '../domain/errors'
-import { faultsFrom } from '../domain/validation'
+import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
+import { logDefect } from './defect-log'
 
-/** The HTTP status of every refusal: the only place that knows it. */
-const statusOf: Record<Kind, number> = {
-  token_invalid: 401,
-  missing_claim: 401,
-  partner_not_found: 401,
-  partner_inactive: 401,
-  organization_not_configured: 409,
-  organization_deactivated: 403,
-  path_unknown: 404,
-  method_not_allowed: 405,
-  media_type_unsupported: 415,
-  body_too_large: 413,
-  body_malformed: 400,
-  field_invalid: 400,
-  page_out_of_range: 400,
-  region_required: 400,
-  region_unknown: 400,
-  region_outside_country: 400,
-  provider_unknown: 400,
-  slot_unavailable: 400,
-  slot_already_yours: 400,
-  member_deactivated: 403,
-  member_not_found: 404,
-  email_taken: 409,
-  storage_busy: 503,
-  storage_failed: 503,
-  // What only an operator's command is told has no status of its own.
-  name_taken: 500,
-  token_exists: 500,
-  record_unknown: 500,
-  move_unknown: 500,
-  directory_invalid: 500,
-  directory_changed: 500,
-  database_unusable: 500,
-  settings_invalid: 500,
-  not_confirmed: 500,
+/** What programs are told of an answer that is not what was asked for. */
+export type ErrorCode = PartnerKind | 'internal_error'
+
+/** How a refusal is answered, and what the document tells of it. */
+interface Told {
+  readonly status: number
+  readonly when: string
+  readonly remedy: string
+  /** The field, by its wire name, that a rule's refusal is about. */
+  readonly field?: string | undefined
 }
 
-/** How many faults of one request are told. */
-const mostFaults = 20
+const told = (status: number, when: string, remedy: string, field?: string): Told => ({
+  status,
+  when,
+  remedy,
+  field,
+})
+const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
 
-/** The field, by its wire name, that a rule's refusal is about. */
-const fieldOf: Partial<Record<Kind, string>> = {
-  page_out_of_range: 'page',
-  region_required: 'region_id',
-  region_unknown: 'region_id',
-  region_outside_country: 'region_id',
-  provider_unknown: 'bookingData.selfSchedulingProviderId',
-  slot_unavailable: 'bookingData.utcStartTime',
-  slot_already_yours: 'bookingData.utcStartTime',
-  email_taken: 'memberData.email',
-  member_not_found: 'external_user_id',
+/** Every error code in the order in which requests are judged: the only place that knows their statuses. */
+export const errorCodes: Record<ErrorCode, Told> = {
+  path_unknown: told(404, 'There is nothing at this path', 'Correct the path'),
+  token_invalid: told(
+    401,
+    'The token is missing, malformed, forged or not in force',
+    'Send it as it was issued',
+  ),
+  missing_claim: told(401, 'The token lacks its kid header', 'Send it as it was issued'),
+  partner_not_found: told(401, 'The token belongs to another environment', "Use this environment's token"),
+  partner_inactive: told(401, 'The partner is deactivated', 'Ask the operator'),
+  method_not_allowed: told(405, 'The path does not take this method', 'Use a method that Allow names'),
+  organization_not_configured: told(409, 'The partner has no organization configured', 'Ask the operator'),
+  organization_deactivated: told(403, "The partner's organization is deactivated", 'Ask the operator'),
+  media_type_unsupported: told(415, 'The body is not announced as plain JSON', 'Send application/json'),
+  body_too_large: told(413, 'The body is larger than 256 KiB', 'Send less'),
+  body_malformed: told(400, 'The body is not whole, not JSON or nested too deeply', 'Correct how it is made'),
+  field_invalid: told(400, 'A field is missing or not of its form', 'Correct what the message names'),
+  region_unknown: told(400, 'No active region has this id', 'List the regions again', 'region_id'),
+  region_outside_country: told(400, 'The region lies in another country', 'Send one of the two', 'region_id'),
+  region_required: told(400, 'country_code alone is not enough here', 'Send the id of a region', 'region_id'),
+  page_out_of_range: told(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
+  member_not_found: told(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
+  member_deactivated: told(403, 'The member is deactivated', 'Ask the operator'),
+  provider_unknown: told(
+    400,
+    'No provider who can be booked has this id',
+    'Search again',
+    'bookingData.selfSchedulingProviderId',
+  ),
+  slot_unavailable: told(
+    400,
+    'The slot is not, or no longer, available',
+    'Search again, offer another',
+    slot,
+  ),
+  slot_already_yours: told(400, 'The member already holds this slot', 'Take it as booked', slot),
+  email_taken: told(409, 'The address belongs to a different member', 'Ask for another', 'memberData.email'),
+  storage_busy: told(503, 'The service is busy; nothing was changed', again),
+  storage_failed: told(503, 'The service cannot store anything; nothing was changed', again),
+  internal_error: told(500, 'The service failed', 'Look up whether it was carried out; tell the operator'),
 }
+
+/** Kinds of refusal that are possible somewhere, each with the words of an example. */
+export type Words = Partial<Record<ErrorCode, string>>
+
+/** What every path can answer, whatever is asked for. */
+export const refusalsEverywhere = {
+  method_not_allowed: 'the path does not take this method',
+  storage_failed: 'the service cannot store anything at the moment; try again',
+  internal_error: 'the service failed; nothing is known to be wrong with the request',
+} as const satisfies Words
 
 /** Whether a refusal says that the caller could not be authenticated. */
 export function isUnauthenticated({ kind }: Refusal): boolean {
-  return statusOf[kind] === 401
+  return isTold(kind) && errorCodes[kind].status === 401
+}
+
+function isTold(kind: Kind): kind is PartnerKind {
+  return Object.hasOwn(errorCodes, kind)
 }
 
 /** A wrong method, with those that the path takes (RFC 9110 §15.5.6). */
 export class MethodNotAllowed extends Refusal {
   constructor(readonly allow: string) {
-    super('method_not_allowed', 'the path does not take this method')
+    super('method_not_allowed', refusalsEverywhere.method_not_allowed)
   }
 }
 
-/** The answer to whatever went wrong, in the contract's shape; what is not a refusal is ours, and logged. */
-export function answerTo(error: unknown, code: string | number): Response {
-  const refusal = refusalFrom(error, code)
-  if (!refusal) {
-    logDefect(error)
-    return answer(500, 'internal_error', 'the service failed; nothing is known to be wrong with the request')
+/** The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged. */
+export function answerTo(error: unknown, elysiaCode: string | number): Response {
+  if (error instanceof Refusal && isTold(error.kind)) {
+    if (error.kind === 'storage_failed') logDefect('storage failed', error.cause)
+    const response = errorResponse(error.kind, error.message)
+    if (error instanceof MethodNotAllowed) response.headers.set('Allow', error.allow)
+    return response
   }
-  const status = statusOf[refusal.kind]
-  const field = fieldOf[refusal.kind]
-  const response = answer(status, refusal.kind, field ? `${field}: ${refusal.message}` : refusal.message)
+  if (elysiaCode === 'NOT_FOUND') return errorResponse('path_unknown', 'there is nothing at this path')
+  logDefect('internal error', error)
+  return errorResponse('internal_error', refusalsEverywhere.internal_error)
+}
+
+/** An error as the contract has it. */
+export function errorResponse(code: ErrorCode, words: string): Response {
+  const { status, field } = errorCodes[code]
+  const message = field ? `${field}: ${words}` : words
+  const body = status === 401 ? { code, message } : { message, status }
+  const response = Response.json(body, { status, headers: { 'X-Error-Code': code } })
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', '1')
-  if (refusal instanceof MethodNotAllowed) response.headers.set('Allow', refusal.allow)
   return response
-}
-
-function refusalFrom(error: unknown, code: string | number): Refusal | null {
-  if (error instanceof Refusal) return error
-  if (code === 'NOT_FOUND') return new Refusal('path_unknown', 'there is nothing at this path')
-  if (error instanceof ValidationError && error.type !== 'response') {
-    // What Elysia would answer holds the value that was sent.
-    const check = error.validator as { Errors(value: unknown): Iterable<ValueError> }
-    const faults = faultsFrom(check.Errors(error.value))
-    const named = faults.slice(0, mostFaults).map(({ path, fault }) => `${path || error.type}: ${fault}`)
-    return new Refusal('field_invalid', named.join('; '))
-  }
-  return null
-}
-
-function answer(status: number, code: string, message: string): Response {
-  const body = status === 401 ? { code, message } : { message, status }
-  return Response.json(body, { status, headers: { 'X-Error-Code': code } })
-}
-
-/** Says what failed and where, without the message: it may hold what was being stored. */
-function logDefect(error: unknown): void {
-  const name = error instanceof Error ? error.constructor.name : typeof error
-  const code = (error as { code?: unknown } | null)?.code ?? ''
-  const frames = error instanceof Error ? (error.stack ?? '').match(/^\s+at .*$/gm) : null
-  console.error([`internal error: ${name} ${code}`, ...(frames ?? [])].join('\n'))
 }

@@ -1,7 +1,11 @@
-import { type TObject, type TProperties, Type } from '@sinclair/typebox'
-import { Refusal } from '../domain/errors'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { formats } from '../domain/formats'
+import { modalities } from '../domain/modality'
 import { defaultPageSize, maximumPageSize } from '../domain/page'
-import { Text } from '../domain/validation'
+import { Choice, Text } from '../domain/validation'
+
+/** An identifier that the service has given. */
+export const Id = (description: string) => Type.Integer({ format: 'int64', description })
 
 export const CountryCode = Text({
   format: 'country-code',
@@ -38,82 +42,15 @@ export const pageParameters = {
   ),
 }
 
-/** The largest request body that is read (decisions, Body strings). */
-const maximumBodyBytes = 256 * 1024
+/** A time of a slot as the service writes it. */
+export const SlotTime = Type.String({
+  pattern: formats['date-time'].pattern,
+  description: 'UTC, with a trailing Z; to be sent back exactly as received',
+  examples: ['2026-12-01T14:00:00Z'],
+})
 
-/**
- * The parameters of a query that a schema knows, as text, but whole decimal numbers where it wants integers.
- * Validation comes after; what no schema could tell is refused here.
- *
- * @throws Refusal field_invalid for a parameter that is repeated or is not UTF-8
- */
-export function readQuery(
-  url: string,
-  { properties }: TObject<TProperties>,
-): Record<string, string | number> {
-  const query: Record<string, string | number> = {}
-  const mark = url.indexOf('?')
-  for (const pair of mark < 0 ? [] : url.slice(mark + 1).split('&')) {
-    const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
-    if (name === null || !Object.hasOwn(properties, name)) continue
-    if (Object.hasOwn(query, name)) throw new Refusal('field_invalid', `${name}: must not be repeated`)
-    const value = decode(equals < 0 ? '' : pair.slice(equals + 1))
-    if (value === null) throw new Refusal('field_invalid', `${name}: not percent-encoded UTF-8`)
-    const isNumber = properties[name]?.type === 'integer' && /^[1-9]\d*$/.test(value)
-    query[name] = isNumber ? Number(value) : value
-  }
-  return query
-}
+export const ModalityName = Choice(modalities, { title: 'Modality', description: 'How a session is held' })
 
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return null
-  }
-}
-
-/**
- * Reads a body of JSON, no further than it may go.
- *
- * @throws Refusal media_type_unsupported, body_too_large or body_malformed
- */
-export async function readJson(request: Request): Promise<unknown> {
-  const { headers } = request
-  if (!isJson(headers.get('content-type') ?? '')) {
-    throw new Refusal('media_type_unsupported', 'Content-Type: must be application/json in UTF-8')
-  }
-  if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? '')) {
-    throw new Refusal('media_type_unsupported', 'Content-Encoding: must be left out')
-  }
-  const bytes = await readBytes(request)
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    throw new Refusal('body_malformed', 'body: not JSON in UTF-8')
-  }
-}
-
-/** Whether a media type, in any case (RFC 9110 §8.3.1), is JSON's; of its parameters only charset matters. */
-function isJson(contentType: string): boolean {
-  const [type = '', ...parameters] = contentType
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim())
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
-  return type === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))
-}
-
-async function readBytes(request: Request): Promise<Uint8Array> {
-  const tooLarge = () => new Refusal('body_too_large', `body: larger than ${maximumBodyBytes} bytes`)
-  if (Number(request.headers.get('content-length') ?? 0) > maximumBodyBytes) throw tooLarge()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length
-    if (length > maximumBodyBytes) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
+/** A value that may be null instead. */
+export const nullable = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], { ...(description !== undefined && { description }) })

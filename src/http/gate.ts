@@ -1,77 +1,142 @@
-import { bearer } from '@elysiajs/bearer'
+import { bearer as bearerPlugin } from '@elysiajs/bearer'
+import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { authenticate } from '../auth/authenticate'
+import { authenticate, unauthenticated } from '../auth/authenticate'
 import { Refusal } from '../domain/errors'
-import type { Caller } from '../domain/partner'
+import type { Caller, Partner } from '../domain/partner'
+import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
+import { parseJson, readBody } from './body'
+import { type Endpoint, organizationRefusals } from './endpoint'
 import { MethodNotAllowed } from './errors'
+import { misspelt } from './misspelt'
+import { readParams, readQuery } from './query'
 
-/** The contract's paths and the one method that each takes. */
-const methods = {
-  '/partners/v1/provider-regions/': 'GET',
-  '/partners/v1/providers/': 'GET',
-  '/partners/v1/booking-request/': 'POST',
-  '/partners/v1/user/': 'GET',
-} as const
+/** How many faults of one request are looked for. */
+const mostFaults = 20
 
-/**
- * What stands before every route of the contract: it tells them their `caller` and the request's one `now`, or
- * ends the request with the 401, 405, 409 or 403 that comes first (decisions, Order of checks). It runs for
- * requests that have reached a route, whatever led them there, and before anything of a body is read.
- *
- * Routes are added to the instance that this returns: hooks keep their order on one instance alone.
- */
-export function gate(context: Context) {
-  return catchWrongMethods(authentication(context)).derive(({ partner }): { caller: Caller } => {
-    const { organization } = partner
-    if (!organization) {
-      throw new Refusal('organization_not_configured', 'the partner has no organization configured')
-    }
-    if (!organization.active) {
-      throw new Refusal('organization_deactivated', "the partner's organization is deactivated")
-    }
-    return { caller: { partner, organization } }
-  })
+/** What an app serves its endpoints with. */
+export interface Serving {
+  readonly context: Context
+  /** The public address that links in answers begin with, without a slash at its end. */
+  readonly baseUrl: string
+  /** Whether whoever builds against it is helped: by warnings, and examples that work at this moment. */
+  readonly isSandbox: boolean
 }
 
-/** The routes' app behind the gate. */
-export type Gated = ReturnType<typeof gate>
+/** A request that has reached a path, as Elysia hands it over. */
+interface Incoming {
+  readonly request: Request
+  readonly bearer: string | undefined
+  readonly params: Record<string, string | null> | undefined
+  readonly set: { readonly headers: Record<string, unknown> }
+}
 
-function authentication(context: Context) {
-  return new Elysia({ name: 'partner-api' })
+/**
+ * The endpoints behind what stands before all of them. Each path is one route that takes every method, so that
+ * who calls is asked before the method is judged (decisions, Order of checks), whatever the path's parameters.
+ */
+export function gate(endpoints: readonly Endpoint[], serving: Serving) {
+  const app = new Elysia({ name: 'partner-api' })
     .onTransform(({ headers }) => {
       // The plugin below knows one case of the scheme and looks for tokens in the query too: it gets to see
       // a header in its own spelling or is not reached (RFC 9110 §11.1, RFC 6750 §2.1).
       const token = /^bearer ([^ ]+)$/i.exec(headers.authorization ?? '')?.[1]
-      if (!token) throw new Refusal('token_invalid', 'the token is missing, malformed or not valid')
+      if (!token) throw unauthenticated('token_invalid')
       headers.authorization = `Bearer ${token}`
     })
-    .use(bearer())
-    .derive(async ({ bearer: token = '', request, path }) => {
-      await context.directory.catchUp()
-      const now = context.clock.now()
-      const { kid, partner } = await authenticate(token, (id) => context.directory.findKey(id), now)
-      context.notebook.noteUse(kid, now)
-      refuseWrongMethod(path, request.method)
-      return { now, partner }
+    .use(bearerPlugin())
+  for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
+    const serve = judging(there, serving)
+    // Elysia would read a body before it is known who sends it.
+    app.all(routeOf(path), ({ request, bearer, params, set }) => serve({ request, bearer, params, set }), {
+      parse: 'none',
     })
-}
-
-function refuseWrongMethod(path: string, method: string): void {
-  const allowed = methods[(path.endsWith('/') ? path : `${path}/`) as keyof typeof methods]
-  if (method !== allowed) throw new MethodNotAllowed(allowed)
-}
-
-/** Routes for the methods that the contract's paths do not take, so that these reach the gate and its 405. */
-function catchWrongMethods<App extends ReturnType<typeof authentication>>(app: App): App {
-  const hidden = { parse: 'none', detail: { hide: true } } as const
-  const unreachable = () => {
-    throw new Error('the gate lets a wrong method through')
-  }
-  for (const path of Object.keys(methods)) {
-    app.all(path, unreachable, hidden)
-    // Elysia would give HEAD to the route of GET.
-    app.route('HEAD', path, unreachable, hidden)
   }
   return app
+}
+
+/** A path's {names} as Elysia writes them. */
+export function routeOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** What answers the requests to one path, which are judged in the order of the decisions. */
+function judging(endpoints: readonly Endpoint[], serving: Serving) {
+  const { context } = serving
+  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving) }))
+  const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
+  return async (incoming: Incoming): Promise<Response> => {
+    const identity = await identify(context, incoming.bearer)
+    context.notebook.noteUse(identity.kid, identity.now)
+    const { method } = incoming.request
+    // The answer to HEAD is that to GET; its body is left out where it is sent (RFC 9110 §9.3.2).
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
+    if (!taken) throw new MethodNotAllowed(allow)
+    return taken.carryOut(incoming, identity)
+  }
+}
+
+/** What answers the requests to one endpoint whose token is in force. */
+function carryingOut(endpoint: Endpoint, serving: Serving) {
+  const { answer, checks, body: schema } = endpoint
+  const handle = endpoint.handler(serving.context, serving.baseUrl)
+  return async (incoming: Incoming, identity: Identity): Promise<Response> => {
+    const caller = callerOf(identity)
+    const received = schema
+      ? await receive(incoming, schema, serving)
+      : { caller, now: identity.now, body: {} }
+    const { request, params } = incoming
+    const reply = await handle({
+      ...received,
+      params: valid(checks.params, 'path', readParams(params, checks.params.schema)),
+      query: valid(checks.query, 'query', readQuery(request.url, checks.query.schema)),
+      body: valid(checks.body, 'body', received.body),
+    })
+    const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
+    const headers = { 'Content-Type': 'application/json', ...reply.headers }
+    return new Response(json, { status: answer.status, headers })
+  }
+}
+
+/** A request's body, and who sends it once it is there: whatever was revoked while it was on its way counts. */
+async function receive({ request, bearer, set }: Incoming, schema: TSchema, { context, isSandbox }: Serving) {
+  const bytes = await readBody(request)
+  const identity = await identify(context, bearer)
+  const caller = callerOf(identity)
+  const body = parseJson(bytes)
+  const warning = isSandbox && misspelt(body, schema)
+  if (warning) set.headers['X-Sandbox-Warning'] = warning
+  return { caller, now: identity.now, body }
+}
+
+/** Who a token stands for, at the instant at which this was asked. */
+interface Identity {
+  readonly kid: string
+  readonly partner: Partner
+  readonly now: number
+}
+
+/** @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive */
+async function identify({ directory, clock }: Context, token = ''): Promise<Identity> {
+  await directory.catchUp()
+  const now = clock.now()
+  const { kid, partner } = await authenticate(token, (id) => directory.findKey(id), now)
+  return { kid, partner, now }
+}
+
+function callerOf({ partner }: Identity): Caller {
+  const refuse = (kind: keyof typeof organizationRefusals) => new Refusal(kind, organizationRefusals[kind])
+  const { organization } = partner
+  if (!organization) throw refuse('organization_not_configured')
+  if (!organization.active) throw refuse('organization_deactivated')
+  return { partner, organization }
+}
+
+/** @param whole what the whole is called where a fault is of no single field */
+function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
+  if (check.accepts(value)) return value
+  const faults = check.faultsOf(value, mostFaults).map(({ path, fault }) => `${path || whole}: ${fault}`)
+  throw new Refusal('field_invalid', faults.join('; '))
 }

@@ -13,7 +13,8 @@ const idleSeconds = 60
 const stoppingMillis = 3_000
 
 /**
- * Listens on a host and port, 0 for a free one.
+ * Listens on a host and port, 0 for a free one. Throws the system's error, with its address and port, where
+ * they cannot be had.
  *
  * @param createFetch makes the handler once the port is known, and how to tell where a request came from
  */
@@ -26,11 +27,13 @@ export function listen(
   ) => (request: Request) => Response | Promise<Response>,
 ): Listening {
   let handle: ReturnType<typeof createFetch> | undefined
-  const server = Bun.serve({
+  const server = serve({
     hostname: host,
     port,
     // Errors would be answered with a page of our source.
     development: false,
+    // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests.
+    reusePort: false,
     // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: idleSeconds,
@@ -48,6 +51,15 @@ export function listen(
       await server.stop()
       clearTimeout(ending)
     },
+  }
+}
+
+/** Serves, or says as Node does which address could not be had. */
+function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
+  try {
+    return Bun.serve(options)
+  } catch (error) {
+    throw Object.assign(error as Error, { address: options.hostname, port: options.port })
   }
 }
 

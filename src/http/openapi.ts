@@ -1,10 +1,14 @@
 import { swagger } from '@elysiajs/swagger'
-import { type AnyElysia, Elysia } from 'elysia'
-import { examplesOf, type OperationExamples } from './openapi-examples'
-import { authenticationKinds, refusalsOf } from './openapi-refusals'
+import { Elysia } from 'elysia'
+import { authenticationRefusals } from '../auth/authenticate'
+import { type Endpoint, type ExampleSlot, type Link, tags } from './endpoint'
+import { errorCodes } from './errors'
+import { exampleSlot } from './examples'
+import { routeOf } from './gate'
+import { errorResponsesOf, shareResponses } from './openapi-responses'
 
 // The document is JSON, so nothing of its shape is certain but that members have names.
-interface Json {
+export interface Json {
   [name: string]: unknown
 }
 
@@ -17,10 +21,17 @@ members, from server to server.
 Every call carries the token that the operator issued, as \`Authorization: Bearer TOKEN\`. A token belongs on
 trusted servers alone: it must not reach a browser, an app or a log. Try out only with a sandbox's token here.
 
-A search tells slots in UTC. Send a slot's times back exactly as they are.
+A search tells slots in UTC. Send a slot's times back exactly as received.
 
 Errors have a \`message\` for people; the header \`X-Error-Code\` tells programs what went wrong. Query parameters
-and members of a body that are not described here are ignored.`
+and members of a body that are not described here are ignored; the sandbox says in \`X-Sandbox-Warning\` where one
+looks misspelt.
+
+| \`X-Error-Code\` | Status | When | What to do |
+|---|---|---|---|
+${Object.entries(errorCodes)
+  .map(([code, { status, when, remedy }]) => `| \`${code}\` | ${status} | ${when} | ${remedy} |`)
+  .join('\n')}`
 
 const head = {
   info: {
@@ -29,11 +40,7 @@ const head = {
     description,
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  tags: [
-    { name: 'Directory', description: 'Where providers are licensed, who they are and when they are free' },
-    { name: 'Bookings', description: 'Booking requests, and intakes that a provider is assigned to later' },
-    { name: 'Members', description: 'The people whom a partner has sent' },
-  ],
+  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
   security: [{ bearer: [] }],
 }
 
@@ -47,16 +54,26 @@ const securitySchemes = {
 }
 
 const errorSchemas = {
+  ErrorCode: {
+    type: 'string',
+    description: 'What went wrong, for programs to act on',
+    enum: Object.keys(errorCodes),
+  },
+  AuthenticationErrorCode: {
+    type: 'string',
+    description: 'Why the caller could not be authenticated, for programs to act on',
+    enum: Object.keys(authenticationRefusals),
+  },
   AuthenticationError: {
     type: 'object',
     description: 'Why the caller could not be authenticated',
     properties: {
-      code: { type: 'string', enum: authenticationKinds },
+      code: { $ref: '#/components/schemas/AuthenticationErrorCode' },
       message: { type: 'string', description: 'For people; it may change' },
     },
     required: ['code', 'message'],
   },
-  Error: {
+  ApiError: {
     type: 'object',
     description: 'What is wrong, in every error but a 401',
     properties: {
@@ -67,102 +84,109 @@ const errorSchemas = {
   },
 }
 
-/** Headers of the answers to what went well, by operationId. */
-const answerHeaders: Record<string, Json> = {
-  listProviderRegions: {
-    Link: {
-      description: 'Full URLs of the first, prev, next and last page (RFC 8288)',
-      schema: { type: 'string' },
-    },
-    'X-Total-Count': { description: 'Regions on all pages', schema: { type: 'integer' } },
-  },
+/**
+ * The OpenAPI document of some endpoints, as JSON text: the same text for the same endpoints, address and slot.
+ *
+ * @param baseUrl the public address of the service
+ * @param slot what the examples book
+ */
+export async function openApiDocument(
+  endpoints: readonly Endpoint[],
+  baseUrl: string,
+  slot: ExampleSlot = exampleSlot,
+): Promise<string> {
+  const paths = await pathsOf(endpoints)
+  const schemas: Schemas = new Map(Object.entries(errorSchemas))
+  const described: Record<string, Record<string, Json>> = {}
+  for (const endpoint of endpoints) {
+    const { path, method } = endpoint
+    const operation = paths[path]?.[method.toLowerCase()] as Operation
+    const examples = endpoint.examples(slot, baseUrl)
+    described[path] ??= {}
+    described[path][method.toLowerCase()] = await toOperation(endpoint, operation, examples, schemas)
+  }
+  const responses = shareResponses(Object.values(described).flatMap((item) => Object.values(item)))
+  const document = {
+    openapi: '3.1.0',
+    ...head,
+    servers: [{ url: baseUrl }],
+    paths: described,
+    components: { securitySchemes, responses, schemas: byName(schemas) },
+  }
+  return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/**
- * The OpenAPI document of some routes, as JSON text: the same text for the same routes and address.
- *
- * @param api the routes, which nothing else may use
- * @param baseUrl the public address of the service
- */
-export async function openApiDocument(api: AnyElysia, baseUrl: string): Promise<string> {
+/** The endpoints' paths as the plugin describes them, which are OpenAPI 3.0 and know neither errors nor examples. */
+async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
   // The plugin tells what it found at a path of its own. It gets an app that never listens, since its document
   // is not fit to be shown and its page loads scripts from elsewhere.
-  const described = new Elysia().use(swagger({ path: '/page', specPath: '/document' })).use(api)
-  const answer = await described.handle(new Request('http://localhost/document'))
-  const { paths } = (await answer.json()) as { paths: Paths }
-  return `${JSON.stringify(await toOpenApi(paths, baseUrl), null, 2)}\n`
+  const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
+  for (const { method, path, params, query, body, answer, ...texts } of endpoints) {
+    const { operationId, tag, summary, description } = texts
+    app.route(method, routeOf(path), () => '', {
+      ...(params && { params }),
+      ...(query && { query }),
+      ...(body && { body }),
+      response: { [answer.status]: answer.schema },
+      detail: { operationId, tags: [tag], summary, description },
+    })
+  }
+  const described = await app.handle(new Request('http://localhost/document'))
+  return ((await described.json()) as { paths: Record<string, Record<string, Operation>> }).paths
 }
 
 /** The named schemas, gathered on the way. */
 type Schemas = Map<string, unknown>
 
-type Paths = Record<string, Record<string, Operation>>
-
 /** An operation as the plugin writes it. */
 interface Operation extends Json {
-  operationId: string
-  parameters: Json[]
+  parameters?: Json[]
   requestBody?: Json
   responses: Record<string, Json>
 }
 
-/** OpenAPI 3.1 from the plugin's paths, which are 3.0 and know neither errors nor examples. */
-async function toOpenApi(paths: Paths, baseUrl: string): Promise<Json> {
-  const schemas: Schemas = new Map(Object.entries(errorSchemas))
-  const examples = examplesOf(baseUrl)
-  const described: Record<string, Json> = {}
-  for (const [path, operations] of Object.entries(paths)) {
-    const item: Json = {}
-    for (const [method, operation] of Object.entries(operations)) {
-      const refusals = await refusalsOf(operation.operationId, method.toUpperCase())
-      item[method] = toOperation(operation, examples[operation.operationId], refusals, schemas)
-    }
-    described[path] = item
-  }
-  const byName = [...schemas].sort(([one], [other]) => (one < other ? -1 : 1))
-  return {
-    openapi: '3.1.0',
-    ...head,
-    servers: [{ url: baseUrl }],
-    paths: described,
-    components: { securitySchemes, schemas: Object.fromEntries(byName) },
-  }
-}
-
-function toOperation(
-  { parameters, requestBody, responses, ...texts }: Operation,
-  examples: OperationExamples | undefined,
-  refusals: Json,
+async function toOperation(
+  endpoint: Endpoint,
+  { parameters = [], requestBody, responses, ...texts }: Operation,
+  examples: ReturnType<Endpoint['examples']>,
   schemas: Schemas,
-): Json {
-  const headers = answerHeaders[texts.operationId]
-  const body = requestBody && {
-    required: true,
-    content: toContent(requestBody, schemas, examples?.request),
-  }
-  const answers = mapValues(responses, (response) => ({
-    description: response.description,
-    ...(headers && { headers }),
-    content: toContent(response, schemas, examples?.answer),
-  }))
+): Promise<Json> {
+  const { status, description, headers, links } = endpoint.answer
+  const answered = responses[status] as Json
   return {
     ...texts,
     parameters: parameters.map((parameter) => toParameter(parameter, schemas)),
-    ...(body && { requestBody: body }),
-    responses: { ...answers, ...refusals },
+    ...(requestBody && {
+      requestBody: { required: true, content: toContent(requestBody, schemas, examples.request) },
+    }),
+    responses: {
+      [status]: {
+        description,
+        ...(headers && { headers }),
+        content: toContent(answered, schemas, examples.answer),
+        ...(links && { links: mapValues(links, toLink) }),
+      },
+      ...(await errorResponsesOf(endpoint)),
+    },
   }
+}
+
+function toLink({ to, ...told }: Link): Json {
+  return { operationId: to.operationId, ...told }
 }
 
 /** The plugin takes the examples out of a parameter's schema, where JSON Schema has them. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
-  const whole = { ...(schema as Json), ...(examples !== undefined && { examples }) }
+  const { example, ...keywords } = schema as Json
+  // What has to be filled in is filled in for those who try it out; an optional filter would surprise them.
+  const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
+  const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {
     name,
     in: place,
     description,
     required,
-    // What has to be filled in is filled in for those who try it out; an optional filter would surprise them.
-    ...(required === true && Array.isArray(examples) && { example: examples[0] }),
+    ...(shown !== undefined && { example: shown }),
     schema: toSchema(whole, schemas),
   }
 }
@@ -183,6 +207,9 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
     if (keyword === 'anyOf') return (value as Json[]).map(inner)
     return keyword === 'items' ? inner(value) : value
   })
+  // The validator's own formats are told by their patterns: a generated client knows none of them, or has its
+  // own way of writing a date-time.
+  if (others.pattern !== undefined) delete others.format
   const schema = inOrder(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema
   schemas.set(title, schema)
@@ -211,4 +238,8 @@ function mapValues<Value, Mapped>(
   map: (value: Value, name: string) => Mapped,
 ): Record<string, Mapped> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
+}
+
+function byName(schemas: Schemas): Record<string, unknown> {
+  return Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1)))
 }

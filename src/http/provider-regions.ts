@@ -1,19 +1,18 @@
 import { Type } from '@sinclair/typebox'
 import { defaultPageSize } from '../domain/page'
 import type { Region } from '../domain/region'
-import type { Context } from '../operations/context'
 import { listRegions } from '../operations/list-regions'
-import { CountryCode, pageParameters, readQuery } from './fields'
-import type { Gated } from './gate'
+import { endpoint } from './endpoint'
+import { exampleRegionId } from './examples'
+import { CountryCode, Id, pageParameters } from './fields'
 import { pageHeaders, pageUrl } from './links'
+import { providers } from './providers'
 
 const path = '/partners/v1/provider-regions/'
 
-export const RegionQuery = Type.Object({ country_code: CountryCode, ...pageParameters })
-
-export const RegionBody = Type.Object(
+const RegionBody = Type.Object(
   {
-    id: Type.Integer({ description: 'The region_id of the provider search' }),
+    id: Id('The region_id of the provider search'),
     countryCode: Type.String({ description: 'ISO 3166-1 alpha-2' }),
     stateProvinceCode: Type.String({
       description: "The subdivision's part of its ISO 3166-2 code; the country's code for a whole country",
@@ -25,37 +24,83 @@ export const RegionBody = Type.Object(
 )
 
 /** GET provider-regions: a country's active regions. */
-export function providerRegions(app: Gated, context: Context, baseUrl: string) {
-  return app.get(
-    path,
-    ({ query, set }) => {
+export const providerRegions = endpoint({
+  method: 'GET',
+  path,
+  operationId: 'listProviderRegions',
+  tag: 'Directory',
+  summary: "List a country's regions",
+  description:
+    'Lists the active regions of a country. A country with one entry has one country-wide region; a ' +
+    'country without any gives an empty page.',
+  query: Type.Object({ country_code: CountryCode, ...pageParameters }),
+  answer: {
+    status: 200,
+    description: "A page of the country's active regions",
+    schema: Type.Array(RegionBody, { description: 'The regions of the page, by stateProvinceCode' }),
+    headers: {
+      Link: {
+        description: 'Full URLs of the first, prev, next and last page (RFC 8288)',
+        schema: { type: 'string' },
+      },
+      'X-Total-Count': { description: 'Regions on all pages', schema: { type: 'integer' } },
+    },
+    links: {
+      providersOfRegion: {
+        to: providers,
+        description: 'The id of a region is the region_id of a search for its providers',
+        parameters: { region_id: '$response.body#/0/id' },
+      },
+    },
+  },
+  refusals: {
+    field_invalid: 'country_code: is required',
+    page_out_of_range: 'past the last page',
+  },
+  examples: () => ({
+    answer: {
+      regions: {
+        summary: 'A country with regions of its own',
+        value: [
+          {
+            id: exampleRegionId,
+            countryCode: 'CA',
+            stateProvinceCode: 'ON',
+            stateProvinceNameLocal: 'Ontario',
+            stateProvinceLabel: 'Province',
+          },
+          {
+            id: 11,
+            countryCode: 'CA',
+            stateProvinceCode: 'QC',
+            stateProvinceNameLocal: 'Québec',
+            stateProvinceLabel: 'Province',
+          },
+        ],
+      },
+      country: {
+        summary: 'A country with one country-wide region',
+        value: [
+          {
+            id: 66,
+            countryCode: 'IE',
+            stateProvinceCode: 'IE',
+            stateProvinceNameLocal: 'Ireland',
+            stateProvinceLabel: 'Country',
+          },
+        ],
+      },
+    },
+  }),
+  handler:
+    (context, baseUrl) =>
+    ({ query }) => {
       const { country_code: countryCode, page = 1, page_size: pageSize = defaultPageSize } = query
       const regions = listRegions(context, countryCode, { page, pageSize })
-      Object.assign(
-        set.headers,
-        pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to)),
-      )
-      return regions.items.map(presentRegion)
+      const headers = pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to))
+      return { body: regions.items.map(presentRegion), headers }
     },
-    {
-      transform: (call) => {
-        call.query = readQuery(call.request.url, RegionQuery) as typeof call.query
-      },
-      query: RegionQuery,
-      response: {
-        200: Type.Array(RegionBody, { description: 'The regions of the page, by stateProvinceCode' }),
-      },
-      detail: {
-        operationId: 'listProviderRegions',
-        tags: ['Directory'],
-        summary: "List a country's regions",
-        description:
-          'Lists the active regions of a country. A country with one entry has one country-wide region; a ' +
-          'country without any gives an empty page.',
-      },
-    },
-  )
-}
+})
 
 function presentRegion(region: Region): typeof RegionBody.static {
   return {

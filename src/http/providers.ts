@@ -1,58 +1,59 @@
 import { Type } from '@sinclair/typebox'
-import { modalities } from '../domain/modality'
 import { defaultPageSize } from '../domain/page'
-import { Choice } from '../domain/validation'
-import type { Context } from '../operations/context'
 import { type FoundProvider, searchProviders } from '../operations/search-providers'
 import type { Availability } from '../scheduling/availability'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
-import { CountryCode, LanguageTag, pageParameters, readQuery } from './fields'
-import type { Gated } from './gate'
+import { bookingRequest } from './booking-request'
+import { type ExampleSlot, endpoint } from './endpoint'
+import { exampleRegionId } from './examples'
+import { CountryCode, Id, LanguageTag, ModalityName, nullable, pageParameters, SlotTime } from './fields'
 import { pageUrl } from './links'
 
 const path = '/partners/v1/providers/'
 
-export const ProviderQuery = Type.Object({
+const ProviderQuery = Type.Object({
   region_id: Type.Optional(
     Type.Integer({
       minimum: 1,
+      format: 'int64',
       description: 'The id of a region; required for countries with several regions and for in-person',
+      example: exampleRegionId,
     }),
   ),
   country_code: Type.Optional(CountryCode),
-  modality: Type.Optional(
-    Choice(modalities, {
-      description: 'How sessions are held; in-person finds who sees people in person in the region',
-    }),
-  ),
+  modality: Type.Optional({
+    ...ModalityName,
+    description: 'How sessions are held; in-person finds who sees people in person in the region',
+  }),
   language: Type.Optional(LanguageTag),
   ...pageParameters,
 })
 
-const NullableText = Type.Union([Type.String(), Type.Null()])
-
-const SlotTime = Type.String({ format: 'date-time', description: 'UTC, to be sent back exactly as it is' })
-
-export const SlotBody = Type.Object(
+const SlotBody = Type.Object(
   { utcStartTime: SlotTime, utcEndTime: SlotTime },
   { title: 'Slot', description: '45 minutes that can be booked' },
 )
 
-export const ProviderBody = Type.Object(
+const ProviderDetails = Type.Object(
   {
-    providerId: Type.Integer({ description: 'The selfSchedulingProviderId of a booking' }),
-    details: Type.Object({
-      firstName: Type.String(),
-      lastName: Type.String(),
-      credentials: NullableText,
-      pronouns: NullableText,
-      gender: NullableText,
-      bio: NullableText,
-      timeZone: Type.String({ description: 'IANA name of the zone that the provider works in' }),
-      languagesSpoken: Type.Array(Type.String(), { description: 'BCP 47 language tags' }),
-      modalities: Type.Array(Choice(modalities), { description: 'How sessions can be held' }),
-    }),
+    firstName: Type.String(),
+    lastName: Type.String(),
+    credentials: nullable(Type.String()),
+    pronouns: nullable(Type.String()),
+    gender: nullable(Type.String()),
+    bio: nullable(Type.String()),
+    timeZone: Type.String({ description: 'IANA name of the zone that the provider works in' }),
+    languagesSpoken: Type.Array(Type.String(), { description: 'BCP 47 language tags' }),
+    modalities: Type.Array(ModalityName, { description: 'How sessions can be held' }),
+  },
+  { title: 'ProviderDetails', description: 'Who the provider is' },
+)
+
+const ProviderBody = Type.Object(
+  {
+    providerId: Id('The selfSchedulingProviderId of a booking'),
+    details: ProviderDetails,
     availability: Type.Array(SlotBody, {
       description: 'The free slots that start in the next 30 days, soonest first',
     }),
@@ -60,21 +61,50 @@ export const ProviderBody = Type.Object(
   { title: 'Provider', description: 'A provider with an active license in the region' },
 )
 
-export const ProviderPageBody = Type.Object(
+const ProviderPageBody = Type.Object(
   {
     count: Type.Integer({ description: 'Providers on all pages' }),
-    next: Type.Union([Type.String(), Type.Null()], { description: 'Full URL of the next page' }),
-    previous: Type.Union([Type.String(), Type.Null()], { description: 'Full URL of the previous page' }),
+    next: nullable(Type.String(), 'Full URL of the next page'),
+    previous: nullable(Type.String(), 'Full URL of the previous page'),
     results: Type.Array(ProviderBody, { description: 'The providers of the page, by providerId' }),
   },
   { title: 'ProviderPage', description: 'A page of providers' },
 )
 
 /** GET providers: who is licensed in a region, with the slots of the next 30 days. */
-export function providers(app: Gated, context: Context, baseUrl: string) {
-  return app.get(
-    path,
-    ({ query, now }) => {
+export const providers = endpoint({
+  method: 'GET',
+  path,
+  operationId: 'searchProviders',
+  tag: 'Directory',
+  summary: 'Search providers and their free slots',
+  description:
+    'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
+    'country_code alone is enough for a country with one country-wide region, but not for in-person.',
+  query: ProviderQuery,
+  answer: {
+    status: 200,
+    description: 'A page of the providers found',
+    schema: ProviderPageBody,
+    links: {
+      bookingOfSlot: {
+        to: bookingRequest,
+        description:
+          'A providerId and the two times of one of its slots, exactly as received, are the bookingData of a booking',
+      },
+    },
+  },
+  refusals: {
+    field_invalid: 'page_size: must be at most 100',
+    region_unknown: 'names no active region',
+    region_outside_country: 'lies in another country',
+    region_required: 'is required in a country with several regions',
+    page_out_of_range: 'past the last page',
+  },
+  examples: (slot, baseUrl) => ({ answer: { page: examplePage(slot, baseUrl) } }),
+  handler(context, baseUrl) {
+    const entryOf = rememberingEntries()
+    return ({ query, now }) => {
       const found = searchProviders(
         context,
         {
@@ -90,59 +120,66 @@ export function providers(app: Gated, context: Context, baseUrl: string) {
       const urlOf = (page: number) => pageUrl(baseUrl, path, query, page)
       const next = found.page < found.pages ? urlOf(found.page + 1) : null
       const previous = found.page > 1 ? urlOf(found.page - 1) : null
-      return presentPage(found.count, next, previous, found.items)
+      return { body: toPage({ count: found.count, next, previous }, found.items.map(entryOf)) }
+    }
+  },
+})
+
+function examplePage({ providerId, utcStartTime, utcEndTime }: ExampleSlot, baseUrl: string) {
+  return {
+    summary: 'The first of two pages',
+    value: {
+      count: 2,
+      next: `${baseUrl}${path}?region_id=${exampleRegionId}&page_size=1&page=2`,
+      previous: null,
+      results: [
+        {
+          providerId,
+          details: {
+            firstName: 'Marlow',
+            lastName: 'Fernhill',
+            credentials: 'PhD',
+            pronouns: 'they/them',
+            gender: null,
+            bio: null,
+            timeZone: 'America/Toronto',
+            languagesSpoken: ['en-CA', 'fr-CA'],
+            modalities: ['in-person' as const, 'in-video' as const],
+          },
+          availability: [{ utcStartTime, utcEndTime }],
+        },
+      ],
     },
-    {
-      transform: (call) => {
-        call.query = readQuery(call.request.url, ProviderQuery) as typeof call.query
-      },
-      query: ProviderQuery,
-      // It documents alone: Elysia does not look into an answer that is a Response.
-      response: { 200: ProviderPageBody },
-      detail: {
-        operationId: 'searchProviders',
-        tags: ['Directory'],
-        summary: 'Search providers and their free slots',
-        description:
-          'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
-          'country_code alone is enough for a country with one country-wide region, but not for in-person.',
-      },
-    },
-  )
+  }
 }
 
-// A page is put together from bytes that were made once for each provider's availability: making them anew
-// for every search takes ten times as long as all the rest. The oldest are let go, since they are large.
-const entries = new Map<Availability, Uint8Array>()
 const mostEntries = 2_000
 
-function presentPage(
-  count: number,
-  next: string | null,
-  previous: string | null,
-  found: readonly FoundProvider[],
-): Response {
-  const head = JSON.stringify({ count, next, previous }).slice(0, -1)
-  const parts: Uint8Array[] = [Buffer.from(`${head},"results":[`)]
-  for (const [index, provider] of found.entries()) {
-    if (index > 0) parts.push(comma)
-    parts.push(entryOf(provider))
+/**
+ * What gives a provider's bytes in a page, made once for each availability: making them anew for every search
+ * takes ten times as long as all the rest. The oldest are let go, since they are large.
+ */
+function rememberingEntries(): (found: FoundProvider) => Uint8Array {
+  const entries = new Map<Availability, Uint8Array>()
+  return (found) => {
+    const known = entries.get(found.availability)
+    if (known) return known
+    const entry = Buffer.from(JSON.stringify(presentProvider(found)))
+    entries.set(found.availability, entry)
+    const [oldest] = entries.keys()
+    if (entries.size > mostEntries && oldest) entries.delete(oldest)
+    return entry
   }
-  parts.push(end)
-  return new Response(Buffer.concat(parts), { headers: { 'Content-Type': 'application/json' } })
 }
 
 const comma = Buffer.from(',')
 const end = Buffer.from(']}')
 
-function entryOf(found: FoundProvider): Uint8Array {
-  const known = entries.get(found.availability)
-  if (known) return known
-  const entry = Buffer.from(JSON.stringify(presentProvider(found)))
-  entries.set(found.availability, entry)
-  const [oldest] = entries.keys()
-  if (entries.size > mostEntries && oldest) entries.delete(oldest)
-  return entry
+/** A page's JSON around the bytes of its entries. */
+function toPage(page: Omit<typeof ProviderPageBody.static, 'results'>, entries: readonly Uint8Array[]) {
+  const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"results":[`)
+  const listed = entries.flatMap((entry, index) => (index > 0 ? [comma, entry] : [entry]))
+  return Buffer.concat([head, ...listed, end])
 }
 
 function presentProvider({ provider, availability }: FoundProvider): typeof ProviderBody.static {

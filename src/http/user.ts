@@ -1,18 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import type { Context } from '../operations/context'
 import { lookUpMember } from '../operations/look-up-member'
-import { ExternalUserId, readQuery } from './fields'
-import type { Gated } from './gate'
+import { endpoint } from './endpoint'
+import { exampleExternalUserId, exampleMember } from './examples'
+import { ExternalUserId, Id } from './fields'
 
-const path = '/partners/v1/user/'
-
-export const UserQuery = Type.Object({ external_user_id: ExternalUserId })
-
-export const UserBody = Type.Object(
+const UserBody = Type.Object(
   {
-    id: Type.Integer({ description: "The service's id of the member" }),
+    id: Id("The service's id of the member"),
     firstName: Type.String(),
     lastName: Type.String(),
     email: Type.String(),
@@ -26,26 +22,44 @@ export const UserBody = Type.Object(
 )
 
 /** GET user: a member whom the partner created through the booking endpoint. */
-export function user(app: Gated, context: Context) {
-  return app.get(
-    path,
-    async ({ query, caller }) =>
-      presentMember(await lookUpMember(context, caller.partner, query.external_user_id)),
-    {
-      transform: (call) => {
-        call.query = readQuery(call.request.url, UserQuery) as unknown as typeof call.query
-      },
-      query: UserQuery,
-      response: { 200: UserBody },
-      detail: {
-        operationId: 'lookUpMember',
-        tags: ['Members'],
-        summary: 'Look a member up',
-        description: "Finds a member, created by a booking request or an intake, by the partner's own id.",
+export const user = endpoint({
+  method: 'GET',
+  path: '/partners/v1/user/',
+  operationId: 'lookUpMember',
+  tag: 'Members',
+  summary: 'Look a member up',
+  description: "Finds a member, created by a booking request or an intake, by the partner's own id.",
+  query: Type.Object({ external_user_id: ExternalUserId }),
+  answer: { status: 200, description: 'The member', schema: UserBody },
+  refusals: {
+    field_invalid: 'external_user_id: is required',
+    member_not_found: 'no member has this id',
+    member_deactivated: 'the member is deactivated',
+  },
+  examples: () => ({
+    answer: {
+      member: {
+        summary: 'A member',
+        value: {
+          id: 1,
+          firstName: exampleMember.firstName,
+          lastName: exampleMember.lastName,
+          email: exampleMember.email,
+          userType: 'member',
+          country: exampleMember.country,
+          preferredSpokenLanguage: 'French (Canada)',
+          preferredSpokenLanguageCode: exampleMember.preferredSpokenLanguage,
+          externalUserId: exampleExternalUserId,
+        },
       },
     },
-  )
-}
+  }),
+  handler:
+    (context) =>
+    async ({ query, caller }) => ({
+      body: presentMember(await lookUpMember(context, caller.partner, query.external_user_id)),
+    }),
+})
 
 /** The contract's member. */
 export function presentMember({ id, externalUserId, profile }: Member): typeof UserBody.static {

@@ -46,9 +46,9 @@ export function createVault(masterKey: Uint8Array): Vault {
       if (!head.equals(sealed.subarray(0, head.length))) throw new Error('not a value sealed under this key')
       return decipher(sealed, head.length, bindingOf(head, place))
     },
-    reseal(sealed, place) {
+    openFirst(sealed, recordKey) {
       if (sealed[0] !== firstFormat) throw new Error('not a value of the first format')
-      return seal(decipher(sealed, 1, Buffer.from(place.recordKey)), place)
+      return decipher(sealed, 1, Buffer.from(recordKey))
     },
   }
 }

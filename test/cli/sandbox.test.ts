@@ -281,7 +281,8 @@ describe('--port, --host and --base-url', () => {
   test('a port that is taken is told in a line, and no file is left', async () => {
     using temporary = new Folder()
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-    const exit = await runProgram(['sandbox', '--port', String(other.port)], {
+    const { port } = other
+    const exit = await runProgram(['sandbox', '--port', String(port)], {
       env: withTemporary(temporary.path),
     })
     await other.stop(true)
@@ -289,9 +290,24 @@ describe('--port, --host and --base-url', () => {
       code: failed,
       signal: null,
       stdout: '',
-      stderr: 'anteroom: the port is taken; name another with --port\n',
+      stderr: `anteroom: port ${port} of 127.0.0.1 is taken; name another with --port\n`,
     })
     expect(readdirSync(temporary.path)).toEqual([])
+  })
+
+  test('a port that another sandbox listens on is taken, and every request reaches the first', async () => {
+    await using first = await startSandbox()
+    const { port } = new URL(first.report.baseUrl)
+    const exit = await runProgram(['sandbox', '--port', port, '--json'])
+    expect(exit).toEqual({
+      code: failed,
+      signal: null,
+      stdout: '',
+      stderr: `anteroom: port ${port} of 127.0.0.1 is taken; name another with --port\n`,
+    })
+    for (let call = 0; call < 20; call++) {
+      expect((await first.get('/partners/v1/provider-regions/?country_code=CA')).status).toBe(200)
+    }
   })
 })
 

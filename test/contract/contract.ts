@@ -151,6 +151,16 @@ export function signed(header: unknown, secret: Uint8Array = randomBytes(32), ha
 
 /** Sends bytes over a connection of their own, and reads the one answer to them. */
 export function sendRaw(baseUrl: string, head: readonly string[], body: string | Uint8Array = '') {
+  return sendSlowly(baseUrl, head, body)
+}
+
+/** The same, but half of the body follows only once something has happened. */
+export function sendSlowly(
+  baseUrl: string,
+  head: readonly string[],
+  body: string | Uint8Array,
+  meanwhile?: () => Promise<unknown>,
+) {
   const { hostname, port } = new URL(baseUrl)
   return new Promise<Answer>((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port) })
@@ -173,7 +183,9 @@ export function sendRaw(baseUrl: string, head: readonly string[], body: string |
     socket.on('close', () => reject(new Error(`closed without a whole answer to ${head[0]}: ${received}`)))
     socket.on('error', reject)
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    socket.write(body)
+    const half = meanwhile ? Math.floor(body.length / 2) : body.length
+    socket.write(body.slice(0, half))
+    meanwhile?.().then(() => socket.write(body.slice(half)), reject)
   })
 }
 

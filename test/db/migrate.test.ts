@@ -70,10 +70,8 @@ function placeOf(row: Row, table: string) {
   return { table, column: 'sealed_screening_answers', recordKey: String(row.record_key) }
 }
 
-const asOfFirst = (sealed: Uint8Array, row: Row, table: string) => {
-  const place = placeOf(row, table)
-  return vault.open(vault.reseal(sealed, place), place)
-}
+const asOfFirst = (sealed: Uint8Array, row: Row, table: string) =>
+  vault.openFirst(sealed, placeOf(row, table).recordKey)
 const asOfNow = (sealed: Uint8Array, row: Row, table: string) => vault.open(sealed, placeOf(row, table))
 
 function contentOfFile(path: string, open: typeof asOfNow) {
@@ -136,7 +134,25 @@ describe('a database of the first release', () => {
     const copy = `${path}.before-schema-2`
     expect((statSync(copy).mode & 0o777).toString(8)).toBe('600')
     expect(contentOfFile(copy, asOfFirst)).toEqual(before)
+    // The first release opens it: it takes all of this for the number of the schema.
+    expect(new Database(copy).query('PRAGMA user_version').values()).toEqual([[1]])
     expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', 'a.sqlite.before-schema-2'])
+  })
+
+  test('has nothing sealed anew that is not what stands there: such a value opens nowhere', () => {
+    using folder = new Folder()
+    const path = firstRelease(folder)
+    const raw = new Database(path)
+    raw.run(`UPDATE partner_keys SET (record_key, sealed_secret) =
+      (SELECT record_key, sealed_screening_answers FROM booking_requests WHERE id = 1) WHERE id = 1`)
+    raw.run("UPDATE booking_requests SET sealed_screening_answers = x'01' WHERE id = 2")
+    raw.close()
+    const database = upgrade(path)
+    const [key] = database.query<Row, []>('SELECT * FROM partner_keys WHERE id = 1').all()
+    const [request] = database.query<Row, []>('SELECT * FROM booking_requests WHERE id = 2').all()
+    expect(() => asOfNow(key?.sealed_secret as Uint8Array, key as Row, 'partner_keys')).toThrow()
+    expect(request?.sealed_screening_answers).toEqual(Uint8Array.of(1))
+    database.close()
   })
 
   test('is left as it is, and told of, by whoever does not upgrade it', () => {
@@ -207,6 +223,15 @@ test.each(rounds)(
     await Bun.sleep(round * 2 + Math.random() * 4)
     child.kill('SIGKILL')
     await child.exited
+    const copy = `${path}.before-schema-2`
+    if (existsSync(copy) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+      // The copy put back over it, as an operator would, is not destroyed either.
+      copyFileSync(copy, folder.file('back.sqlite'))
+      copyFileSync(`${path}-wal`, folder.file('back.sqlite-wal'))
+      expect(messageOf(() => openTestDatabase(folder.file('back.sqlite'), production))).toContain(
+        'another database',
+      )
+    }
     const raw = new Database(path)
     const isOld = raw.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version === 1
     expect(contentOf(raw, isOld ? asOfFirst : asOfNow)).toEqual(before)

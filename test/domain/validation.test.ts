@@ -131,7 +131,9 @@ test('a schema says to the world what JSON Schema knows', () => {
     type: 'string',
     minLength: 1,
     maxLength: 200,
+    pattern: '^[^\\x00]*$',
   })
+  expect(Text({ format: 'phone-number' }).pattern).toBe('^\\+[0-9](?:[ .()-]*[0-9]){6,14}$')
   expect(JSON.parse(JSON.stringify(Choice(['Yes', 'No'], { description: 'An answer' })))).toEqual({
     type: 'string',
     enum: ['Yes', 'No'],

@@ -140,7 +140,7 @@ describe('a backup', () => {
 })
 
 describe('an erasure that was killed after its commit', () => {
-  const storeModule = new URL('../../db/sqlite/store.ts', import.meta.url).pathname
+  const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
   const tracesOf = (text: string) =>
     namesIn(operator.folder).filter((name) => readFileSync(operator.folder.file(name)).includes(text))
@@ -162,13 +162,14 @@ describe('an erasure that was killed after its commit', () => {
     const killed = Bun.spawnSync([
       process.execPath,
       '-e',
-      `const { openStore } = await import(${JSON.stringify(storeModule)})
+      `const { openEngine } = await import(${JSON.stringify(engineModule)})
        const { createVault } = await import(${JSON.stringify(vaultModule)})
        const vault = createVault(Buffer.from(${JSON.stringify(masterKey)}, 'base64'))
-       const store = openStore({ path: ${JSON.stringify(operator.database)}, purpose: 'production', vault,
-         create: false, upgrade: false, actor: 'olive', clock: { now: () => 0 } })
-       await store.setMemberActive(1, false)
-       await store.eraseMember(1)
+       const { store } = openEngine({ path: ${JSON.stringify(operator.database)}, purpose: 'production', vault,
+         create: false, upgrade: false })
+       const act = { actor: 'olive', at: 0 }
+       await store.setMemberActive(1, false, act)
+       await store.eraseMember(1, act)
        process.kill(process.pid, 'SIGKILL')
        await new Promise(() => {})`,
     ])

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createApp } from '../../src/http/app'
 import { Folder } from '../support/folder'
 import { startService } from '../support/service'
 
@@ -20,11 +21,43 @@ function referencesIn(html: string): string[] {
   return Array.from(html.matchAll(/(?:href|src)="([^"]*)"/g), ([, reference = '']) => reference)
 }
 
+/** What the page's script does, found at an address, for a reader who wants it dark or not. */
+async function runStartScript(address: string, matches = false) {
+  const seen = { asked: '', isDark: undefined as unknown, spec: undefined as unknown }
+  const script = await (await get('/docs/start.js')).text()
+  const document = {
+    currentScript: { src: address },
+    documentElement: {
+      classList: {
+        toggle: (_: string, isOn: boolean) => {
+          seen.isDark = isOn
+        },
+      },
+    },
+  }
+  const answer = { json: async () => ({ servers: [{ url: 'https://elsewhere.test' }], paths: {} }) }
+  const names = ['document', 'matchMedia', 'fetch', 'SwaggerUIBundle']
+  new Function(...names, script)(
+    document,
+    () => ({ matches, addEventListener: () => {} }),
+    async (url: URL) => {
+      seen.asked = url.href
+      return answer
+    },
+    (options: { spec: unknown }) => {
+      seen.spec = options.spec
+    },
+  )
+  await Bun.sleep(0)
+  return seen
+}
+
 describe('the page', () => {
   test.each([
     ['/docs', 'text/html; charset=utf-8'],
     ['/docs/', 'text/html; charset=utf-8'],
     ['/docs/start.js', 'text/javascript; charset=utf-8'],
+    ['/docs/page.css', 'text/css; charset=utf-8'],
     ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
     ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
     ['/docs/swagger-ui-bundle.js.LICENSE.txt', 'text/plain; charset=utf-8'],
@@ -43,7 +76,7 @@ describe('the page', () => {
 
   test.each(['/docs', '/docs/'])('finds its files, whatever stands before %s in public', async (path) => {
     const references = referencesIn(await (await get(path)).text())
-    expect(references).toHaveLength(4)
+    expect(references).toHaveLength(5)
     for (const reference of references) {
       const { pathname, search } = new URL(reference, `https://public.test/some/prefix${path}`)
       expect(pathname).toStartWith('/some/prefix/docs/')
@@ -67,6 +100,32 @@ describe('the page', () => {
     const script = await (await get('/docs/start.js')).text()
     expect(script).toContain('persistAuthorization: false')
     expect(script).toContain('validatorUrl: null')
+  })
+
+  test("calls go to where the page came from, whatever the document's own address is", async () => {
+    for (const from of [service.baseUrl, 'http://127.0.0.1:8080', 'https://public.test/some/prefix']) {
+      const { spec, asked } = await runStartScript(`${from}/docs/start.js`)
+      expect(asked).toBe(`${from}/openapi.json`)
+      expect(spec).toEqual({ servers: [{ url: from }], paths: {} })
+    }
+  })
+
+  test('is dark where the reader wants it so, and fits a phone', async () => {
+    expect((await runStartScript(`${service.baseUrl}/docs/start.js`, true)).isDark).toBe(true)
+    expect((await runStartScript(`${service.baseUrl}/docs/start.js`, false)).isDark).toBe(false)
+    expect(await (await get('/docs')).text()).toContain('name="viewport" content="width=device-width')
+    const styles = await (await get('/docs/page.css')).text()
+    expect(styles).toContain('html.dark-mode')
+    expect(styles).toContain('@media (max-width: 640px)')
+    expect(await (await get('/docs/swagger-ui.css')).text()).toContain('html.dark-mode')
+  })
+
+  test('is where the root of a sandbox leads, whatever stands before it; in production nothing is there', async () => {
+    const answer = await get('/')
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, 'docs'])
+    const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
+    const production = createApp(serving, () => 'somewhere')
+    expect((await production.handle(new Request('http://localhost/'))).status).toBe(404)
   })
 
   test.each(['/docs/index.html', '/swagger', '/swagger/json', '/page', '/document', '/openapi'])(

@@ -36,6 +36,10 @@ export function misfits(
       }
       case 'enum':
         return (told as unknown[]).includes(value) ? [] : [`${path}: not among ${told}`]
+      case 'pattern':
+        return value === null || new RegExp(told as string, 'u').test(String(value))
+          ? []
+          : [`${path}: not of the pattern ${told}`]
       case 'format':
         return value === null || isOfFormat(value, told) ? [] : [`${path}: not a ${told}`]
       case 'required':
@@ -65,6 +69,7 @@ function referred(reference: string, schemas: Record<string, Schema>): Schema {
 }
 
 function isOfFormat(value: unknown, format: unknown): boolean {
+  if (format === 'int64') return Number.isSafeInteger(value)
   if (format !== 'date-time') throw new Error(`no check of the format ${format}`)
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/.test(String(value))
 }

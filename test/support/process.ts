@@ -42,9 +42,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What package.json's build script has Bun do, for an executable of another path. */
+/** What package.json's build script has Bun do, for an executable of another path; a shell takes its quotes off. */
 export function buildWords(executable: string): string[] {
-  const words = scripts.build.replace(/--outfile=\S+/, `--outfile=${executable}`).split(' ')
+  const words = scripts.build
+    .replace(/--outfile=\S+/, `--outfile=${executable}`)
+    .replaceAll("'", '')
+    .split(' ')
   return words.slice(words.indexOf('build'))
 }
 

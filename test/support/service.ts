@@ -10,6 +10,7 @@ import { loadDirectory } from '../../src/operations/load-directory'
 import { issueFirstToken } from '../../src/operations/tokens'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
+import { undeclared } from './declared'
 
 /** A partner that was onboarded for a test, with the token that it holds. */
 export interface TestPartner {
@@ -43,7 +44,7 @@ export interface TestService {
   get(path: string, token?: string | null): Promise<Answer>
   /** POST of a JSON body, or of a text as it is. */
   post(path: string, body: unknown, token?: string | null, headers?: Record<string, string>): Promise<Answer>
-  /** Any request below the base address. */
+  /** Any request below the base address. It throws where a refusal is answered that the document does not tell. */
   send(path: string, init?: RequestInit): Promise<Answer>
   stop(): Promise<void>
 }
@@ -87,6 +88,9 @@ export async function startService(
   const send = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${server.baseUrl}${path}`, init)
     const text = await response.text()
+    const code = response.headers.get('x-error-code')
+    const fault = code && undeclared(init.method ?? 'GET', new URL(response.url).pathname, code)
+    if (fault) throw new Error(fault)
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
     return {
       status: response.status,

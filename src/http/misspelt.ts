@@ -1,0 +1,52 @@
+import type { TSchema } from '@sinclair/typebox'
+
+/** How many names of an object are looked at, and how many misspellings are told. */
+const mostNames = 100
+const mostTold = 5
+
+/**
+ * What is told of members of a body that would be ignored although their names are almost known ones. Other
+ * names are not repeated: an answer holds nothing of the sender's choice.
+ */
+export function misspelt(body: unknown, schema: TSchema): string {
+  return nearMisses(body, schema, '').slice(0, mostTold).join(' ')
+}
+
+function nearMisses(value: unknown, { properties, items }: TSchema, path: string): string[] {
+  if (Array.isArray(value)) return items ? nearMisses(value[0], items, path) : []
+  if (typeof value !== 'object' || value === null || !properties) return []
+  const known = Object.keys(properties)
+  return Object.keys(value)
+    .slice(0, mostNames)
+    .flatMap((name) => {
+      const inner = (value as Record<string, unknown>)[name]
+      if (known.includes(name)) return nearMisses(inner, properties[name], `${path}${name}.`)
+      const meant = /^[A-Za-z0-9_]{1,40}$/.test(name) && known.find((one) => isNear(name, one))
+      return meant ? [`${path}${name} is not known; did you mean ${path}${meant}?`] : []
+    })
+}
+
+/** Whether two names differ by little more than a slip of the fingers, or by case and underscores alone. */
+function isNear(name: string, known: string): boolean {
+  const [one, other] = [fold(name), fold(known)]
+  const most = other.length > 5 ? 2 : 1
+  return Math.abs(one.length - other.length) <= most && distance(one, other) <= most
+}
+
+function fold(name: string): string {
+  return name.replaceAll('_', '').toLowerCase()
+}
+
+/** How many letters must be put in, taken out or replaced to make one name of another (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1]
+    for (let at = 1; at <= other.length; at++) {
+      const replaced = (row[at - 1] ?? 0) + (letter === other[at - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,0 +1,48 @@
+import type { TObject, TProperties } from '@sinclair/typebox'
+import { Refusal } from '../domain/errors'
+
+/**
+ * The parameters of a query that a schema knows, as text, but whole decimal numbers where it wants integers.
+ * Validation comes after; what no schema could tell is refused here.
+ *
+ * @throws Refusal field_invalid for a parameter that is repeated or is not UTF-8
+ */
+export function readQuery(url: string, schema: TObject<TProperties>): Record<string, string | number> {
+  const query: Record<string, string | number> = {}
+  const mark = url.indexOf('?')
+  for (const pair of mark < 0 ? [] : url.slice(mark + 1).split('&')) {
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    if (name === null || !Object.hasOwn(schema.properties, name)) continue
+    if (Object.hasOwn(query, name)) throw new Refusal('field_invalid', `${name}: must not be repeated`)
+    query[name] = toValue(name, decode(equals < 0 ? '' : pair.slice(equals + 1)), schema)
+  }
+  return query
+}
+
+/**
+ * The parameters of a path, decoded by the router, as the query's are.
+ *
+ * @throws Refusal field_invalid for one that is not UTF-8
+ */
+export function readParams(
+  params: Record<string, string | null> = {},
+  schema: TObject<TProperties>,
+): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, toValue(name, value, schema)]),
+  )
+}
+
+function toValue(name: string, text: string | null, { properties }: TObject<TProperties>): string | number {
+  if (text === null) throw new Refusal('field_invalid', `${name}: not percent-encoded UTF-8`)
+  return properties[name]?.type === 'integer' && /^[1-9]\d*$/.test(text) ? Number(text) : text
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return null
+  }
+}

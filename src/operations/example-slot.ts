@@ -1,0 +1,24 @@
+import type { Region } from '../domain/region'
+import type { Interval } from '../scheduling/interval'
+import { slotAt } from '../scheduling/slots'
+import type { Context } from './context'
+
+// Not a provider's very first: whoever is shown it may take a while to book it.
+const place = 5
+
+/** A slot that can be booked, and a region in which a search shows it; null where there is none. @param now ms */
+export function findExampleSlot(
+  { directory }: Context,
+  now: number,
+): { readonly region: Region; readonly providerId: number; readonly slot: Interval } | null {
+  for (const listing of directory.listListings()) {
+    for (const { regionId } of listing.licenses) {
+      const region = directory.findRegion(regionId)
+      const start = region && directory.availabilityIn(listing, regionId, now).slots.at(place)
+      if (region && start !== undefined && start !== null) {
+        return { region, providerId: listing.provider.id, slot: slotAt(start) }
+      }
+    }
+  }
+  return null
+}

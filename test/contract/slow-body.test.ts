@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { booking, provider, region } from '../support/builders'
+import { startService, type TestPartner } from '../support/service'
+import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendSlowly } from './contract'
+
+const now = '2026-12-01T12:00:00Z'
+let service: Awaited<ReturnType<typeof startService>>
+let providerId: number
+beforeAll(async () => {
+  service = await startService({
+    now,
+    directory: {
+      regions: [region({ id: 31 })],
+      providers: [
+        provider('a', { lastName: 'Only', timeZone: 'Etc/UTC', workingHours: [daily('09:00', '18:00')] }),
+      ],
+    },
+  })
+  providerId = (await entryOf(service, 31, 'Only')).providerId
+})
+afterAll(() => service.stop())
+
+/** A booking whose body is there only once something has happened meanwhile. */
+async function bookMeanwhile(
+  { token }: TestPartner,
+  externalUserId: string,
+  utcStartTime: string,
+  meanwhile: () => Promise<unknown>,
+) {
+  const body = JSON.stringify(booking(externalUserId, { providerId, utcStartTime }))
+  const head = [
+    `POST ${paths.booking} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ]
+  return sendSlowly(service.baseUrl, head, body, async () => {
+    // The partner was let in: what comes back without a word is a body that is waited for.
+    await Bun.sleep(100)
+    await meanwhile()
+  })
+}
+
+async function isFree(utcStartTime: string): Promise<boolean> {
+  const { availability } = await entryOf(service, 31, 'Only')
+  return (availability as { utcStartTime: string }[]).some((slot) => slot.utcStartTime === utcStartTime)
+}
+
+describe('what is taken back while a body is on its way counts, and nothing is booked', () => {
+  test('a token that is revoked: 401 token_invalid', async () => {
+    const partner = await service.addPartner('Revoked Meanwhile')
+    const slot = '2026-12-02T09:00:00Z'
+    const answer = await bookMeanwhile(partner, 'revoked', slot, () =>
+      service.context.store.revokeKeys(partner.partner.id, service.act()),
+    )
+    expectUnauthorized(answer, 'token_invalid')
+    expect(await isFree(slot)).toBe(true)
+  })
+
+  test('a partner that is deactivated: 401 partner_inactive', async () => {
+    const partner = await service.addPartner('Deactivated Meanwhile')
+    const { store } = service.context
+    const slot = '2026-12-02T09:45:00Z'
+    const answer = await bookMeanwhile(partner, 'deactivated', slot, () =>
+      store.setPartnerActive(partner.partner.id, false, service.act()),
+    )
+    expectUnauthorized(answer, 'partner_inactive')
+    expect(await isFree(slot)).toBe(true)
+    await store.setPartnerActive(partner.partner.id, true, service.act())
+    expect((await lookUp(service, 'deactivated', partner.token)).status).toBe(404)
+  })
+
+  test('an organization that is deactivated: 403', async () => {
+    const partner = await service.addPartner('Closed Meanwhile')
+    const { store } = service.context
+    const organizationId = partner.organization?.id ?? 0
+    const slot = '2026-12-02T10:30:00Z'
+    const answer = await bookMeanwhile(partner, 'closed', slot, () =>
+      store.setOrganizationActive(organizationId, false, service.act()),
+    )
+    expectRefusal(answer, { status: 403, kind: 'organization_deactivated' })
+    expect(await isFree(slot)).toBe(true)
+    await store.setOrganizationActive(organizationId, true, service.act())
+    expect((await lookUp(service, 'closed', partner.token)).status).toBe(404)
+  })
+
+  test('a slot whose start has gone by: the moment when the body is there is the one that counts', async () => {
+    const partner = await service.addPartner('Late')
+    const slot = '2026-12-01T12:45:00Z'
+    const answer = await bookMeanwhile(partner, 'late', slot, async () =>
+      service.setNow('2026-12-01T12:50:00Z'),
+    )
+    expectRefusal(answer, { status: 400, kind: 'slot_unavailable' })
+    service.setNow(now)
+    expect(await isFree(slot)).toBe(true)
+  })
+
+  test('nothing: the booking is made', async () => {
+    const partner = await service.addPartner('Slow')
+    const answer = await bookMeanwhile(partner, 'slow', '2026-12-02T12:00:00Z', async () => undefined)
+    expect(answer.status).toBe(201)
+  })
+})

@@ -1,0 +1,99 @@
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { connect } from 'node:net'
+import { Refusal } from '../../src/domain/errors'
+import { answerTo } from '../../src/http/errors'
+import { expectRefusal, lookUp, paths } from '../contract/contract'
+import { booking } from '../support/builders'
+import { startService } from '../support/service'
+
+let service: Awaited<ReturnType<typeof startService>>
+const log = spyOn(console, 'error').mockImplementation(() => {})
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(async () => {
+  log.mockRestore()
+  await service.stop()
+})
+afterEach(() => log.mockClear())
+
+/** Sends bytes over a connection of its own and breaks it off. */
+async function sendAndGo(lines: readonly string[], body: string): Promise<void> {
+  const { hostname, port } = new URL(service.baseUrl)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.on('error', () => {})
+  socket.write(
+    [
+      `POST ${paths.booking} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${service.partner.token}`,
+      'Content-Type: application/json',
+      ...lines,
+      '',
+      body,
+    ].join('\r\n'),
+  )
+  await Bun.sleep(50)
+  socket.destroy()
+  await Bun.sleep(50)
+}
+
+describe('an upload that breaks off', () => {
+  const half = JSON.stringify(booking('broken-off')).slice(0, 100)
+
+  test.each<[string, string[], string]>([
+    ['in the middle of a body', ['Content-Length: 5000'], half],
+    ['before its body', ['Content-Length: 5000'], ''],
+    ['in the middle of a chunk', ['Transfer-Encoding: chunked'], `1000\r\n${half}`],
+    ['between two chunks', ['Transfer-Encoding: chunked'], `${half.length.toString(16)}\r\n${half}\r\n`],
+    ['with a chunk of no length', ['Transfer-Encoding: chunked'], `zz\r\n${half}\r\n`],
+    ['with a chunk longer than it says', ['Transfer-Encoding: chunked'], `5\r\n${half}\r\n0\r\n\r\n`],
+    ['with a length below zero', ['Transfer-Encoding: chunked'], `-5\r\n${half}\r\n`],
+  ])('%s is not logged, stores nothing and harms nobody', async (_, lines, body) => {
+    await sendAndGo(lines, body)
+    expect(log.mock.calls).toEqual([])
+    expect((await lookUp(service, 'broken-off')).status).toBe(404)
+    expect((await service.post(paths.booking, booking('unharmed'))).status).toBe(201)
+  })
+})
+
+test('a fault of the storage is 503 with Retry-After, and the log tells its cause and nothing that was stored', async () => {
+  const broken = await startService()
+  const cause = Object.assign(new Error('canary could not be written'), { code: 'SQLITE_FULL' })
+  const fail = () =>
+    Promise.reject(
+      new Refusal('storage_failed', 'the service cannot store anything at the moment; try again', { cause }),
+    )
+  Object.assign(broken.context.store, { submit: fail })
+  const answer = await broken.post(paths.booking, booking('unstored'))
+  expectRefusal(answer, { status: 503, kind: 'storage_failed', absent: ['canary', 'FULL'] })
+  expect(answer.body.message).toBe('the service cannot store anything at the moment; try again')
+  expect(answer.headers.get('retry-after')).toBe('1')
+  expect(log.mock.calls.map(([line]) => line)).toEqual([
+    expect.stringMatching(/^storage failed: Error SQLITE_FULL at .+$/),
+  ])
+  expect(String(log.mock.calls)).not.toContain('canary')
+  await broken.stop()
+})
+
+describe('the log of defects', () => {
+  const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN')
+
+  test('has one line for each kind and second, and counts the others in the next', async () => {
+    for (let call = 0; call < 500; call++) fail('FIRST')
+    fail('SECOND')
+    const lines = () => log.mock.calls.map(([line]) => String(line))
+    expect(lines()).toHaveLength(2)
+    for (const [index, code] of ['FIRST', 'SECOND'].entries()) {
+      expect(lines()[index]).toMatch(
+        new RegExp(`^internal error: RangeError ${code} at .*defects\\.test\\.ts`),
+      )
+    }
+    await Bun.sleep(1_100)
+    expect(lines()).toHaveLength(3)
+    expect(lines()[2]).toMatch(/^internal error: RangeError FIRST at .* \(499 more in the last second\)$/)
+    expect(lines().join('')).not.toMatch(/canary|\n/)
+    await Bun.sleep(1_100)
+    expect(lines()).toHaveLength(3)
+  })
+})

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { Elysia } from 'elysia'
+import { createApp } from '../../src/http/app'
+import { type Endpoint, endpoint } from '../../src/http/endpoint'
+import { endpoints } from '../../src/http/endpoints'
+import { answerTo } from '../../src/http/errors'
+import { exampleSlot } from '../../src/http/examples'
+import { gate, routeOf, type Serving } from '../../src/http/gate'
+import { openApiDocument } from '../../src/http/openapi'
+import { providers } from '../../src/http/providers'
+import type { Context } from '../../src/operations/context'
+import { undeclared } from '../support/declared'
+import { startService } from '../support/service'
+
+const baseUrl = 'http://localhost'
+let service: Awaited<ReturnType<typeof startService>>
+let serving: Serving
+beforeAll(async () => {
+  service = await startService()
+  serving = { context: service.context, baseUrl, isSandbox: true }
+})
+afterAll(() => service.stop())
+
+/** What an endpoint leaves untold. */
+function untold({ operationId, body, refusals, answer, checks, ...told }: Endpoint): string[] {
+  const examples = told.examples(exampleSlot, baseUrl)
+  const sent = Object.values(examples.request ?? {})
+  const answered = Object.values(examples.answer)
+  return [
+    ...(Object.keys(refusals).length > 0 ? [] : ['refuses nothing']),
+    ...(answered.length > 0 ? [] : ['has no example of its answer']),
+    ...(sent.length > 0 || !body ? [] : ['has no example of its body']),
+    ...(sent.every(({ value }) => checks.body.accepts(value)) ? [] : ['would refuse an example']),
+    ...(answered.every(({ value }) => Value.Check(answer.schema, value)) ? [] : ['never answers an example']),
+  ].map((fault) => `${operationId} ${fault}`)
+}
+
+const [first] = endpoints as [Endpoint]
+
+describe('every endpoint', () => {
+  test('tells what it refuses, and examples of all that is sent and answered', () => {
+    expect(endpoints.flatMap(untold)).toEqual([])
+  })
+
+  test.each<[string, Partial<Endpoint>]>([
+    ['refuses nothing', { refusals: {} }],
+    ['has no example of its answer', { examples: () => ({ answer: {} }) }],
+    [
+      'has no example of its body',
+      { body: Type.Object({}), examples: () => ({ answer: first.examples(exampleSlot, baseUrl).answer }) },
+    ],
+    ['never answers an example', { examples: () => ({ answer: { one: { summary: 'One', value: 5 } } }) }],
+  ])('is found if it %s', (fault, different) => {
+    expect(untold({ ...first, ...different })).toEqual([`${first.operationId} ${fault}`])
+  })
+
+  test('has a path with a slash at its end, and an operationId of its own', () => {
+    expect(endpoints.filter(({ path }) => !/^\/partners\/v1\/.*\/$/.test(path))).toEqual([])
+    expect(new Set(endpoints.map(({ operationId }) => operationId)).size).toBe(endpoints.length)
+  })
+
+  test('declares what it refuses: another refusal is found', () => {
+    expect(undeclared('GET', '/partners/v1/user/', 'member_not_found')).toBeNull()
+    expect(undeclared('GET', '/partners/v1/user', 'email_taken')).toBe(
+      'GET /partners/v1/user answers email_taken, which it does not declare',
+    )
+    const silent = endpoints.map((one) => ({ ...one, refusals: {} }))
+    expect(undeclared('GET', '/partners/v1/user/', 'member_not_found', silent)).not.toBeNull()
+  })
+})
+
+/** What needs no token: the documents, and the way to them. */
+const isPublic = (path: string) => /^\/($|openapi\.json$|docs($|\/))/.test(path)
+
+/** The routes of an app that answer a request without a token with anything but 401. */
+async function openRoutes(app: { routes: { method: string; path: string }[]; handle: Elysia['handle'] }) {
+  const open: string[] = []
+  for (const { method, path } of app.routes) {
+    if (isPublic(path)) continue
+    const verb = method === 'ALL' ? 'GET' : method
+    const { status } = await app.handle(
+      new Request(baseUrl + path.replaceAll(/:\w+/g, '1'), { method: verb }),
+    )
+    if (status !== 401) open.push(`${method} ${path}`)
+  }
+  return open
+}
+
+describe('every route', () => {
+  test('but for the documents is 401 without a token, and there is one for each path of an endpoint', async () => {
+    const app = createApp(serving, () => 'somewhere')
+    expect(await openRoutes(app)).toEqual([])
+    const closed = app.routes.map(({ path }) => path).filter((path) => !isPublic(path))
+    expect(closed).toEqual(endpoints.map(({ path }) => routeOf(path)))
+  })
+
+  test('without authentication is found', async () => {
+    const app = createApp(serving, () => 'somewhere').get('/partners/v1/open/:id/', () => 'open')
+    expect(await openRoutes(app)).toEqual(['GET /partners/v1/open/:id/'])
+  })
+})
+
+describe('an endpoint whose path has a parameter', () => {
+  const echo = endpoint({
+    method: 'GET',
+    path: '/partners/v1/echo/{id}/',
+    operationId: 'echo',
+    tag: 'Members',
+    summary: 'Say an id again',
+    description: 'Answers the id.',
+    params: Type.Object({ id: Type.Integer({ minimum: 1, description: 'What is said again' }) }),
+    answer: {
+      status: 200,
+      description: 'The id',
+      schema: Type.Object({ id: Type.Integer() }, { title: 'Echo' }),
+    },
+    refusals: { field_invalid: 'id: must be an integer' },
+    examples: () => ({ answer: { echo: { summary: 'An id', value: { id: 7 } } } }),
+    handler:
+      () =>
+      ({ params }) => ({ body: { id: params.id } }),
+  })
+  const ask = async (path: string, method = 'GET', token: string | null = service.partner.token) => {
+    const app = new Elysia({ strictPath: false })
+      .onError(({ error, code }) => answerTo(error, code))
+      .use(gate([echo], serving))
+    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` }
+    const answer = await app.handle(new Request(baseUrl + path, { method, headers }))
+    return [answer.status, answer.headers.get('allow'), await answer.json()]
+  }
+
+  test('is served, with and without the last slash', async () => {
+    expect(await ask('/partners/v1/echo/7/')).toEqual([200, null, { id: 7 }])
+    expect(await ask('/partners/v1/echo/7')).toEqual([200, null, { id: 7 }])
+  })
+
+  test.each(['PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'])(
+    'is 405 for %s, and 401 without a token first',
+    async (method) => {
+      const body = { message: 'the path does not take this method', status: 405 }
+      expect(await ask('/partners/v1/echo/7/', method)).toEqual([405, 'GET, HEAD', body])
+      expect((await ask('/partners/v1/echo/7/', method, null))[0]).toBe(401)
+    },
+  )
+
+  test.each([
+    ['x', 'id: must be an integer'],
+    ['0', 'id: must be an integer'],
+    ['1e2', 'id: must be an integer'],
+    ['%ff', 'id: not percent-encoded UTF-8'],
+  ])('is 400 for %s', async (id, message) => {
+    expect(await ask(`/partners/v1/echo/${id}/`)).toEqual([400, null, { message, status: 400 }])
+  })
+
+  test('stands in the document with its parameter', async () => {
+    const { paths } = JSON.parse(await openApiDocument([echo], baseUrl))
+    expect(paths['/partners/v1/echo/{id}/'].get.parameters).toEqual([
+      {
+        name: 'id',
+        in: 'path',
+        description: 'What is said again',
+        required: true,
+        schema: { type: 'integer', minimum: 1 },
+      },
+    ])
+  })
+})
+
+test('two apps of one process share no answers', async () => {
+  const availability = { slots: [] }
+  const contextWith = (firstName: string) =>
+    ({
+      directory: {
+        findRegion: () => ({ id: 1, countryCode: 'CA' }),
+        listLicensed: () => [{ provider: { id: 1, firstName, languagesSpoken: [], modalities: [] } }],
+        availabilityIn: () => availability,
+      },
+    }) as unknown as Context
+  const namesIn = async (context: Context) => {
+    const call = { caller: service.partner, now: 0, params: {}, query: { region_id: 1 }, body: {} }
+    const { body } = await providers.handler(context, baseUrl)(call as never)
+    return JSON.parse(Buffer.from(body as Uint8Array).toString()).results.map(
+      ({ details }: { details: { firstName: string } }) => details.firstName,
+    )
+  }
+  expect(await namesIn(contextWith('Ada'))).toEqual(['Ada'])
+  expect(await namesIn(contextWith('Ben'))).toEqual(['Ben'])
+})

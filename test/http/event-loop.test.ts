@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { paths, segment } from '../contract/contract'
+import { booking } from '../support/builders'
+import { type Sandbox, startSandbox } from '../support/process'
+
+setDefaultTimeout(120_000)
+
+/** How long one request may keep all others waiting. */
+const mostMillis = 50
+/** How often a shape is tried: a machine that is busy with something else delays answers too, but not each time. */
+const mostTries = 12
+
+const bodyLimit = 256 * 1024
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
+afterAll(() => sandbox[Symbol.asyncDispose]())
+
+const whole = booking('neighbour')
+const withMember = (name: string, value: string) =>
+  JSON.stringify({ ...whole, X: 0 }).replace('"X":0', `"${name}":${value}`)
+const withMemberData = (different: object) =>
+  JSON.stringify({ ...whole, memberData: { ...whole.memberData, ...different } })
+const full = (unit: string, room = bodyLimit - 1_000) => unit.repeat(Math.floor(room / unit.length))
+const list = (unit: string, room = bodyLimit - 1_000) => `[${full(`${unit},`, room).slice(0, -1)}]`
+const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth)
+const members = (name: (index: number) => string, value: string, room = bodyLimit - 2_000) => {
+  const parts: string[] = []
+  for (let size = 0, index = 0; size < room; index++) {
+    const part = `"${name(index)}":${value}`
+    parts.push(part)
+    size += part.length + 1
+  }
+  return `{${parts.join(',')}}`
+}
+
+const bodies: Record<string, string> = {
+  'arrays in one another': nested('[', ']', 32_000),
+  'arrays in one another, unclosed': '['.repeat(bodyLimit),
+  'objects in one another': nested('{"a":', '}', 20_000).replace(':}', ':1}'),
+  'arrays in one another as a member that nobody asked for': withMember('x', nested('[', ']', 100_000)),
+  'objects in one another as bookingData': withMember(
+    'bookingData',
+    `${'{"bookingData":'.repeat(12_000)}1${'}'.repeat(12_000)}`,
+  ),
+  'arrays in one another as a name': withMemberData({ firstName: 0 }).replace(
+    '"firstName":0',
+    `"firstName":${nested('[', ']', 30_000)}`,
+  ),
+  'the deepest that is allowed, over and over': withMember('x', list(nested('[', ']', 29))),
+  'brackets in a text': JSON.stringify(full('[{')),
+  'escaped quotes in a text': `{"x":"${full('\\"[')}"}`,
+  'empty objects as answers': withMember('phq9Data', list('{}')),
+  'numbers as answers': withMember('phq9Data', list('0')),
+  'answers without end': withMember('phq9Data', list('{"question":"a","answer":"b"}')),
+  'a hundred answers of the wrong kind, each large': withMember(
+    'phq9Data',
+    list(`{"question":[${full('0,', 2_000)}0],"answer":{}}`),
+  ),
+  'an array for the whole body': list('{}'),
+  'numbers alone': list('1e308'),
+  'one number of very many digits': withMember('x', full('9')),
+  'one fraction of very many digits': withMember('x', `0.${full('1')}`),
+  'members by the thousand': members((index) => `m${index}`, '0'),
+  'members by the thousand in memberData': `{"user":{"external_user_id":"u"},"phq9Data":[],"memberData":${members((index) => `m${index}`, '{}')}}`,
+  'misspelt members by the thousand': members((index) => `memberDat${index % 10}${index}`, '{}'),
+  'long misspelt members in memberData': `{"memberData":${members((index) => `preferredSpokenLanguag${index}`, '1')}}`,
+  'one member again and again': members(() => 'memberData', '{}'),
+  'members named by numbers': members((index) => String(index * 7_919), '0'),
+  '__proto__ again and again': members(() => '__proto__', '{"user":{}}'),
+  'a name of all the room': withMemberData({ firstName: full('x', 250_000) }),
+  'a name of emojis': withMemberData({ firstName: full('😀', 120_000) }),
+  'an address of dots': withMemberData({ email: `${full('a.', 250_000)}@` }),
+  'a phone number of hyphens': withMemberData({ phoneNumber: `+1${full('-', 400)}` }),
+  'a language of hyphens': withMemberData({ preferredSpokenLanguage: full('a-', 499) }),
+  'white space': `${full(' ', bodyLimit - 2)}{}`,
+}
+
+const queryLimit = 12_000
+const queries: Record<string, string> = {
+  'parameters that nobody knows': `${paths.providers}?${full('a&', queryLimit)}`,
+  'a number of very many digits': `${paths.providers}?region_id=${full('9', queryLimit)}`,
+  'a language of hyphens': `${paths.providers}?region_id=1&language=${full('a-', queryLimit)}`,
+  'percent signs': `${paths.user}?external_user_id=${full('%41', queryLimit)}`,
+  'broken percent signs': `${paths.user}?${full('%', queryLimit)}=1`,
+  'one parameter again and again': `${paths.providers}?${full('page=1&', queryLimit)}`,
+  'the page of a number too large': `${paths.regions}?country_code=CA&page=9007199254740993&page_size=100`,
+}
+
+const headers: Record<string, Record<string, string>> = {
+  'a token whose header is arrays in one another': {
+    Authorization: `Bearer ${segment(nested('[', ']', 4_000))}.e30.AAAA`,
+  },
+  'a token of dots': { Authorization: `Bearer ${full('.', 10_000)}` },
+  'a token of very many members': {
+    Authorization: `Bearer ${segment(members((index) => `k${index}`, '0', 7_000))}.e30.AAAA`,
+  },
+  'a scheme of spaces': { Authorization: `Bearer${full(' ', 10_000)}x` },
+  'a content type of parameters': { 'Content-Type': `application/json${full(';charset=utf-8', 10_000)}` },
+  'a cookie of pairs': { Cookie: full('a=1; ', 10_000) },
+}
+
+/** The longest that a neighbour waited for an answer while a request was answered, and that request's status. */
+async function longestDelay(send: () => Promise<Response>): Promise<{ millis: number; status: number }> {
+  let status: number | undefined
+  const sent = send().then(async (response) => {
+    await response.arrayBuffer()
+    status = response.status
+  })
+  let millis = 0
+  do {
+    const since = performance.now()
+    await (await sandbox.get(`${paths.regions}?country_code=IE`)).body
+    millis = Math.max(millis, performance.now() - since)
+  } while (status === undefined)
+  await sent
+  return { millis, status }
+}
+
+async function shortestOfLongest(send: () => Promise<Response>): Promise<number> {
+  let shortest = Infinity
+  for (let tried = 0; tried < mostTries && shortest > mostMillis; tried++) {
+    const { millis, status } = await longestDelay(send)
+    expect(status).toBeLessThan(500)
+    shortest = Math.min(shortest, millis)
+  }
+  return shortest
+}
+
+describe('nobody waits longer than 50 ms', () => {
+  test.each(Object.entries(bodies))('for a body of %s', async (_, body) => {
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(bodyLimit)
+    const shortest = await shortestOfLongest(() =>
+      fetch(sandbox.report.baseUrl + paths.booking, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${sandbox.token()}` },
+        body,
+      }),
+    )
+    expect(shortest).toBeLessThan(mostMillis)
+  })
+
+  test.each(Object.entries(queries))('for a query of %s', async (_, target) => {
+    const shortest = await shortestOfLongest(() =>
+      fetch(sandbox.report.baseUrl + target, { headers: { Authorization: `Bearer ${sandbox.token()}` } }),
+    )
+    expect(shortest).toBeLessThan(mostMillis)
+  })
+
+  test.each(Object.entries(headers))('for %s', async (_, different) => {
+    const shortest = await shortestOfLongest(() =>
+      fetch(sandbox.report.baseUrl + paths.booking, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Authorization: `Bearer ${sandbox.token()}`,
+          ...different,
+        },
+        body: '{}',
+      }),
+    )
+    expect(shortest).toBeLessThan(mostMillis)
+  })
+})

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createApp } from '../../src/http/app'
+import { paths } from '../contract/contract'
+import { booking } from '../support/builders'
+import { startService } from '../support/service'
+
+let service: Awaited<ReturnType<typeof startService>>
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(() => service.stop())
+
+const warningOf = async (body: unknown) =>
+  (await service.post(paths.booking, body)).headers.get('x-sandbox-warning')
+
+const whole = booking('misspelt')
+
+describe('the sandbox warns of a member that is ignored although its name is almost known', () => {
+  test.each<[string, unknown, string]>([
+    ['in another case', { ...whole, bookingdata: {} }, 'bookingdata is not known; did you mean bookingData?'],
+    [
+      'with underscores',
+      { ...whole, booking_data: {} },
+      'booking_data is not known; did you mean bookingData?',
+    ],
+    [
+      'in memberData',
+      { ...whole, memberData: { ...whole.memberData, phoneNumbr: '+1' } },
+      'memberData.phoneNumbr is not known; did you mean memberData.phoneNumber?',
+    ],
+    [
+      'two of them',
+      { ...whole, phq9data: [], memberData: { ...whole.memberData, zip_code: '1' } },
+      'memberData.zip_code is not known; did you mean memberData.zipCode? phq9data is not known; did you mean phq9Data?',
+    ],
+    [
+      'in an answer of the screening',
+      { ...whole, phq9Data: [{ ...whole.phq9Data[0], questions: 'x' }] },
+      'phq9Data.questions is not known; did you mean phq9Data.question?',
+    ],
+  ])('%s', async (_, body, warning) => {
+    const answer = await service.post(paths.booking, body)
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('x-sandbox-warning')).toBe(warning)
+  })
+
+  test('in a refusal too', async () => {
+    const { phq9Data, ...rest } = whole
+    const answer = await service.post(paths.booking, { ...rest, phq9data: phq9Data })
+    expect([answer.status, answer.body.message]).toEqual([400, 'phq9Data: is required'])
+    expect(answer.headers.get('x-sandbox-warning')).toBe('phq9data is not known; did you mean phq9Data?')
+  })
+})
+
+describe('nothing is said', () => {
+  test.each<[string, unknown]>([
+    ['of a body that is as it should be', whole],
+    [
+      'of a name that is like no other',
+      { ...whole, comment: 'x', memberData: { ...whole.memberData, status: 'x' } },
+    ],
+    ['of a name with a line break', { ...whole, 'bookingdata\r\nX-Canary: 1': {} }],
+    ['of a name that is not plain', { ...whole, bookingDatá: {}, 'booking-data': {}, '<bookingData>': {} }],
+    ['of a name in what is itself unknown', { ...whole, extra: { bookingdata: {} } }],
+    ['of a body that is no object', [whole]],
+  ])('%s', async (_, body) => {
+    expect(await warningOf(body)).toBeNull()
+  })
+
+  test('in production', async () => {
+    const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
+    const app = createApp(serving, () => 'somewhere')
+    const answer = await app.handle(
+      new Request(`http://localhost${paths.booking}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${service.partner.token}` },
+        body: JSON.stringify({ ...whole, bookingdata: {} }),
+      }),
+    )
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('x-sandbox-warning')).toBeNull()
+  })
+})

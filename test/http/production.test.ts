@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test'
+import { buildWords } from '../support/process'
+
+// Elysia reads its mode once, when it is imported.
+test('the program is in production mode before anything else of it is imported', async () => {
+  const [first] = (await Bun.file('src/main.ts').text()).split('\n')
+  expect(first).toBe("import './production'")
+  const imports = "await import('./src/production.ts'); console.log(process.env.NODE_ENV)"
+  const { NODE_ENV: _, ...env } = process.env
+  const started = Bun.spawnSync([process.execPath, '-e', imports], { env })
+  expect(started.stdout.toString()).toBe('production\n')
+})
+
+test('the executable is built for production', () => {
+  const words = buildWords('anteroom')
+  expect(words[words.indexOf('--define') + 1]).toBe('process.env.NODE_ENV="production"')
+})
