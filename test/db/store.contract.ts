@@ -383,7 +383,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(partner).toEqual({ id: expect.any(Number), name: 'Harbourlight', active: true, organization })
       const alone = await store.addPartner('Alone', null, act)
       expect(alone).toEqual({ id: expect.any(Number), name: 'Alone', active: true, organization: null })
-      expect(await store.listOrganizations()).toEqual([organization])
+      const second = await store.addOrganization('Anchorage', act)
+      expect(await store.listOrganizations()).toEqual([organization, second])
       expect(await store.listPartners()).toEqual([partner, alone])
     })
 
@@ -866,6 +867,32 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         ),
       )
       expect(renamed).toEqual({ ...nothing, regions: (await all()).regions })
+    })
+
+    test('is told of all kinds at once, by one who has not looked for a while', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner, first, second, book } = await furnish(place)
+      const version = await versionOf(place)
+      await book('robin', nine)
+      await store.setPartnerActive(partner.id, false, act)
+      await load(place, [ontario], [entry('first'), entry('second', { bio: 'New' })])
+      const changes = await place.feed.changesSince(version, 0)
+      const all = await everything(place)
+      expect(changes).toEqual({
+        ...all,
+        providers: all.providers.filter(({ id }) => id === second),
+        taken: new Map([[first, all.taken.get(first) ?? []]]),
+      })
+    })
+
+    test('is told to one who looked before there was anything', async () => {
+      await using place = await open()
+      const version = await versionOf(place)
+      expect(await shownBy(place)).toEqual({ ...nothing, keys: [], regions: [] })
+      await place.store.addPartner('First', null, act)
+      const changes = await place.feed.changesSince(version, 0)
+      expect(changes).toEqual({ ...(await everything(place)), regions: null })
     })
 
     test('has each provider once, however often it changed', async () => {
