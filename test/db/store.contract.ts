@@ -886,7 +886,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       })
     })
 
-    test('is told to one who looked before there was anything', async () => {
+    test('is told to one who looked before the first record', async () => {
       await using place = await open()
       const version = await versionOf(place)
       expect(await shownBy(place)).toEqual({ ...nothing, keys: [], regions: [] })
