@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
 import { prepareQueries } from '../../db/sqlite/queries'
@@ -109,5 +109,33 @@ describe.each(faults)('a storage that is %s', (_, stop, mend) => {
     )
     expect(new Set(again)).toEqual(new Set(['stored']))
     expect(await connection.store.verifyAudit(null)).toMatchObject({ intact: true })
+  })
+})
+
+describe('a commit that fails', () => {
+  test('stores nothing of all that share it, tells each, and hurts nothing that comes after', async () => {
+    const version = await versionOf(connection)
+    const submit = (name: string) =>
+      endOf(furniture.intake(name, { version, member: { ...update, email: `${name}@example.com` } }))
+    database.run('PRAGMA query_only = ON')
+    let fault: unknown
+    try {
+      database.run('DELETE FROM settings')
+    } catch (error) {
+      fault = error
+    }
+    database.run('PRAGMA query_only = OFF')
+
+    const run = database.run.bind(database)
+    const failing = spyOn(database, 'run').mockImplementation(((...words: Parameters<typeof run>) => {
+      if (words[0] === 'COMMIT') throw fault
+      return run(...words)
+    }) as typeof run)
+    const names = ['robin', 'kim', 'lee']
+    expect(await Promise.all(names.map(submit))).toEqual(Array(3).fill('storage_failed'))
+    failing.mockRestore()
+    const find = (name: string) => connection.store.findMember(furniture.partner.id, name)
+    expect(await Promise.all(names.map(find))).toEqual([null, null, null])
+    expect(await Promise.all(names.map(submit))).toEqual(Array(3).fill('stored'))
   })
 })

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test'
 import { slotMillis } from '../../src/domain/booking-request'
 import { compareDirectory } from '../../src/domain/compare-directory'
 import type { Version } from '../../src/domain/directory-feed'
-import { Refusal } from '../../src/domain/errors'
 import type { Partner } from '../../src/domain/partner'
 import {
   act,
@@ -210,6 +209,11 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(intake('robin', { ...taken, partnerId: other.id }))).toBe('email_taken')
       expect(await endOf(book('kim', nine, taken))).toBe('email_taken')
       expect(await endOf(intake('robin', taken))).toBe('stored')
+      expect(await endOf(intake('kim', { member: update }))).toBe('email_taken')
+      await intake('lee', { member: { ...update, email: 'Lee@Example.com' } })
+      expect(await endOf(intake('kim', { member: { ...update, email: 'lee@example.com' } }))).toBe(
+        'email_taken',
+      )
     })
 
     test('with an address that its member has given up is stored', async () => {
@@ -379,7 +383,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(partner).toEqual({ id: expect.any(Number), name: 'Harbourlight', active: true, organization })
       const alone = await store.addPartner('Alone', null, act)
       expect(alone).toEqual({ id: expect.any(Number), name: 'Alone', active: true, organization: null })
-      expect(await store.listOrganizations()).toEqual([organization])
+      const second = await store.addOrganization('Anchorage', act)
+      expect(await store.listOrganizations()).toEqual([organization, second])
       expect(await store.listPartners()).toEqual([partner, alone])
     })
 
@@ -388,12 +393,14 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const { store } = place
       await store.addOrganization('Harbour', act)
       await store.addPartner('Harbour', null, act)
-      await expect(store.addOrganization('Harbour', act)).rejects.toThrow(
-        new Refusal('name_taken', 'there is an organization of that name'),
-      )
-      await expect(store.addPartner('Harbour', null, act)).rejects.toThrow(
-        new Refusal('name_taken', 'there is a partner of that name'),
-      )
+      await expect(store.addOrganization('Harbour', act)).rejects.toMatchObject({
+        kind: 'name_taken',
+        message: 'there is an organization of that name',
+      })
+      await expect(store.addPartner('Harbour', null, act)).rejects.toMatchObject({
+        kind: 'name_taken',
+        message: 'there is a partner of that name',
+      })
       expect(await store.listOrganizations()).toHaveLength(1)
       expect(await store.listPartners()).toHaveLength(1)
     })
@@ -701,12 +708,14 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await using place = await open()
       await load(place, [{ ...ontario, id: 900 }], [entry('first')])
       const { version } = await everything(place)
-      await expect(load(place, [{ ...ontario, id: 901 }], [])).rejects.toThrow(
-        new Refusal('directory_invalid', 'regions[0].id: the region has another id already'),
-      )
-      await expect(load(place, [ontario, { ...quebec, id: 900 }], [])).rejects.toThrow(
-        new Refusal('directory_invalid', 'regions[1].id: another region has this id'),
-      )
+      await expect(load(place, [{ ...ontario, id: 901 }], [])).rejects.toMatchObject({
+        kind: 'directory_invalid',
+        message: 'regions[0].id: the region has another id already',
+      })
+      await expect(load(place, [ontario, { ...quebec, id: 900 }], [])).rejects.toMatchObject({
+        kind: 'directory_invalid',
+        message: 'regions[1].id: another region has this id',
+      })
       expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
@@ -858,6 +867,32 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         ),
       )
       expect(renamed).toEqual({ ...nothing, regions: (await all()).regions })
+    })
+
+    test('is told of all kinds at once, by one who has not looked for a while', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner, first, second, book } = await furnish(place)
+      const version = await versionOf(place)
+      await book('robin', nine)
+      await store.setPartnerActive(partner.id, false, act)
+      await load(place, [ontario], [entry('first'), entry('second', { bio: 'New' })])
+      const changes = await place.feed.changesSince(version, 0)
+      const all = await everything(place)
+      expect(changes).toEqual({
+        ...all,
+        providers: all.providers.filter(({ id }) => id === second),
+        taken: new Map([[first, all.taken.get(first) ?? []]]),
+      })
+    })
+
+    test('is told to one who looked before the first record', async () => {
+      await using place = await open()
+      const version = await versionOf(place)
+      expect(await shownBy(place)).toEqual({ ...nothing, keys: [], regions: [] })
+      await place.store.addPartner('First', null, act)
+      const changes = await place.feed.changesSince(version, 0)
+      expect(changes).toEqual({ ...(await everything(place)), regions: null })
     })
 
     test('has each provider once, however often it changed', async () => {

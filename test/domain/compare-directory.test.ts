@@ -218,9 +218,14 @@ describe('ids of regions', () => {
     ],
   ]
   test.each(refused)('%s is refused', (_, regions, message) => {
-    expect(() => compareDirectory({ regions, providers: [] }, facts)).toThrow(
-      new Refusal('directory_invalid', message),
-    )
+    let refusal: unknown
+    try {
+      compareDirectory({ regions, providers: [] }, facts)
+    } catch (error) {
+      refusal = error
+    }
+    expect(refusal).toBeInstanceOf(Refusal)
+    expect(refusal).toMatchObject({ kind: 'directory_invalid', message })
   })
 })
 
