@@ -16,13 +16,18 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }
 
-/** A full disk, one that fails, a file that may not be written or was damaged: what may be mended from outside. */
-const storageFaults = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/
+/** What may be mended from outside, in the operator's words, by the beginning of SQLite's code. */
+const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
+  [/^SQLITE_FULL/, 'there is no room on the disk'],
+  [/^SQLITE_READONLY/, 'the database may not be written'],
+  [/^SQLITE_(CORRUPT|NOTADB)/, 'the database is damaged: doctor says more, and a backup can be restored'],
+  [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],
+]
 
 /** What a failure of SQLite's means to whoever asked; any other error is what it was. */
 export function toRefusal(error: unknown): unknown {
   if (isBusy(error)) return new Refusal('storage_busy', 'the service is busy; try again')
-  if (!(error instanceof SQLiteError) || !storageFaults.test(error.code ?? '')) return error
-  const message = 'the service cannot store anything at the moment; try again'
-  return new Refusal('storage_failed', message, { cause: error })
+  if (!(error instanceof SQLiteError)) return error
+  const [, fault] = storageFaults.find(([code]) => code.test(error.code ?? '')) ?? []
+  return fault === undefined ? error : new Refusal('storage_failed', fault, { cause: error })
 }

@@ -26,7 +26,7 @@ export const exitCodeOf: Record<Kind, number> = {
   directory_changed: exitCodes.busy,
   database_unusable: exitCodes.databaseUnusable,
   storage_busy: exitCodes.busy,
-  storage_failed: exitCodes.failed,
+  storage_failed: exitCodes.databaseUnusable,
   token_invalid: exitCodes.refused,
   missing_claim: exitCodes.refused,
   partner_not_found: exitCodes.refused,

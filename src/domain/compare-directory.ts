@@ -140,6 +140,7 @@ function compareProviders(
   differences: Difference[],
 ): void {
   const known = new Map(providers.map((provider) => [provider.ref, provider]))
+  // Those whom the description leaves out stay as they are: nobody could have described them.
   const broken = new Map(unreadable.map(({ ref, id }) => [ref, id]))
   for (const entry of entries) {
     const { ref } = entry
@@ -162,7 +163,7 @@ function compareProviders(
     if (active) differences.push({ ref, kind: 'deactivated', write: deactivate(id) })
     else differences.push({ ref, kind: 'unchanged', write: null })
   }
-  for (const [ref, id] of broken) differences.push({ ref, kind: 'deactivated', write: deactivate(id) })
+  for (const ref of broken.keys()) differences.push({ ref, kind: 'unchanged', write: null })
 }
 
 function toProvider(

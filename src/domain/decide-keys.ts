@@ -25,7 +25,7 @@ export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Ac
 export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownPartner()
   if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')
-  if (!keys.some((known) => keyStateAt(known, at) === 'in force')) {
+  if (!currentKeys(keys, at).some((known) => keyStateAt(known, at) === 'in force')) {
     return new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one')
   }
   return outcome('token.rotate', 'partner', partner.id, [
@@ -44,7 +44,8 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
 }
 
 function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {
-  return keys.filter((key) => keyStateAt(key, at) !== 'ended')
+  // What was revoked stays so, even if the clock was set back since.
+  return keys.filter((key) => keyStateAt(key, at) !== 'ended' && key.endReason !== 'revoked')
 }
 
 function endKeys(

@@ -94,7 +94,8 @@ export class MethodNotAllowed extends Refusal {
 export function answerTo(error: unknown, elysiaCode: string | number): Response {
   if (error instanceof Refusal && isTold(error.kind)) {
     if (error.kind === 'storage_failed') logDefect('storage failed', error.cause)
-    const response = errorResponse(error.kind, error.message)
+    const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
+    const response = errorResponse(error.kind, words)
     if (error instanceof MethodNotAllowed) response.headers.set('Allow', error.allow)
     return response
   }

@@ -30,8 +30,8 @@ export class Notebook {
       this.#minute = startOfMinute(now)
       this.#seen.clear()
     }
-    const isBounded = this.#seen.size < mostRefusals
-    const actor = isBounded ? address : 'other addresses'
+    const isTold = this.#seen.size < mostRefusals || this.#seen.has(`${reason} ${address}`)
+    const actor = isTold ? address : 'other addresses'
     const key = `${reason} ${actor}`
     if (this.#seen.has(key) || this.#refusals.length >= mostKept) return
     this.#seen.add(key)

@@ -39,28 +39,34 @@ const pages = () =>
   database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count as number
 
 /** What stops the storage, and what mends it. */
-const faults: [what: string, stop: () => void, mend: () => void][] = [
+const faults: [what: string, fault: string, stop: () => void, mend: () => void][] = [
   [
     'full',
+    'there is no room on the disk',
     () => database.run(`PRAGMA max_page_count = ${pages()}`),
     () => database.run('PRAGMA max_page_count = 1000000'),
   ],
-  ['read-only', () => database.run('PRAGMA query_only = ON'), () => database.run('PRAGMA query_only = OFF')],
+  [
+    'read-only',
+    'the database may not be written',
+    () => database.run('PRAGMA query_only = ON'),
+    () => database.run('PRAGMA query_only = OFF'),
+  ],
 ]
 
-describe.each(faults)('a storage that is %s', (_, stop, mend) => {
+describe.each(faults)('a storage that is %s', (_, fault, stop, mend) => {
   const submit = (name: string) => furniture.intake(name, { screeningAnswers: large })
   const find = (name: string) => connection.store.findMember(furniture.partner.id, name)
 
-  test('refuses to write as storage_failed, in words that say nothing of it, and stores nothing', async () => {
+  test('refuses to write as storage_failed, in the words of an operator, and stores nothing', async () => {
     stop()
     const refusal = await submit('robin').catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(Refusal)
     expect(refusal).toMatchObject({
       kind: 'storage_failed',
-      message: 'the service cannot store anything at the moment; try again',
+      message: fault,
     })
-    expect(String(refusal)).not.toMatch(/sqlite|disk|robin|example/i)
+    expect(String(refusal)).not.toMatch(/sqlite|robin|example/i)
     expect(await find('robin')).toBeNull()
     expect(
       await endOf(

@@ -170,13 +170,13 @@ describe('a provider who cannot be read', () => {
     expect(load).toEqual({ ...nothing, changed: ['first'], unchanged: 2 })
   })
 
-  test('is deactivated where they are left out', () => {
+  test('stays as they are where they are left out: nobody could have described them', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { ...entries, providers: [] },
       broken,
     )
-    expect(writes).toEqual([{ set: 'provider', id: 5, to: { active: false } }])
-    expect(load).toEqual({ ...nothing, deactivated: ['first'], unchanged: 2 })
+    expect(writes).toEqual([])
+    expect(load).toEqual({ ...nothing, unchanged: 3 })
   })
 })
 

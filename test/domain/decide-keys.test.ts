@@ -52,10 +52,16 @@ describe('issuing', () => {
   })
 
   test('goes by the moment: a key that ends at this very instant is no more', () => {
-    const keys = [{ ...current, endsAt: 200, endReason: 'revoked' as const }]
+    const keys = [{ ...current, endsAt: 200, endReason: 'rotated' as const }]
     expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(199)))).toBe('token_exists')
     expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(200)))).toBe('done')
   })
+})
+
+test('what was revoked stays so where the clock was set back: its end is moved no more, and another can be issued', () => {
+  const keys = [{ ...current, endsAt: 300, endReason: 'revoked' as const }]
+  expect(endOf(decideRotation({ partner, keys }, newKey('n', 900), actAt(200)))).toBe('record_unknown')
+  expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(200)))).toBe('done')
 })
 
 describe('rotating', () => {

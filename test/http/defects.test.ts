@@ -60,10 +60,7 @@ describe('an upload that breaks off', () => {
 test('a fault of the storage is 503 with Retry-After, and the log tells its cause and nothing that was stored', async () => {
   const broken = await startService()
   const cause = Object.assign(new Error('canary could not be written'), { code: 'SQLITE_FULL' })
-  const fail = () =>
-    Promise.reject(
-      new Refusal('storage_failed', 'the service cannot store anything at the moment; try again', { cause }),
-    )
+  const fail = () => Promise.reject(new Refusal('storage_failed', 'there is no room on the disk', { cause }))
   Object.assign(broken.context.store, { submit: fail })
   const answer = await broken.post(paths.booking, booking('unstored'))
   expectRefusal(answer, { status: 503, kind: 'storage_failed', absent: ['canary', 'FULL'] })

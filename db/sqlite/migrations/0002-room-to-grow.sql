@@ -24,6 +24,7 @@ ALTER TABLE new_partner_keys RENAME TO partner_keys;
 
 -- One active token per partner: only one of its keys can be without an end.
 CREATE UNIQUE INDEX partner_keys_open ON partner_keys (partner_id) WHERE ends_at IS NULL;
+CREATE INDEX partner_keys_partner ON partner_keys (partner_id);
 
 CREATE TABLE new_booking_requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -67,6 +68,8 @@ CREATE INDEX booking_requests_member ON booking_requests (member_id);
 -- The last word on double booking.
 CREATE UNIQUE INDEX booking_requests_slot ON booking_requests (provider_id, starts_at)
   WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL;
+-- The operator's queue.
+CREATE INDEX booking_requests_unassigned ON booking_requests (id) WHERE state = 'unassigned';
 
 CREATE TABLE new_changes (
   version INTEGER PRIMARY KEY AUTOINCREMENT,
