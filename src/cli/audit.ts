@@ -1,61 +1,49 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AuditHead, AuditLine } from '../domain/audit'
 import { auditHead, listAudit, verifyAudit } from '../operations/audit-log'
+import type { Records } from '../operations/context'
 import { formatInstant } from '../scheduling/calendar'
 import { wholeNumber } from './arguments'
+import { asJson, type Call, commandGroup, recordsCommand } from './command'
 import { exitCodes } from './exit-code'
-import { type Columns, type CommonFlags, columnsOf, printJson, printResult, printTable } from './output'
-import { commandGroup } from './record-command'
-import { storageCommand, withRecords } from './storage'
+import { type Columns, columnsOf, printJson, printResult, printTable } from './output'
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', 'Who did what to which record, and when', [
-    storageCommand('list', 'List the newest lines, oldest first')
+    recordsCommand('list', 'List the newest lines, oldest first', list)
       .option('--limit <n>', 'at most so many', wholeNumber(1), 50)
-      .option('--json', 'print them as JSON')
-      .action(list),
-    storageCommand('export', 'Print every line as JSON, a line each').action(exportAll),
-    storageCommand('head', 'Print where the log stands, to note elsewhere and verify later')
-      .option('--json', 'print it as JSON')
-      .action(head),
-    storageCommand('verify', 'Check that no line was changed or removed')
+      .option('--json', 'print them as JSON'),
+    recordsCommand('export', 'Print every line as JSON, a line each', exportAll),
+    asJson(recordsCommand('head', 'Print where the log stands, to note elsewhere and verify later', head)),
+    recordsCommand('verify', 'Check that no line was changed or removed', verify)
       .option('--head <head>', 'a head that was noted before: finds lines cut off at the end too', parseHead)
-      .option('--json', 'print the verdict as JSON')
-      .action(verify),
+      .option('--json', 'print the verdict as JSON'),
   ])
 }
 
-function list(flags: CommonFlags & { readonly limit: number }): Promise<void> {
-  return withRecords(flags, async (records) => {
-    const lines = await listAudit(records, flags.limit)
-    if (flags.json) printJson(lines.map(present))
-    else printTable(lines, columns, 'The log is empty.')
-  })
+async function list({ context, flags }: Call<Records, { limit: number }>): Promise<void> {
+  const lines = await listAudit(context, flags.limit)
+  if (flags.json) printJson(lines.map(present))
+  else printTable(lines, columns, 'The log is empty.')
 }
 
-function exportAll(flags: CommonFlags): Promise<void> {
-  return withRecords(flags, async (records) => {
-    for (const line of await listAudit(records)) printJson(present(line), 0)
-  })
+async function exportAll({ context }: Call<Records>): Promise<void> {
+  for (const line of await listAudit(context)) printJson(present(line), 0)
 }
 
-function head(flags: CommonFlags): Promise<void> {
-  return withRecords(flags, async (records) => {
-    const newest = await auditHead(records)
-    printResult(flags, newest, formatHead(newest))
-  })
+async function head({ context, flags }: Call<Records>): Promise<void> {
+  const newest = await auditHead(context)
+  printResult(flags, newest, formatHead(newest))
 }
 
-function verify(flags: CommonFlags & { readonly head?: AuditHead }): Promise<void> {
-  return withRecords(flags, async (records) => {
-    const verdict = await verifyAudit(records, flags.head ?? null)
-    const found = verdict.intact
-      ? `The log is intact up to ${formatHead(verdict.head)}.`
-      : `The log is broken at line ${verdict.id}: ${verdict.fault}.`
-    printResult(flags, verdict, found)
-    if (!verdict.intact) process.exitCode = exitCodes.unhealthy
-  })
+async function verify({ context, flags }: Call<Records, { head?: AuditHead }>): Promise<void> {
+  const verdict = await verifyAudit(context, flags.head ?? null)
+  const found = verdict.intact
+    ? `The log is intact up to ${formatHead(verdict.head)}.`
+    : `The log is broken at line ${verdict.id}: ${verdict.fault}.`
+  printResult(flags, verdict, found)
+  if (!verdict.intact) process.exitCode = exitCodes.unhealthy
 }
 
 const columns: Columns<AuditLine> = {

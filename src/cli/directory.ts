@@ -5,6 +5,7 @@ import type { DirectoryLoad } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
+import { type Call, commandGroup, contextCommand } from './command'
 import {
   existing,
   readEntries,
@@ -26,48 +27,33 @@ import {
   printText,
 } from './output'
 import { type Progress, startProgress } from './progress'
-import { commandGroup } from './record-command'
-import { type MakeAct, storageCommand, withContext } from './storage'
-
-interface Flags extends CommonFlags {
-  readonly dryRun?: boolean
-}
-
-interface ExportFlags extends CommonFlags {
-  readonly format: 'json' | 'csv'
-  readonly table?: TableName
-  readonly to?: string
-}
 
 const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 
 /** `anteroom directory`: regions and providers, from files and into files. */
 export function directoryCommand(): Command {
   return commandGroup('directory', 'Regions and providers, from files and into files', [
-    storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
+    contextCommand('check', 'Say whether files could be loaded, with every fault and where it is', check)
       .argument('<files...>', filesMeaning)
-      .option('--json', 'print it as JSON')
-      .action((paths: string[], flags: Flags) =>
-        withContext(flags, (context) => check(context, paths, flags)),
-      ),
-    storageCommand('load', 'Make the directory what files say; providers whom they leave out are deactivated')
+      .option('--json', 'print it as JSON'),
+    contextCommand(
+      'load',
+      'Make the directory what files say; providers whom they leave out are deactivated',
+      load,
+    )
       .argument('<files...>', filesMeaning)
       .option('--dry-run', 'say what would change, and change nothing')
       .option('--json', 'print it as JSON, all refs named')
-      .option('--yes', 'do not ask before somebody is deactivated')
-      .action((paths: string[], flags: Flags) =>
-        withContext(flags, (context, act) => load(context, paths, act, flags)),
-      ),
-    storageCommand('export', 'Print the directory, or write it to files, as load takes it')
+      .option('--yes', 'do not ask before somebody is deactivated'),
+    contextCommand('export', 'Print the directory, or write it to files, as load takes it', exportTo)
       .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
       .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
       .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
-      .option('--yes', 'do not ask before files are overwritten')
-      .action((flags: ExportFlags) => withContext(flags, (context) => exportTo(context, flags))),
+      .option('--yes', 'do not ask before files are overwritten'),
   ])
 }
 
-async function check(context: Context, paths: readonly string[], flags: Flags): Promise<void> {
+async function check({ context, flags }: Call<Context>, paths: readonly string[]): Promise<void> {
   try {
     const { entries } = await withProgress((progress) => compare(context, paths, progress))
     const counts = { regions: entries.regions.length, providers: entries.providers.length }
@@ -80,13 +66,13 @@ async function check(context: Context, paths: readonly string[], flags: Flags): 
   }
 }
 
-async function load(context: Context, paths: readonly string[], act: MakeAct, flags: Flags): Promise<void> {
-  const { dryRun = false, json } = flags
+async function load({ context, flags, act }: Call<Context, { dryRun?: boolean }>, paths: readonly string[]) {
+  const { dryRun = false, yes, json } = flags
   const done = await withProgress(async (progress) => {
     const { entries, comparison } = await compare(context, paths, progress)
     if (dryRun) return comparison.load
     const { deactivated } = comparison.load
-    if (deactivated.length > 0 && !flags.yes) {
+    if (deactivated.length > 0 && !yes) {
       progress.end()
       await confirmDeactivation(context, deactivated, flags)
     }
@@ -97,10 +83,9 @@ async function load(context: Context, paths: readonly string[], act: MakeAct, fl
   else printLoad(context, done, dryRun)
 }
 
-async function confirmDeactivation(context: Context, refs: readonly string[], flags: Flags): Promise<void> {
-  const told = rowsOf(context, '', refs).map(
-    (row) => `${counted(row.refs.length, row.noun)} (${named(row.refs)})`,
-  )
+async function confirmDeactivation(context: Context, deactivated: readonly string[], flags: CommonFlags) {
+  const rows = rowsOf(context, '', deactivated)
+  const told = rows.map(({ refs, noun }) => `${counted(refs.length, noun)} (${named(refs)})`)
   if (told.length > 0) await confirm(`Deactivate ${told.join(' and ')}?`, flags)
 }
 
@@ -194,7 +179,13 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-async function exportTo(context: Context, flags: ExportFlags): Promise<void> {
+interface ExportFlags extends CommonFlags {
+  readonly format: 'json' | 'csv'
+  readonly table?: TableName
+  readonly to?: string
+}
+
+async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<void> {
   const { format, table, to } = flags
   const directory = exportDirectory(context)
   if (table) {

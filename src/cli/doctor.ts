@@ -8,29 +8,32 @@ import { listMovedBookings, type MovedBooking } from '../operations/check-bookin
 import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
 import { checkDatabase } from '../operations/upkeep'
+import type { Service } from '../service'
+import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
-import { columnsOf, printJson, printTable } from './output'
-import { storageCommand, withService } from './storage'
+import { type CommonFlags, columnsOf, printRows } from './output'
+import { withService } from './storage'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be. */
 export function doctorCommand(): Command {
-  return storageCommand('doctor', 'Check the database, its files, the zone data and the disk')
-    .option('--json', 'print the findings as JSON')
-    .action((flags: Flags & { json?: boolean }) =>
-      withService(flags, async ({ context, zones }) => {
-        const now = context.clock.now()
-        const findings = [
-          ...(await checkDatabase(context)),
-          bookedFinding(await listMovedBookings(context, now)),
-          listedFinding(listUnlisted(context)),
-          ...fileFindings(readStorageConfig(flags)),
-          zoneFinding(zones, now),
-        ]
-        if (flags.json) printJson(findings)
-        else printTable(findings, columns, '')
-        if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
-      }),
-    )
+  const doctor = commandsIn(withService)
+  return asJson(
+    doctor('doctor', 'Check the database, its files, the zone data and the disk', examine),
+    'print the findings as JSON',
+  )
+}
+
+async function examine({ context: { context, zones }, flags }: Call<Service, Flags & CommonFlags>) {
+  const now = context.clock.now()
+  const findings = [
+    ...(await checkDatabase(context)),
+    bookedFinding(await listMovedBookings(context, now)),
+    listedFinding(listUnlisted(context)),
+    ...fileFindings(readStorageConfig(flags)),
+    zoneFinding(zones, now),
+  ]
+  printRows(flags, findings, columns, '')
+  if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
 }
 
 const columns = columnsOf<Finding>('check', 'state', 'detail')
@@ -48,19 +51,20 @@ function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
   const disk = statfsSync(dirname(database))
   const free = disk.bavail * disk.bsize
+  const freeText = `${Math.floor(free / 1024 / 1024)} MiB`
   return [
     finding(
       'file modes',
-      open.length === 0,
-      open.length === 0 ? 'readable by their owner alone' : `others can read ${open.join(', ')}`,
+      open.length > 0 && `others can read ${open.join(', ')}`,
+      'readable by their owner alone',
     ),
-    finding('free disk', free >= leastFree, `${Math.floor(free / 1024 / 1024)} MiB`),
+    finding('free disk', free < leastFree && freeText, freeText),
   ]
 }
 
 function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   const faults = unlisted.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', faults.length === 0, faults.join('; ') || 'all are listed')
+  return finding('providers', faults.join('; '), 'all are listed')
 }
 
 function bookedFinding(moved: readonly MovedBooking[]): Finding {
@@ -69,19 +73,15 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
     const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  const way = 'tell them, then anteroom request acknowledge ID'
-  return finding(
-    'booked times',
-    told.length === 0,
-    told.length === 0 ? 'as they were booked' : `${told.join('; ')}; ${way}`,
-  )
+  const fault = `${told.join('; ')}; tell them, then anteroom request acknowledge ID`
+  return finding('booked times', told.length > 0 && fault, 'as they were booked')
 }
 
 function zoneFinding(zones: ZoneData, now: number): Finding {
-  const note = zoneDataNote(zones, now)
-  return finding('zone data', note === null, note ?? `${zones.edition}, ${zones.folder ?? 'built in'}`)
+  return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)
 }
 
-function finding(check: string, isGood: boolean, detail: string): Finding {
-  return { check, state: isGood ? 'ok' : 'bad', detail }
+/** @param fault what is wrong; empty, false or null if nothing is, which is told in the other words */
+function finding(check: string, fault: string | false | null, fine: string): Finding {
+  return fault ? { check, state: 'bad', detail: fault } : { check, state: 'ok', detail: fine }
 }

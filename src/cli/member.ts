@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
+import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import { beginFile, type UnfinishedFile } from '../files/durable'
 import { presentMember } from '../http/user'
@@ -16,9 +17,8 @@ import {
 } from '../operations/members'
 import { listPartners } from '../operations/partners'
 import { recordId } from './arguments'
-import { memberLines } from './member-text'
+import { asJson, asking, type Call, commandGroup, stateOf, switchCommands } from './command'
 import { type CommonFlags, confirm, formatJson, printJson, printLine, printRecord } from './output'
-import { asJson, asking, type Call, commandGroup, stateOf, switchCommands } from './record-command'
 import { storageCommand, withRecords } from './storage'
 
 interface Flags extends CommonFlags {
@@ -44,14 +44,10 @@ export function memberCommand(): Command {
   ])
 }
 
-type MemberCall = Call<Records, Member, Flags>
+type MemberAction = (call: Call<Records, Flags>, member: Member) => void | Promise<void>
 
 /** A command on one member, who is named in either of two ways. */
-function onMember(
-  name: string,
-  description: string,
-  action: (call: MemberCall) => void | Promise<void>,
-): Command {
+function onMember(name: string, description: string, action: MemberAction): Command {
   return storageCommand(name, description)
     .argument('[member]', "the service's id of the member", recordId)
     .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
@@ -60,7 +56,7 @@ function onMember(
       const named = nameOf(id, flags)
       return withRecords(flags, async (context, act) => {
         if (name === 'erase' && (await wasErased(context, named))) return
-        await action({ context, record: await requireMember(context, named), act, flags, words: [] })
+        await action({ context, flags, act }, await requireMember(context, named))
       })
     })
 }
@@ -74,7 +70,7 @@ function nameOf(id: number | undefined, { partner, externalId }: Flags): MemberN
   throw new Refusal('field_invalid', 'name the member by id, or by both --partner and --external-id')
 }
 
-async function show({ context, record: member, flags }: MemberCall): Promise<void> {
+async function show({ context, flags }: Call<Records, Flags>, member: Member): Promise<void> {
   const partner = (await listPartners(context)).find(({ id }) => id === member.partnerId)?.name ?? null
   const state = stateOf(member)
   if (flags.json) return printJson({ ...presentMember(member), partner, state })
@@ -88,7 +84,18 @@ async function show({ context, record: member, flags }: MemberCall): Promise<voi
   })
 }
 
-async function exportAll({ context, record: member, act, flags }: MemberCall): Promise<void> {
+/** What is shown of a member wherever one is shown: how to reach them, and what they wish. */
+export function memberLines({ profile }: Member) {
+  return {
+    'e-mail': profile.email,
+    phone: profile.phoneNumber,
+    region: [profile.country, profile.state].filter(Boolean).join(', '),
+    language: languageName(profile.preferredSpokenLanguage),
+    'preferred modality': profile.preferredModality,
+  }
+}
+
+async function exportAll({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {
   const { output } = flags
   const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
@@ -109,7 +116,7 @@ function beginNew(path: string): UnfinishedFile {
   }
 }
 
-async function erase({ context, record: member, act, flags }: MemberCall): Promise<void> {
+async function erase({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {
   const { id } = member
   await confirm(`Remove member ${id} for good, with all that is held on them?`, flags)
   const { holding, isPurged } = await eraseMember(context, member, act())

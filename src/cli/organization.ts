@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Organization } from '../domain/partner'
+import type { Records } from '../operations/context'
 import { requireOrganization } from '../operations/find-records'
 import {
   addOrganization,
@@ -7,15 +8,23 @@ import {
   listOrganizations,
   reactivateOrganization,
 } from '../operations/organizations'
-import { type Columns, type CommonFlags, columnsOf, printResult, printRows } from './output'
-import { asJson, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
-import { storageCommand, withRecords } from './storage'
+import {
+  asJson,
+  type Call,
+  commandGroup,
+  commandsOn,
+  recordsCommand,
+  stateOf,
+  switchCommands,
+} from './command'
+import { type Columns, columnsOf, printResult, printRows } from './output'
+import { withRecords } from './storage'
 
 /** `anteroom organization`: the legal bodies that partners act for. */
 export function organizationCommand(): Command {
   return commandGroup('organization', 'The legal bodies that partners act for', [
-    asJson(storageCommand('add', 'Add an organization').argument('<name>')).action(add),
-    asJson(storageCommand('list', 'List the organizations'), 'print them as JSON').action(list),
+    asJson(recordsCommand('add', 'Add an organization', add).argument('<name>')),
+    asJson(recordsCommand('list', 'List the organizations', list), 'print them as JSON'),
     ...switchCommands(onOrganization, {
       deactivate: ['Refuse the API, with 403, to all partners of an organization', deactivateOrganization],
       reactivate: ['Give the API back to the partners of an organization', reactivateOrganization],
@@ -27,17 +36,13 @@ export function organizationCommand(): Command {
 
 const onOrganization = commandsOn(withRecords, ['<organization>', 'name or id'], requireOrganization)
 
-function add(name: string, flags: CommonFlags): Promise<void> {
-  return withRecords(flags, async (records, act) => {
-    const added = await addOrganization(records, name, act())
-    printResult(flags, added, `Added organization ${added.id}, ${added.name}.`)
-  })
+async function add({ context, flags, act }: Call<Records>, name: string): Promise<void> {
+  const added = await addOrganization(context, name, act())
+  printResult(flags, added, `Added organization ${added.id}, ${added.name}.`)
 }
 
-function list(flags: CommonFlags): Promise<void> {
-  return withRecords(flags, async (records) =>
-    printRows(flags, await listOrganizations(records), columns, 'There are no organizations.'),
-  )
+async function list({ context, flags }: Call<Records>): Promise<void> {
+  printRows(flags, await listOrganizations(context), columns, 'There are no organizations.')
 }
 
 const columns: Columns<Organization> = {

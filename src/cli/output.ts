@@ -58,24 +58,18 @@ export function printRows<Row>(
 }
 
 /** Prints rows as a table: for people. A missing value is a dash. */
-export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string): void {
-  if (rows.length === 0) {
-    printLine(empty)
-    return
-  }
+export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string) {
+  if (rows.length === 0) return printLine(empty)
+  const titles = Object.keys(columns)
   const shown = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
-  const lines = [Object.keys(columns), ...shown]
-  const widths = Object.keys(columns).map((_, place) =>
-    Math.max(...lines.map((cells) => Bun.stringWidth(cells[place] ?? ''))),
+  const widthOf = (cells: readonly string[], place: number) => Bun.stringWidth(cells[place] ?? '')
+  const widths = titles.map((_, place) =>
+    Math.max(...[titles, ...shown].map((cells) => widthOf(cells, place))),
   )
-  const [titles = '', ...rest] = lines.map((cells) =>
-    cells
-      .map((cell, place) => cell + ' '.repeat((widths[place] ?? 0) - Bun.stringWidth(cell)))
-      .join('  ')
-      .trimEnd(),
-  )
-  process.stdout.write(`${bold(oneLine(titles))}\n`)
-  for (const line of rest) printLine(line)
+  const lineOf = (cells: readonly string[]) =>
+    cells.map((cell, place) => cell + ' '.repeat((widths[place] ?? 0) - Bun.stringWidth(cell))).join('  ')
+  process.stdout.write(`${bold(oneLine(lineOf(titles).trimEnd()))}\n`)
+  for (const cells of shown) printLine(lineOf(cells).trimEnd())
 }
 
 /** Prints names and values below one another: one record for people. */

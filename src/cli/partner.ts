@@ -11,8 +11,16 @@ import {
 } from '../operations/partners'
 import { listTokens } from '../operations/tokens'
 import {
+  asJson,
+  type Call,
+  commandGroup,
+  commandsOn,
+  recordsCommand,
+  stateOf,
+  switchCommands,
+} from './command'
+import {
   type Columns,
-  type CommonFlags,
   columnsOf,
   instantText,
   printJson,
@@ -22,22 +30,16 @@ import {
   printRows,
   printTable,
 } from './output'
-import { asJson, type Call, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
-import { storageCommand, withRecords } from './storage'
-
-interface AddFlags extends CommonFlags {
-  readonly organization?: string
-}
+import { withRecords } from './storage'
 
 /** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
   return commandGroup('partner', 'The platforms that call the API', [
-    storageCommand('add', 'Add a partner')
+    recordsCommand('add', 'Add a partner', add)
       .argument('<name>')
       .option('--organization <organization>', 'name or id of the organization that it acts for')
-      .option('--json', 'print it as JSON')
-      .action(add),
-    asJson(storageCommand('list', 'List the partners'), 'print them as JSON').action(list),
+      .option('--json', 'print it as JSON'),
+    asJson(recordsCommand('list', 'List the partners', list), 'print them as JSON'),
     asJson(onPartner('show', 'Show a partner and its tokens, without the tokens themselves', show)),
     onPartner('set-organization', 'Say which organization a partner acts for', setOrganization).argument(
       '<organization>',
@@ -52,29 +54,22 @@ export function partnerCommand(): Command {
   ])
 }
 
-/** A command at work on one partner. */
-export type PartnerCall<Flags = CommonFlags> = Call<Records, Partner, Flags>
-
 /** Makes a command on one partner. */
 export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
 
-function add(name: string, flags: AddFlags): Promise<void> {
-  return withRecords(flags, async (records, act) => {
-    const of = flags.organization
-    const organization = of === undefined ? null : await requireOrganization(records, of)
-    const added = await addPartner(records, name, organization, act())
-    const next = `Next: anteroom token issue '${added.name}'`
-    printResult(flags, added, `Added partner ${added.id}, ${added.name}. ${next}`)
-  })
+async function add({ context, flags, act }: Call<Records, { organization?: string }>, name: string) {
+  const of = flags.organization
+  const organization = of === undefined ? null : await requireOrganization(context, of)
+  const added = await addPartner(context, name, organization, act())
+  const next = `Next: anteroom token issue '${added.name}'`
+  printResult(flags, added, `Added partner ${added.id}, ${added.name}. ${next}`)
 }
 
-function list(flags: CommonFlags): Promise<void> {
-  return withRecords(flags, async (records) =>
-    printRows(flags, await listPartners(records), columns, 'There are no partners.'),
-  )
+async function list({ context, flags }: Call<Records>): Promise<void> {
+  printRows(flags, await listPartners(context), columns, 'There are no partners.')
 }
 
-async function show({ context, record: partner, flags }: PartnerCall): Promise<void> {
+async function show({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
   const tokens = presentTokens(await listTokens(context, partner), context.clock.now())
   if (flags.json) return printJson({ ...partner, tokens })
   const { id, name } = partner
@@ -83,9 +78,8 @@ async function show({ context, record: partner, flags }: PartnerCall): Promise<v
   printTable(tokens, tokenColumns, 'It has no token.')
 }
 
-async function setOrganization(call: Call<Records, Partner, CommonFlags, [of: string]>): Promise<void> {
-  const { context, record: partner, act, words } = call
-  const organization = words[0] === 'none' ? null : await requireOrganization(context, words[0])
+async function setOrganization({ context, act }: Call<Records>, partner: Partner, of: string): Promise<void> {
+  const organization = of === 'none' ? null : await requireOrganization(context, of)
   await setPartnerOrganization(context, partner, organization, act())
   printLine(`Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`)
 }

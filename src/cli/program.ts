@@ -52,7 +52,7 @@ export async function run(words: readonly string[]): Promise<number> {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
     printNotice(faultOf(error))
-    return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
+    return error instanceof Refusal ? exitCodeOf(error.kind) : exitCodes.failed
   }
 }
 

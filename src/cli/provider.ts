@@ -12,6 +12,15 @@ import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
 import { utcInstant } from './arguments'
 import {
+  asJson,
+  type Call,
+  commandGroup,
+  commandsOn,
+  contextCommand,
+  stateOf,
+  switchCommands,
+} from './command'
+import {
   type Columns,
   type CommonFlags,
   columnsOf,
@@ -21,8 +30,7 @@ import {
   printRows,
   printTable,
 } from './output'
-import { asJson, type Call, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
-import { storageCommand, withContext } from './storage'
+import { withContext } from './storage'
 
 interface Flags extends CommonFlags {
   readonly region?: string
@@ -38,11 +46,10 @@ const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instan
 /** `anteroom provider`: the clinicians, when they can be had, and why not. */
 export function providerCommand(): Command {
   return commandGroup('provider', 'The clinicians, when they can be had, and why not', [
-    storageCommand('list', 'List the providers')
+    contextCommand('list', 'List the providers', list)
       .option('--region <region>', 'those alone who may be found there now, as CA-ON')
       .option('--inactive', 'those alone who are deactivated')
-      .option('--json', 'print them as JSON')
-      .action(list),
+      .option('--json', 'print them as JSON'),
     asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
     onProvider('slots', 'List the slots that can be had of a provider', slots)
       .option('--region <region>', 'what a search there shows, as CA-ON')
@@ -66,65 +73,60 @@ export function providerCommand(): Command {
   ])
 }
 
-type ProviderCall<Words extends unknown[] = []> = Call<Context, Provider, Flags, Words>
+type ProviderCall = Call<Context, Flags>
 
 const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
 
-type AbsenceCall = ProviderCall<[from: string, until: string]>
+type AbsenceAction = (call: ProviderCall, provider: Provider, from: string, until: string) => Promise<void>
 
-function onAbsence(name: string, description: string, action: (call: AbsenceCall) => Promise<void>): Command {
+function onAbsence(name: string, description: string, action: AbsenceAction): Command {
   return onProvider(name, description, action)
     .argument('<from>', absenceForm)
     .argument('<until>', 'in the same form; a date is the last day, the others the end')
 }
 
-async function addAbsence({ context, record, act, words: [from, until] }: AbsenceCall): Promise<void> {
-  const { isKnown, held } = await addTimeOff(context, record, parseTimeOff(from, until), act())
+const addAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
+  const { isKnown, held } = await addTimeOff(context, provider, parseTimeOff(from, until), act())
   const fact = isKnown ? 'already had' : 'has'
   const requests = held.map(({ requestId }) => requestId).join(', ')
   const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests}.` : ''
-  printLine(`Provider ${record.ref} ${fact} time off from ${from} to ${until}.${kept}`)
+  printLine(`Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`)
 }
 
-async function removeAbsence({ context, record, act, words: [from, until] }: AbsenceCall): Promise<void> {
-  await removeTimeOff(context, record, parseTimeOff(from, until), act())
-  printLine(`Provider ${record.ref} has no time off from ${from} to ${until} any more.`)
+const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
+  await removeTimeOff(context, provider, parseTimeOff(from, until), act())
+  printLine(`Provider ${provider.ref} has no time off from ${from} to ${until} any more.`)
 }
 
-function listAbsences({ record, flags }: ProviderCall): void {
-  printRows(flags, record.timeOff, absenceColumns, 'There is no time off.')
+function listAbsences({ flags }: ProviderCall, { timeOff }: Provider): void {
+  printRows(flags, timeOff, absenceColumns, 'There is no time off.')
 }
 
 function refsOf({ directory }: Context): ReadonlyMap<number, string> {
   return new Map(directory.listAllRegions().map((region) => [region.id, regionRef(region)]))
 }
 
-function list({ region, inactive, ...flags }: Flags): Promise<void> {
-  return withContext(flags, async (context) => {
-    const { directory, clock } = context
-    const refs = refsOf(context)
-    const asked = askedOf(context, region)
-    const known = asked
-      ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
-      : directory.listProviders()
-    const providers = known
-      .filter(({ active }) => !inactive || !active)
-      .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
-    printRows(flags, providers, providerColumns, 'There are no such providers.')
-  })
+function list({ context, flags }: ProviderCall): void {
+  const { directory, clock } = context
+  const refs = refsOf(context)
+  const asked = askedOf(context, flags.region)
+  const known = asked
+    ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
+    : directory.listProviders()
+  const providers = known
+    .filter(({ active }) => !flags.inactive || !active)
+    .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
+  printRows(flags, providers, providerColumns, 'There are no such providers.')
 }
 
 function askedOf(context: Context, region: string | undefined): Region | null {
   return region === undefined ? null : requireRegion(context, region)
 }
 
-function show({ context, record: provider, flags }: ProviderCall): void {
+function show({ context, flags }: ProviderCall, provider: Provider) {
   const told = toProviderInFile(provider, refsOf(context))
-  if (flags.json) {
-    printJson({ id: provider.id, ...told })
-    return
-  }
+  if (flags.json) return printJson({ id: provider.id, ...told })
   printRecord({
     id: provider.id,
     ref: told.ref,
@@ -151,7 +153,7 @@ function show({ context, record: provider, flags }: ProviderCall): void {
   section('Time off', told.timeOff ?? [], absenceColumns, 'There is none.')
 }
 
-function slots({ context, record: provider, flags }: ProviderCall): void {
+function slots({ context, flags }: ProviderCall, provider: Provider): void {
   const asked = askedOf(context, flags.region)
   const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
     ...presentStart(context, provider, startsAt),
@@ -161,19 +163,14 @@ function slots({ context, record: provider, flags }: ProviderCall): void {
   printRows(flags, free, slotColumns(provider.timeZone), none)
 }
 
-function why({
-  context,
-  record: provider,
-  flags,
-  words: [startsAt],
-}: ProviderCall<[startsAt: number]>): void {
+function why({ context, flags }: ProviderCall, provider: Provider, startsAt: number) {
   const asked = askedOf(context, flags.region)
   const explanation = explainSlot(context, provider, startsAt, asked, context.clock.now())
   const start = presentStart(context, provider, startsAt)
   if (flags.json) {
     const { nearestStartsAt, ...told } = explanation
-    printJson({ provider: provider.ref, ...start, ...told, nearest: nearestStartsAt.map(formatInstant) })
-    return
+    const nearest = nearestStartsAt.map(formatInstant)
+    return printJson({ provider: provider.ref, ...start, ...told, nearest })
   }
   printRecord({
     provider: `${provider.ref}, ${nameOf(provider)}`,

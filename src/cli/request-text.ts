@@ -12,7 +12,7 @@ import { listPartners } from '../operations/partners'
 import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
-import { memberLines } from './member-text'
+import { memberLines } from './member'
 import { type Columns, columnsOf, instantText, printLine, printRecord, printTable } from './output'
 
 /** What ids stand for. */
@@ -67,8 +67,8 @@ const ninthItemMarks: Record<NinthItem, string> = {
 }
 
 /** With the mark by which intakes are worked, before all the rest. */
-export const intakeColumns: Columns<Row & { readonly ninthItem: NinthItem | null }> = {
-  'NINTH ITEM': ({ ninthItem }) => ninthItem && ninthItemMarks[ninthItem],
+export const intakeColumns: Columns<Row & { readonly ninthItem?: NinthItem | null }> = {
+  'NINTH ITEM': ({ ninthItem }) => (ninthItem ? ninthItemMarks[ninthItem] : null),
   ...columns,
 }
 

@@ -9,6 +9,7 @@ import { acceptRequest, declineRequest, readScreening } from '../operations/requ
 import { suggestProviders } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
 import { recordId, utcInstant, wholeNumber } from './arguments'
+import { type Call, commandGroup, commandsOn, contextCommand } from './command'
 import {
   type CommonFlags,
   confirm,
@@ -18,7 +19,6 @@ import {
   printResult,
   printRows,
 } from './output'
-import { type Call, commandGroup, commandsOn } from './record-command'
 import {
   columns,
   intakeColumns,
@@ -33,21 +33,15 @@ import {
   printSuggestion,
   warningOf,
 } from './request-text'
-import { storageCommand, withContext, withRecords } from './storage'
-
-interface ListFlags extends CommonFlags {
-  readonly intakes?: boolean
-  readonly unassigned?: boolean
-}
+import { withContext, withRecords } from './storage'
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
 export function requestCommand(): Command {
   return commandGroup('request', 'The booking requests and intakes of members', [
-    storageCommand('list', 'List requests in order of submission')
+    contextCommand('list', 'List requests in order of submission', list)
       .option('--intakes', 'only intakes, those with a non-zero ninth PHQ-9 item first')
       .option('--unassigned', 'only those that wait for a provider')
-      .option('--json', 'print them as JSON')
-      .action(list),
+      .option('--json', 'print them as JSON'),
     onRequest('show', 'Show a request', show)
       .option('--screening', 'show the screening answers too; the audit log tells who read them')
       .option('--json', 'print it as JSON, in the shape of the API'),
@@ -59,49 +53,44 @@ export function requestCommand(): Command {
       .option('--slot <instant>', 'the start of a free slot of theirs, in UTC; none unless given', utcInstant)
       .option('--json', 'print the request as JSON, in the shape of the API')
       .option('--yes', 'do not ask before a provider is replaced'),
-    onRequestRecord('accept', 'Accept a pending request', accept),
+    onRequestId('accept', 'Accept a pending request', accept),
     onRequest('acknowledge', 'Note that a booked local time which has changed is known', acknowledge),
-    onRequestRecord('decline', 'Decline a pending or accepted request; its slot is free again', decline),
+    onRequestId('decline', 'Decline a pending or accepted request; its slot is free again', decline),
   ])
 }
-
-type RecordCall = Call<Records, number>
-type RequestCall<Flags> = Call<Context, RequestRecord, CommonFlags & Flags>
 
 const argument = ['<request>', 'id', recordId] as const
 const onRequest = commandsOn(withContext, argument, requireRequest)
 /** For those that need no directory. */
-const onRequestRecord = commandsOn(withRecords, argument, (_records, id: number) => id)
+const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
 
-async function accept({ context, record: id, act }: RecordCall): Promise<void> {
+async function accept({ context, act }: Call<Records>, id: number): Promise<void> {
   await acceptRequest(context, id, act())
   printLine(`Request ${id} is accepted.`)
 }
 
-async function decline({ context, record: id, act }: RecordCall): Promise<void> {
+async function decline({ context, act }: Call<Records>, id: number): Promise<void> {
   await declineRequest(context, id, act())
   printLine(`Request ${id} is declined.`)
 }
 
-async function acknowledge({ context, record: { id }, act }: RequestCall<object>): Promise<void> {
+async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<void> {
   await acknowledgeMove(context, id, act())
   printLine(`The new local time of request ${id} is acknowledged.`)
 }
 
-function list({ intakes = false, unassigned = false, ...flags }: ListFlags): Promise<void> {
-  return withContext(flags, async (context) => {
-    const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
-    const names = await namesOf(context)
-    const rows = queue.map(({ request, ninthItem }) => ({ ...presentRow(request, names), ninthItem }))
-    const none = 'There are no requests.'
-    if (intakes) return printRows(flags, rows, intakeColumns, none)
-    const unmarked = rows.map(({ ninthItem: _, ...row }) => row)
-    printRows(flags, unmarked, columns, none)
-  })
+async function list({ context, flags }: Call<Context, { intakes?: boolean; unassigned?: boolean }>) {
+  const { intakes = false, unassigned = false } = flags
+  const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
+  const names = await namesOf(context)
+  const rows = queue.map(({ request, ninthItem }) => ({
+    ...presentRow(request, names),
+    ...(intakes && { ninthItem }),
+  }))
+  printRows(flags, rows, intakes ? intakeColumns : columns, 'There are no requests.')
 }
 
-async function show(call: RequestCall<{ readonly screening?: boolean }>): Promise<void> {
-  const { context, record: request, act, flags } = call
+async function show({ context, flags, act }: Call<Context, { screening?: boolean }>, request: RequestRecord) {
   const screening = flags.screening ? await readScreening(context, request.id, act()) : null
   if (flags.json) {
     const told = presentRequest(request)
@@ -112,11 +101,7 @@ async function show(call: RequestCall<{ readonly screening?: boolean }>): Promis
   if (screening) printScreening(screening)
 }
 
-async function suggest({
-  context,
-  record: { id },
-  flags,
-}: RequestCall<{ readonly limit: number }>): Promise<void> {
+async function suggest({ context, flags }: Call<Context, { limit: number }>, { id }: RequestRecord) {
   const found = await suggestProviders(context, id, context.clock.now())
   const shown = found.suggestions.slice(0, flags.limit)
   if (flags.json)
@@ -129,10 +114,13 @@ async function suggest({
   printLine(`${more} more; --limit shows them.`)
 }
 
-async function assign(
-  call: RequestCall<{ readonly provider: string; readonly slot?: number }>,
-): Promise<void> {
-  const { context, record: request, act, flags } = call
+interface AssignFlags extends CommonFlags {
+  readonly provider: string
+  readonly slot?: number
+}
+
+async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<void> {
+  const { context, flags, act } = call
   const { id } = request
   requireAssignable(request)
   const provider = requireProvider(context, flags.provider)

@@ -4,9 +4,11 @@ import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import { builtInDirectory, withGenerated } from '../directory-files/sandbox'
 import type { Act } from '../domain/audit'
+import { slotMillis } from '../domain/booking-request'
 import { clockStartingAt, systemClock } from '../domain/clock'
 import { zoneDataNote } from '../operations/check-zones'
 import type { Context } from '../operations/context'
+import { findExampleSlot } from '../operations/example-slot'
 import {
   deactivatedMember,
   fillSandbox,
@@ -15,7 +17,6 @@ import {
 } from '../operations/fill-sandbox'
 import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
-import { slotAt } from '../scheduling/slots'
 import { openService, type Service } from '../service'
 import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
@@ -127,14 +128,7 @@ function documentFor({ clock }: Context, { directory, providers }: Options): unk
 /** What the sandbox tells of itself, the example slot free at this moment. */
 async function describe(context: Context, baseUrl: string, database: string) {
   const now = context.clock.now()
-  const listings = context.directory.listListings()
-  const free = listings.flatMap((listing) =>
-    listing.licenses.flatMap(({ regionId }) => {
-      const region = context.directory.findRegion(regionId)
-      const [start] = region ? context.directory.availabilityIn(listing, regionId, now).slots.slice(5) : []
-      return region && start !== undefined ? [{ listing, region, slot: slotAt(start) }] : []
-    }),
-  )[0]
+  const free = findExampleSlot(context, now)
   return {
     baseUrl,
     docsUrl: `${baseUrl}/docs`,
@@ -146,9 +140,9 @@ async function describe(context: Context, baseUrl: string, database: string) {
       deactivatedMember,
       countryCode: free?.region.countryCode ?? null,
       regionId: free?.region.id ?? null,
-      providerId: free?.listing.provider.id ?? null,
-      utcStartTime: free ? formatInstant(free.slot.start * minuteMillis) : null,
-      utcEndTime: free ? formatInstant(free.slot.end * minuteMillis) : null,
+      providerId: free?.providerId ?? null,
+      utcStartTime: free && formatInstant(free.startsAt),
+      utcEndTime: free && formatInstant(free.startsAt + slotMillis),
     },
   }
 }

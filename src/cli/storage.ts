@@ -28,30 +28,28 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
 export type MakeAct = () => Act
 
 /** What a command does with what was opened for it, for as long as it takes. */
-type Work<On, T> = (on: On, act: MakeAct) => Promise<T>
+export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 
 /** Opens the production database for a command that asks the records alone, and no directory. */
-export async function withRecords<T>(flags: object, work: Work<Records, T>): Promise<T> {
-  const storage = openStorage(optionsOf(readStorageConfig(flags)))
-  return closing(storage, work(storage.records, makeAct))
+export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
+  const { records, close } = openStorage(optionsOf(readStorageConfig(flags)))
+  await work(records, makeAct).finally(close)
 }
 
 /** The same with the directory. */
-export function withContext<T>(flags: object, work: Work<Context, T>): Promise<T> {
+export function withContext(flags: object, work: Work<Context>): Promise<void> {
   return withService(flags, ({ context }, act) => work(context, act))
 }
 
 /** The same with the whole service. */
-export async function withService<T>(flags: object, work: Work<Service, T>): Promise<T> {
+export async function withService(flags: object, work: Work<Service>): Promise<void> {
   const service = await openProduction(readStorageConfig(flags))
   const refusal = await refuseOtherZoneData(service.context, service.zones)
-  return closing(
-    service,
-    work(service, () => {
-      if (refusal) throw refusal
-      return makeAct()
-    }),
-  )
+  const makeActUnlessRefused = () => {
+    if (refusal) throw refusal
+    return makeAct()
+  }
+  await work(service, makeActUnlessRefused).finally(service.close)
 }
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */
@@ -62,22 +60,10 @@ export function openProduction(
   return openService({ ...optionsOf(config), ...allowed })
 }
 
-function optionsOf({ database, masterKey, zoneFolder }: StorageConfig): ServiceOptions {
-  return {
-    purpose: 'production',
-    database,
-    masterKey,
-    create: false,
-    zoneFolder,
-    clock: systemClock,
-    report: printNotice,
-  }
+function optionsOf(config: StorageConfig): ServiceOptions {
+  return { ...config, purpose: 'production', create: false, clock: systemClock, report: printNotice }
 }
 
 function makeAct(): Act {
   return { actor: operator(), at: systemClock.now() }
-}
-
-function closing<T>({ close }: { close(): Promise<void> }, work: Promise<T>): Promise<T> {
-  return work.finally(close)
 }

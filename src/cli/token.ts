@@ -1,19 +1,12 @@
 import type { Command } from 'commander'
+import type { Partner } from '../domain/partner'
 import { answerTo } from '../http/errors'
+import type { Context, Records } from '../operations/context'
 import { issueFirstToken, listTokens, revokeToken, rotateToken, verifyToken } from '../operations/tokens'
 import { utcInstant } from './arguments'
-import {
-  type CommonFlags,
-  confirm,
-  printJson,
-  printLine,
-  printRecord,
-  printResult,
-  printRows,
-} from './output'
-import { onPartner, type PartnerCall, presentTokens, tokenColumns } from './partner'
-import { asJson, asking, commandGroup } from './record-command'
-import { storageCommand, withContext } from './storage'
+import { asJson, asking, type Call, commandGroup, contextCommand } from './command'
+import { confirm, printJson, printLine, printRecord, printResult, printRows } from './output'
+import { onPartner, presentTokens, tokenColumns } from './partner'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
@@ -33,45 +26,39 @@ export function tokenCommand(): Command {
       onPartner('list', "List a partner's tokens, without the tokens themselves", list),
       'print them as JSON',
     ),
-    storageCommand('verify', 'Read a token on stdin and say what the API would answer, and why')
-      .option('--json', 'print it as JSON')
-      .action(verify),
+    asJson(
+      contextCommand('verify', 'Read a token on stdin and say what the API would answer, and why', verify),
+    ),
   ])
 }
 
-async function issue({ context, record, act, flags }: PartnerCall): Promise<void> {
-  const token = await issueFirstToken(context, record, act())
+async function issue({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
+  const token = await issueFirstToken(context, partner, act())
   printResult(flags, { token }, token)
 }
 
-interface RotateFlags extends CommonFlags {
-  readonly cutover?: number
+async function rotate(call: Call<Records, { cutover?: number }>, partner: Partner): Promise<void> {
+  const act = call.act()
+  const token = await rotateToken(call.context, partner, call.flags.cutover ?? act.at, act)
+  printResult(call.flags, { token }, token)
 }
 
-async function rotate({ context, record, act, flags }: PartnerCall<RotateFlags>): Promise<void> {
-  const now = act()
-  const token = await rotateToken(context, record, flags.cutover ?? now.at, now)
-  printResult(flags, { token }, token)
+async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
+  await confirm(`Revoke the token of ${partner.name}?`, flags)
+  await revokeToken(context, partner, act())
+  printLine(`The token of ${partner.name} is revoked.`)
 }
 
-async function revoke({ context, record, act, flags }: PartnerCall): Promise<void> {
-  await confirm(`Revoke the token of ${record.name}?`, flags)
-  await revokeToken(context, record, act())
-  printLine(`The token of ${record.name} is revoked.`)
-}
-
-async function list({ context, record, flags }: PartnerCall): Promise<void> {
-  const tokens = presentTokens(await listTokens(context, record), context.clock.now())
+async function list({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
+  const tokens = presentTokens(await listTokens(context, partner), context.clock.now())
   printRows(flags, tokens, tokenColumns, 'There are no tokens.')
 }
 
-function verify(flags: CommonFlags): Promise<void> {
-  return withContext(flags, async (context) => {
-    const token = (await Bun.stdin.text()).trim()
-    const { refusal, why, partner } = await verifyToken(context, token, context.clock.now())
-    const status = refusal ? answerTo(refusal, 'UNKNOWN').status : 200
-    const verdict = { status, code: refusal?.kind ?? null, why, partner }
-    if (flags.json) printJson(verdict)
-    else printRecord(verdict)
-  })
+async function verify({ context, flags }: Call<Context>): Promise<void> {
+  const token = (await Bun.stdin.text()).trim()
+  const { refusal, why, partner } = await verifyToken(context, token, context.clock.now())
+  const status = refusal ? answerTo(refusal, 'UNKNOWN').status : 200
+  const verdict = { status, code: refusal?.kind ?? null, why, partner }
+  if (flags.json) printJson(verdict)
+  else printRecord(verdict)
 }

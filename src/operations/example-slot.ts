@@ -1,6 +1,6 @@
+import type { RequestedSlot } from '../domain/booking-request'
 import type { Region } from '../domain/region'
-import type { Interval } from '../scheduling/interval'
-import { slotAt } from '../scheduling/slots'
+import { minuteMillis } from '../scheduling/calendar'
 import type { Context } from './context'
 
 // Not a provider's very first: whoever is shown it may take a while to book it.
@@ -10,14 +10,12 @@ const place = 5
 export function findExampleSlot(
   { directory }: Context,
   now: number,
-): { readonly region: Region; readonly providerId: number; readonly slot: Interval } | null {
+): (RequestedSlot & { readonly region: Region }) | null {
   for (const listing of directory.listListings()) {
     for (const { regionId } of listing.licenses) {
       const region = directory.findRegion(regionId)
-      const start = region && directory.availabilityIn(listing, regionId, now).slots.at(place)
-      if (region && start !== undefined && start !== null) {
-        return { region, providerId: listing.provider.id, slot: slotAt(start) }
-      }
+      const start = region && directory.availabilityIn(listing, regionId, now).slots[place]
+      if (region && start) return { region, providerId: listing.provider.id, startsAt: start * minuteMillis }
     }
   }
   return null

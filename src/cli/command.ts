@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Act } from '../domain/audit'
 import { type CommonFlags, confirm, printLine } from './output'
-import { type MakeAct, storageCommand } from './storage'
+import { type MakeAct, storageCommand, type Work, withContext, withRecords } from './storage'
 
 /** Commands that share their first word. */
 export function commandGroup(name: string, description: string, commands: readonly Command[]): Command {
@@ -20,40 +20,49 @@ export function asking(command: Command): Command {
   return command.option('--yes', 'do not ask')
 }
 
-/** A command at work on one record. */
-export interface Call<On, Found, Flags = CommonFlags, Words extends unknown[] = []> {
+/** A command at work: what was opened for it, and what it was told beside its arguments. */
+export interface Call<On, Flags = object> {
   readonly context: On
-  readonly record: Found
+  readonly flags: Readonly<CommonFlags & Flags>
   readonly act: MakeAct
-  readonly flags: Flags
-  /** Its arguments but the one that names the record. */
-  readonly words: Words
 }
 
-type Action<C> = (call: C) => void | Promise<void>
+type Open<On> = (flags: object, work: Work<On>) => Promise<void>
+type Done = void | Promise<void>
 
-/**
- * Tells how to make the commands on one kind of record: each opens what it works on and finds the record that its first
- * argument names.
- */
-export function commandsOn<On, Found, Named = string>(
-  open: <T>(flags: object, work: (context: On, act: MakeAct) => Promise<T>) => Promise<T>,
-  [argument, meaning, parse]: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
-  find: (context: On, named: Named) => Found | Promise<Found>,
-) {
+/** Tells how to make the commands that work on what is opened for them; an action is given their arguments too. */
+export function commandsIn<On>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     name: string,
     description: string,
-    action: Action<Call<On, Found, Flags, Words>>,
+    action: (call: Call<On, Flags>, ...words: Words) => Done,
   ): Command =>
-    storageCommand(name, description)
-      .argument(argument, meaning, parse ?? ((text) => text as Named))
-      .action((named: Named, ...rest: unknown[]) => {
-        const [flags, words] = [rest.at(-2) as Flags & object, rest.slice(0, -2) as Words]
-        return open(flags, async (context, act) =>
-          action({ context, record: await find(context, named), act, flags, words }),
-        )
-      })
+    storageCommand(name, description).action((...given: unknown[]) => {
+      const [flags, words] = [given.at(-2) as CommonFlags & Flags, given.slice(0, -2) as Words]
+      return open(flags, async (context, act) => action({ context, flags, act }, ...words))
+    })
+}
+
+/** Makes a command that asks the records alone. */
+export const recordsCommand = commandsIn(withRecords)
+/** Makes a command that asks the directory too. */
+export const contextCommand = commandsIn(withContext)
+
+/** Tells how to make the commands on one kind of record: an action is given the one that the first argument names. */
+export function commandsOn<On, Found, Named = string>(
+  open: Open<On>,
+  [argument, meaning, parse]: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
+  find: (context: On, named: Named) => Found | Promise<Found>,
+) {
+  const make = commandsIn(open)
+  return <Flags, Words extends unknown[]>(
+    name: string,
+    description: string,
+    action: (call: Call<On, Flags>, record: Found, ...words: Words) => Done,
+  ): Command =>
+    make(name, description, async (call: Call<On, Flags>, named: Named, ...words: Words) =>
+      action(call, await find(call.context, named), ...words),
+    ).argument(argument, meaning, parse)
 }
 
 type Change<On, Found> = (context: On, record: Found, act: Act) => Promise<void>
@@ -70,19 +79,19 @@ interface Switch<On, Found> {
 
 /** The two commands that switch a record off, which asks, and on again. */
 export function switchCommands<On, Found>(
-  make: (name: string, description: string, action: Action<Call<On, Found>>) => Command,
-  { deactivate, reactivate, question, nameOf, noteOn }: Switch<On, Found>,
+  make: (name: string, description: string, action: (call: Call<On>, record: Found) => Done) => Command,
+  { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switch<On, Found>,
 ): Command[] {
   return [
     asking(
-      make('deactivate', deactivate[0], async ({ context, record, act, flags }) => {
-        const note = noteOn?.(context, record) ?? ''
+      make('deactivate', deactivate[0], async ({ context, flags, act }, record) => {
+        const note = noteOn(context, record)
         await confirm(question(record) + note, flags)
         await deactivate[1](context, record, act())
         printLine(`${nameOf(record)} is deactivated.${note}`)
       }),
     ),
-    make('reactivate', reactivate[0], async ({ context, record, act }) => {
+    make('reactivate', reactivate[0], async ({ context, act }, record) => {
       await reactivate[1](context, record, act())
       printLine(`${nameOf(record)} is active.`)
     }),
