@@ -1,14 +1,19 @@
 import { Type } from '@sinclair/typebox'
-import { type BookingRequest, type Submission, slotMillis } from '../domain/booking-request'
+import {
+  type BookingRequest,
+  type RequestedSlot,
+  type Submission,
+  slotMillis,
+} from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import { isPastDate } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import { Choice, Text } from '../domain/validation'
 import { submitBookingRequest } from '../operations/submit-booking-request'
 import { formatInstant, parseInstant } from '../scheduling/calendar'
-import { type ExampleSlot, endpoint } from './endpoint'
-import { exampleExternalUserId, exampleMember, exampleSlot } from './examples'
-import { CountryCode, ExternalUserId, Id, LanguageTag, nullable, SlotTime } from './fields'
+import { endpoint } from './endpoint'
+import { exampleMember, exampleProfile, exampleSlot } from './examples'
+import { CountryCode, ExternalUserId, Id, LanguageTag, nullable, presentSlot, SlotTime } from './fields'
 import { user } from './user'
 
 const Name = Text({ minLength: 1, maxLength: 200 })
@@ -16,7 +21,12 @@ const Line = Text({ maxLength: 500 })
 const ScreeningText = Text({ minLength: 1, maxLength: 1000 })
 
 const slotTime = (description: string) =>
-  Text({ format: 'date-time', maxLength: 500, description, examples: [exampleSlot.utcStartTime] })
+  Text({
+    format: 'date-time',
+    maxLength: 500,
+    description,
+    examples: [presentSlot(exampleSlot.startsAt).utcStartTime],
+  })
 
 const BookingData = Type.Object(
   {
@@ -155,39 +165,28 @@ export const bookingRequest = endpoint({
     },
 })
 
-function exampleRequests({ providerId, utcStartTime, utcEndTime }: ExampleSlot) {
+function exampleRequests({ providerId, startsAt }: RequestedSlot) {
   const intake = {
-    user: { external_user_id: exampleExternalUserId },
-    memberData: exampleMember,
+    user: { external_user_id: exampleMember.externalUserId },
+    memberData: exampleProfile,
     phq9Data: [{ question: 'Little interest or pleasure in doing things?', answer: 'Several days' }],
   }
-  const bookingData = { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime }
+  const bookingData = { selfSchedulingProviderId: providerId, ...presentSlot(startsAt) }
   return {
-    booking: {
-      summary: 'A booking request for a slot of the search',
-      value: { ...intake, bookingData },
-    },
+    booking: { summary: 'A booking request for a slot of the search', value: { ...intake, bookingData } },
     intake: { summary: 'An intake: a request without a provider or a slot', value: intake },
   }
 }
 
-function exampleResponses({ providerId, utcStartTime }: ExampleSlot) {
-  const stored = {
-    phoneNumber: exampleMember.phoneNumber,
-    preferredModality: exampleMember.preferredModality,
-    acceptedAt: null,
-    declinedAt: null,
-    member: { id: 1, firstName: exampleMember.firstName, email: exampleMember.email },
-  }
+function exampleResponses(slot: RequestedSlot) {
+  const open = { acceptedAt: null, declinedAt: null, member: exampleMember }
+  const authorizationNumber = '7K3Q-M0XA-9RTV'
+  const booking: BookingRequest = { id: 1, state: 'pending', authorizationNumber, ...slot, ...open }
+  const unassigned = { providerId: null, authorizationNumber: null, startsAt: null }
+  const intake: BookingRequest = { id: 2, state: 'unassigned', ...unassigned, ...open }
   return {
-    booking: {
-      summary: 'The answer to a booking request',
-      value: { id: 1, providerId, authorizationNumber: '7K3Q-M0XA-9RTV', ...stored, utcStartTime },
-    },
-    intake: {
-      summary: 'The answer to an intake',
-      value: { id: 2, providerId: null, authorizationNumber: null, ...stored, utcStartTime: null },
-    },
+    booking: { summary: 'The answer to a booking request', value: presentBookingRequest(booking) },
+    intake: { summary: 'The answer to an intake', value: presentBookingRequest(intake) },
   }
 }
 

@@ -6,10 +6,9 @@ import { version } from 'swagger-ui-dist/package.json'
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' with { type: 'file' }
-import type { Context } from '../operations/context'
 import { findExampleSlot } from '../operations/example-slot'
-import { formatInstant, minuteMillis } from '../scheduling/calendar'
-import type { Endpoint, ExampleSlot } from './endpoint'
+import type { Endpoint } from './endpoint'
+import { exampleSlot } from './examples'
 import type { Serving } from './gate'
 import { openApiDocument } from './openapi'
 
@@ -96,8 +95,8 @@ export function documents(endpoints: readonly Endpoint[], { context, baseUrl, is
   const made = new Map<string, Promise<string>>()
   const app = new Elysia({ name: 'documents' })
     .get('/openapi.json', async () => {
-      const slot = isSandbox ? freeSlot(context) : undefined
-      const key = `${slot?.providerId} ${slot?.utcStartTime}`
+      const slot = (isSandbox && findExampleSlot(context, context.clock.now())) || exampleSlot
+      const key = `${slot.providerId} ${slot.startsAt}`
       const document = made.get(key) ?? openApiDocument(endpoints, baseUrl, slot)
       // The slot of a moment ago is asked for no more.
       made.clear()
@@ -114,14 +113,6 @@ export function documents(endpoints: readonly Endpoint[], { context, baseUrl, is
     app.get(`/docs/${name}`, () => reply(Bun.file(file), type, 'public, max-age=31536000, immutable'))
   }
   return app
-}
-
-function freeSlot(context: Context): ExampleSlot | undefined {
-  const found = findExampleSlot(context, context.clock.now())
-  if (!found) return undefined
-  const { providerId, slot } = found
-  const timeOf = (minute: number) => formatInstant(minute * minuteMillis)
-  return { providerId, utcStartTime: timeOf(slot.start), utcEndTime: timeOf(slot.end) }
 }
 
 /** What may change with each release, so it is asked for each time. */

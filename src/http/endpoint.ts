@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { authenticationRefusals } from '../auth/authenticate'
+import type { RequestedSlot } from '../domain/booking-request'
 import type { Caller } from '../domain/partner'
 import { type Validator, validator } from '../domain/validation'
 import type { Context } from '../operations/context'
@@ -26,13 +27,6 @@ export interface Reply<Answer> {
 
 /** Examples by name, as OpenAPI has them. */
 export type Examples<Value> = Record<string, { readonly summary: string; readonly value: Value }>
-
-/** The slot that examples are about. */
-export interface ExampleSlot {
-  readonly providerId: number
-  readonly utcStartTime: string
-  readonly utcEndTime: string
-}
 
 /** The endpoint that a part of an answer leads to, and which of its parameters are where (OpenAPI, Link Object). */
 export interface Link {
@@ -74,8 +68,9 @@ interface Definition<
   }
   /** What it refuses beyond what every endpoint does, in the order in which it is judged. */
   readonly refusals: Words
+  /** @param slot what they are about */
   examples(
-    slot: ExampleSlot,
+    slot: RequestedSlot,
     baseUrl: string,
   ): { readonly request?: Examples<Static<Body>>; readonly answer: Examples<Static<Answer>> }
   /** What carries out its calls in one app, with whatever that app keeps for it. */

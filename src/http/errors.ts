@@ -13,28 +13,23 @@ interface Told {
   readonly field?: string | undefined
 }
 
-const told = (status: number, when: string, remedy: string, field?: string): Told => ({
-  status,
-  when,
-  remedy,
-  field,
-})
+function told(status: number, when: string, remedy: string, field?: string): Told {
+  return { status, when, remedy, field }
+}
+
 const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
+const [asIssued, operator] = ['Send it as it was issued', 'Ask the operator']
 
 /** Every error code in the order in which requests are judged: the only place that knows their statuses. */
 export const errorCodes: Record<ErrorCode, Told> = {
   path_unknown: told(404, 'There is nothing at this path', 'Correct the path'),
-  token_invalid: told(
-    401,
-    'The token is missing, malformed, forged or not in force',
-    'Send it as it was issued',
-  ),
-  missing_claim: told(401, 'The token lacks its kid header', 'Send it as it was issued'),
+  token_invalid: told(401, 'The token is missing, malformed, forged or not in force', asIssued),
+  missing_claim: told(401, 'The token lacks its kid header', asIssued),
   partner_not_found: told(401, 'The token belongs to another environment', "Use this environment's token"),
-  partner_inactive: told(401, 'The partner is deactivated', 'Ask the operator'),
+  partner_inactive: told(401, 'The partner is deactivated', operator),
   method_not_allowed: told(405, 'The path does not take this method', 'Use a method that Allow names'),
-  organization_not_configured: told(409, 'The partner has no organization configured', 'Ask the operator'),
-  organization_deactivated: told(403, "The partner's organization is deactivated", 'Ask the operator'),
+  organization_not_configured: told(409, 'The partner has no organization configured', operator),
+  organization_deactivated: told(403, "The partner's organization is deactivated", operator),
   media_type_unsupported: told(415, 'The body is not announced as plain JSON', 'Send application/json'),
   body_too_large: told(413, 'The body is larger than 256 KiB', 'Send less'),
   body_malformed: told(400, 'The body is not whole, not JSON or nested too deeply', 'Correct how it is made'),
@@ -44,7 +39,7 @@ export const errorCodes: Record<ErrorCode, Told> = {
   region_required: told(400, 'country_code alone is not enough here', 'Send the id of a region', 'region_id'),
   page_out_of_range: told(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
   member_not_found: told(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
-  member_deactivated: told(403, 'The member is deactivated', 'Ask the operator'),
+  member_deactivated: told(403, 'The member is deactivated', operator),
   provider_unknown: told(
     400,
     'No provider who can be booked has this id',

@@ -1,7 +1,8 @@
-/** The member of the document's examples, as a partner sends it and as answers show it. */
-export const exampleExternalUserId = 'member-1001'
+import type { RequestedSlot } from '../domain/booking-request'
+import type { Member } from '../domain/member'
 
-export const exampleMember = {
+/** What a partner sends of the member of the document's examples. */
+export const exampleProfile = {
   email: 'robin@example.com',
   firstName: 'Robin',
   lastName: 'Sample',
@@ -17,12 +18,27 @@ export const exampleMember = {
   preferredSpokenLanguage: 'fr-CA',
 } as const
 
+const untold = {
+  preferredName: null,
+  preferredPronouns: null,
+  gender: null,
+  maritalStatus: null,
+  clientType: null,
+  streetAddress: null,
+  zipCode: null,
+}
+
+/** The member as answers show it. */
+export const exampleMember: Member = {
+  id: 1,
+  partnerId: 1,
+  externalUserId: 'member-1001',
+  active: true,
+  profile: { ...untold, ...exampleProfile },
+}
+
 /** Ontario, in the sandbox's own directory. */
 export const exampleRegionId = 9
 
 /** The slot of the examples where none is known that can be booked at this moment. */
-export const exampleSlot = {
-  providerId: 1,
-  utcStartTime: '2026-12-01T14:00:00Z',
-  utcEndTime: '2026-12-01T14:45:00Z',
-}
+export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }

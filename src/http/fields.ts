@@ -1,8 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { slotMillis } from '../domain/booking-request'
 import { formats } from '../domain/formats'
 import { modalities } from '../domain/modality'
 import { defaultPageSize, maximumPageSize } from '../domain/page'
 import { Choice, Text } from '../domain/validation'
+import { formatInstant } from '../scheduling/calendar'
 
 /** An identifier that the service has given. */
 export const Id = (description: string) => Type.Integer({ format: 'int64', description })
@@ -48,6 +50,11 @@ export const SlotTime = Type.String({
   description: 'UTC, with a trailing Z; to be sent back exactly as received',
   examples: ['2026-12-01T14:00:00Z'],
 })
+
+/** A slot that starts at an instant (ms), on the wire. */
+export function presentSlot(startsAt: number) {
+  return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
+}
 
 export const ModalityName = Choice(modalities, { title: 'Modality', description: 'How a session is held' })
 

@@ -1,6 +1,6 @@
 import { type Endpoint, refusalsOf } from './endpoint'
 import { type ErrorCode, errorCodes, errorResponse } from './errors'
-import type { Json } from './openapi'
+import type { Json, Operation } from './openapi'
 
 const headers: Record<string, Json> = {
   'X-Error-Code': {
@@ -55,21 +55,18 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
  * Puts the responses that several operations have in common in one place, named after their codes, and a
  * reference where each stood.
  */
-export function shareResponses(operations: readonly Json[]): Record<string, Json> {
+export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
   const uses = operations.flatMap(({ responses }) =>
-    Object.entries(responses as Record<string, Json>).map(([status, response]) => ({
-      responses: responses as Record<string, Json>,
-      status,
-      response,
-    })),
+    Object.entries(responses).map(([status, response]) => ({ responses, status, response })),
   )
   const shared: Record<string, Json> = {}
   for (const same of Map.groupBy(uses, ({ response }) => JSON.stringify(response)).values()) {
-    const [{ status, response } = { status: '', response: {} }] = same
     if (same.length === 1) continue
-    const name = nameOf(status, response)
-    shared[name] = response
-    for (const { responses } of same) responses[status] = { $ref: `#/components/responses/${name}` }
+    for (const { responses, status, response } of same) {
+      const name = nameOf(status, response)
+      shared[name] = response
+      responses[status] = { $ref: `#/components/responses/${name}` }
+    }
   }
   return shared
 }

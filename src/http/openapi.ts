@@ -1,7 +1,8 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import { authenticationRefusals } from '../auth/authenticate'
-import { type Endpoint, type ExampleSlot, type Link, tags } from './endpoint'
+import type { RequestedSlot } from '../domain/booking-request'
+import { type Endpoint, type Link, tags } from './endpoint'
 import { errorCodes } from './errors'
 import { exampleSlot } from './examples'
 import { routeOf } from './gate'
@@ -93,24 +94,22 @@ const errorSchemas = {
 export async function openApiDocument(
   endpoints: readonly Endpoint[],
   baseUrl: string,
-  slot: ExampleSlot = exampleSlot,
+  slot: RequestedSlot = exampleSlot,
 ): Promise<string> {
   const paths = await pathsOf(endpoints)
   const schemas: Schemas = new Map(Object.entries(errorSchemas))
-  const described: Record<string, Record<string, Json>> = {}
   for (const endpoint of endpoints) {
-    const { path, method } = endpoint
-    const operation = paths[path]?.[method.toLowerCase()] as Operation
+    const operations = paths[endpoint.path] as Record<string, Operation>
+    const method = endpoint.method.toLowerCase()
     const examples = endpoint.examples(slot, baseUrl)
-    described[path] ??= {}
-    described[path][method.toLowerCase()] = await toOperation(endpoint, operation, examples, schemas)
+    operations[method] = await toOperation(endpoint, operations[method] as Operation, examples, schemas)
   }
-  const responses = shareResponses(Object.values(described).flatMap((item) => Object.values(item)))
+  const responses = shareResponses(Object.values(paths).flatMap(Object.values))
   const document = {
     openapi: '3.1.0',
     ...head,
     servers: [{ url: baseUrl }],
-    paths: described,
+    paths,
     components: { securitySchemes, responses, schemas: byName(schemas) },
   }
   return `${JSON.stringify(document, null, 2)}\n`
@@ -139,7 +138,7 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
 type Schemas = Map<string, unknown>
 
 /** An operation as the plugin writes it. */
-interface Operation extends Json {
+export interface Operation extends Json {
   parameters?: Json[]
   requestBody?: Json
   responses: Record<string, Json>
@@ -150,7 +149,7 @@ async function toOperation(
   { parameters = [], requestBody, responses, ...texts }: Operation,
   examples: ReturnType<Endpoint['examples']>,
   schemas: Schemas,
-): Promise<Json> {
+): Promise<Operation> {
   const { status, description, headers, links } = endpoint.answer
   const answered = responses[status] as Json
   return {

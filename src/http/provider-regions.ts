@@ -62,33 +62,13 @@ export const providerRegions = endpoint({
       regions: {
         summary: 'A country with regions of its own',
         value: [
-          {
-            id: exampleRegionId,
-            countryCode: 'CA',
-            stateProvinceCode: 'ON',
-            stateProvinceNameLocal: 'Ontario',
-            stateProvinceLabel: 'Province',
-          },
-          {
-            id: 11,
-            countryCode: 'CA',
-            stateProvinceCode: 'QC',
-            stateProvinceNameLocal: 'Québec',
-            stateProvinceLabel: 'Province',
-          },
+          exampleRegion(exampleRegionId, 'CA', 'ON', 'Ontario', 'Province'),
+          exampleRegion(11, 'CA', 'QC', 'Québec', 'Province'),
         ],
       },
       country: {
         summary: 'A country with one country-wide region',
-        value: [
-          {
-            id: 66,
-            countryCode: 'IE',
-            stateProvinceCode: 'IE',
-            stateProvinceNameLocal: 'Ireland',
-            stateProvinceLabel: 'Country',
-          },
-        ],
+        value: [exampleRegion(66, 'IE', 'IE', 'Ireland', 'Country')],
       },
     },
   }),
@@ -101,6 +81,10 @@ export const providerRegions = endpoint({
       return { body: regions.items.map(presentRegion), headers }
     },
 })
+
+function exampleRegion(id: number, countryCode: string, code: string, localName: string, label: string) {
+  return presentRegion({ id, countryCode, code, localName, label, active: true })
+}
 
 function presentRegion(region: Region): typeof RegionBody.static {
   return {

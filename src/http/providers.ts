@@ -1,13 +1,22 @@
 import { Type } from '@sinclair/typebox'
+import type { RequestedSlot } from '../domain/booking-request'
 import { defaultPageSize } from '../domain/page'
 import { type FoundProvider, searchProviders } from '../operations/search-providers'
 import type { Availability } from '../scheduling/availability'
-import { formatInstant, minuteMillis } from '../scheduling/calendar'
-import { slotMinutes } from '../scheduling/slots'
+import { minuteMillis } from '../scheduling/calendar'
 import { bookingRequest } from './booking-request'
-import { type ExampleSlot, endpoint } from './endpoint'
+import { endpoint } from './endpoint'
 import { exampleRegionId } from './examples'
-import { CountryCode, Id, LanguageTag, ModalityName, nullable, pageParameters, SlotTime } from './fields'
+import {
+  CountryCode,
+  Id,
+  LanguageTag,
+  ModalityName,
+  nullable,
+  pageParameters,
+  presentSlot,
+  SlotTime,
+} from './fields'
 import { pageUrl } from './links'
 
 const path = '/partners/v1/providers/'
@@ -125,7 +134,7 @@ export const providers = endpoint({
   },
 })
 
-function examplePage({ providerId, utcStartTime, utcEndTime }: ExampleSlot, baseUrl: string) {
+function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
   return {
     summary: 'The first of two pages',
     value: {
@@ -146,7 +155,7 @@ function examplePage({ providerId, utcStartTime, utcEndTime }: ExampleSlot, base
             languagesSpoken: ['en-CA', 'fr-CA'],
             modalities: ['in-person' as const, 'in-video' as const],
           },
-          availability: [{ utcStartTime, utcEndTime }],
+          availability: [presentSlot(startsAt)],
         },
       ],
     },
@@ -196,9 +205,6 @@ function presentProvider({ provider, availability }: FoundProvider): typeof Prov
       languagesSpoken: [...provider.languagesSpoken],
       modalities: [...provider.modalities],
     },
-    availability: availability.slots.map((start) => ({
-      utcStartTime: formatInstant(start * minuteMillis),
-      utcEndTime: formatInstant((start + slotMinutes) * minuteMillis),
-    })),
+    availability: availability.slots.map((start) => presentSlot(start * minuteMillis)),
   }
 }

@@ -3,7 +3,7 @@ import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import { lookUpMember } from '../operations/look-up-member'
 import { endpoint } from './endpoint'
-import { exampleExternalUserId, exampleMember } from './examples'
+import { exampleMember } from './examples'
 import { ExternalUserId, Id } from './fields'
 
 const UserBody = Type.Object(
@@ -36,24 +36,7 @@ export const user = endpoint({
     member_not_found: 'no member has this id',
     member_deactivated: 'the member is deactivated',
   },
-  examples: () => ({
-    answer: {
-      member: {
-        summary: 'A member',
-        value: {
-          id: 1,
-          firstName: exampleMember.firstName,
-          lastName: exampleMember.lastName,
-          email: exampleMember.email,
-          userType: 'member',
-          country: exampleMember.country,
-          preferredSpokenLanguage: 'French (Canada)',
-          preferredSpokenLanguageCode: exampleMember.preferredSpokenLanguage,
-          externalUserId: exampleExternalUserId,
-        },
-      },
-    },
-  }),
+  examples: () => ({ answer: { member: { summary: 'A member', value: presentMember(exampleMember) } } }),
   handler:
     (context) =>
     async ({ query, caller }) => ({
