@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
 import { type Call, recordsCommand } from './command'
-import { printLine } from './output'
+import { printLines } from './output'
 
 /** `anteroom backup`: a sound copy of the database, while the service runs. */
 export function backupCommand(): Command {
@@ -12,5 +12,5 @@ export function backupCommand(): Command {
 
 async function backup({ context, act }: Call<Records>, file: string): Promise<void> {
   await backUp(context, file, act())
-  printLine(`Made the backup ${file}. It opens with the same master key, which is not in it.`)
+  printLines(`Made the backup ${file}. It opens with the same master key, which is not in it.`)
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Act } from '../domain/audit'
-import { type CommonFlags, confirm, printLine } from './output'
+import { type CommonFlags, confirm, printLines } from './output'
 import { type MakeAct, storageCommand, type Work, withContext, withRecords } from './storage'
 
 /** Commands that share their first word. */
@@ -88,12 +88,12 @@ export function switchCommands<On, Found>(
         const note = noteOn(context, record)
         await confirm(question(record) + note, flags)
         await deactivate[1](context, record, act())
-        printLine(`${nameOf(record)} is deactivated.${note}`)
+        printLines(`${nameOf(record)} is deactivated.${note}`)
       }),
     ),
     make('reactivate', reactivate[0], async ({ context, act }, record) => {
       await reactivate[1](context, record, act())
-      printLine(`${nameOf(record)} is active.`)
+      printLines(`${nameOf(record)} is active.`)
     }),
   ]
 }

@@ -21,7 +21,7 @@ import {
   confirm,
   oneLine,
   printJson,
-  printLine,
+  printLines,
   printResult,
   printTable,
   printText,
@@ -131,7 +131,7 @@ async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promis
 function printLoad(context: Context, done: DirectoryLoad, dryRun: boolean): void {
   const { added, changed, deactivated, unchanged } = done
   if (added.length + changed.length + deactivated.length === 0) {
-    printLine(`Nothing to change: ${unchanged} regions and providers are as the files say.`)
+    printLines(`Nothing to change: ${unchanged} regions and providers are as the files say.`)
     return
   }
   const rows = [
@@ -140,8 +140,8 @@ function printLoad(context: Context, done: DirectoryLoad, dryRun: boolean): void
     ...rowsOf(context, dryRun ? 'to deactivate' : 'deactivated', deactivated),
   ]
   printTable(rows, loadColumns, '')
-  printLine(`Unchanged: ${unchanged}.`)
-  if (dryRun) printLine('Nothing was changed: this was a dry run.')
+  printLines(`Unchanged: ${unchanged}.`)
+  if (dryRun) printLines('Nothing was changed: this was a dry run.')
 }
 
 interface LoadRow {
@@ -201,6 +201,6 @@ async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise
     if (there.length > 0) await confirm(`Overwrite ${there.join(', ')}?`, flags)
     if (format === 'csv') writeTables(to, directory)
     else writeJsonFile(to, directory)
-    printLine(`Wrote ${files.join(', ')}.`)
+    printLines(`Wrote ${files.join(', ')}.`)
   }
 }

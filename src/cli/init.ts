@@ -3,7 +3,7 @@ import { readStorageConfig } from '../config'
 import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
 import { finishDatabase, makeDatabase } from './new-database'
-import { printLine } from './output'
+import { printLines } from './output'
 import { openProduction, storageCommand } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
@@ -27,16 +27,16 @@ async function init(flags: object): Promise<void> {
       await (await openProduction(aside, { create: true })).close()
     })
   }
-  printLine(`Made the database ${database}.`)
+  printLines(`Made the database ${database}.`)
   if (key !== null) {
-    printLine(`Made the master key ${key}: keep a copy of it apart from the database.`)
-    printLine('Without it, nothing that is sealed in the database can be read again.')
+    printLines(`Made the master key ${key}: keep a copy of it apart from the database.`)
+    printLines('Without it, nothing that is sealed in the database can be read again.')
   }
-  printLine('')
-  printLine('Next:')
-  printLine('  anteroom organization add NAME')
-  printLine('  anteroom partner add NAME --organization NAME')
-  printLine('  anteroom token issue PARTNER')
-  printLine('  anteroom directory load FILE')
-  printLine('  anteroom serve --base-url https://…')
+  printLines('')
+  printLines('Next:')
+  printLines('  anteroom organization add NAME')
+  printLines('  anteroom partner add NAME --organization NAME')
+  printLines('  anteroom token issue PARTNER')
+  printLines('  anteroom directory load FILE')
+  printLines('  anteroom serve --base-url https://…')
 }

@@ -18,7 +18,7 @@ import {
 import { listPartners } from '../operations/partners'
 import { recordId } from './arguments'
 import { asJson, asking, type Call, commandGroup, stateOf, switchCommands } from './command'
-import { type CommonFlags, confirm, formatJson, printJson, printLine, printRecord } from './output'
+import { type CommonFlags, confirm, formatJson, printJson, printLines, printRecord } from './output'
 import { storageCommand, withRecords } from './storage'
 
 interface Flags extends CommonFlags {
@@ -103,7 +103,7 @@ async function exportAll({ context, flags, act }: Call<Records, Flags>, member: 
   using file = beginNew(output)
   writeFileSync(file.path, `${formatJson(await held())}\n`)
   file.publish()
-  printLine(`Member ${member.id} is exported to ${output}.`)
+  printLines(`Member ${member.id} is exported to ${output}.`)
 }
 
 /** @throws Refusal field_invalid if there is a file already */
@@ -120,10 +120,10 @@ async function erase({ context, flags, act }: Call<Records, Flags>, member: Memb
   const { id } = member
   await confirm(`Remove member ${id} for good, with all that is held on them?`, flags)
   const { holding, isPurged } = await eraseMember(context, member, act())
-  printLine(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
-  printLine('Backups made before now hold what was erased until they are gone.')
+  printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
+  printLines('Backups made before now hold what was erased until they are gone.')
   if (holding.length > 0) {
-    printLine(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
+    printLines(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
   }
   requirePurged(isPurged)
 }
@@ -133,7 +133,7 @@ async function wasErased(context: Records, named: MemberName): Promise<boolean> 
   const isPurged = 'id' in named ? await finishErasure(context, named.id) : null
   if (isPurged === null || !('id' in named)) return false
   requirePurged(isPurged)
-  printLine(`Member ${named.id} was erased before. No trace of them is left.`)
+  printLines(`Member ${named.id} was erased before. No trace of them is left.`)
   return true
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readStorageConfig } from '../config'
 import { migrateDatabase } from '../service'
-import { printLine } from './output'
+import { printLines } from './output'
 import { storageCommand } from './storage'
 
 /** `anteroom migrate`: the database of an older version, brought up to date. */
@@ -9,8 +9,8 @@ export function migrateCommand(): Command {
   return storageCommand('migrate', 'Bring the database of an older version up to date, after a copy').action(
     (flags: object) => {
       const copy = migrateDatabase({ purpose: 'production', ...readStorageConfig(flags) })
-      if (copy === null) printLine('The database is up to date.')
-      else printLine(`The database is up to date now. As it was, it is kept in ${copy}.`)
+      if (copy === null) printLines('The database is up to date.')
+      else printLines(`The database is up to date now. As it was, it is kept in ${copy}.`)
     },
   )
 }

@@ -43,7 +43,7 @@ export function printJson(value: unknown, indent = 2): void {
 /** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */
 export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
   if (json) printJson(value)
-  else printLine(line)
+  else printLines(line)
 }
 
 /** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */
@@ -59,7 +59,7 @@ export function printRows<Row>(
 
 /** Prints rows as a table: for people. A missing value is a dash. */
 export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string) {
-  if (rows.length === 0) return printLine(empty)
+  if (rows.length === 0) return printLines(empty)
   const titles = Object.keys(columns)
   const shown = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
   const widthOf = (cells: readonly string[], place: number) => Bun.stringWidth(cells[place] ?? '')
@@ -69,22 +69,22 @@ export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, emp
   const lineOf = (cells: readonly string[]) =>
     cells.map((cell, place) => cell + ' '.repeat((widths[place] ?? 0) - Bun.stringWidth(cell))).join('  ')
   process.stdout.write(`${bold(oneLine(lineOf(titles).trimEnd()))}\n`)
-  for (const cells of shown) printLine(lineOf(cells).trimEnd())
+  for (const cells of shown) printLines(lineOf(cells).trimEnd())
 }
 
 /** Prints names and values below one another: one record for people. */
 export function printRecord(record: Readonly<Record<string, string | number | null>>): void {
   const widest = Math.max(...Object.keys(record).map((name) => name.length))
-  for (const [name, value] of Object.entries(record)) printLine(`${name.padEnd(widest)}  ${cellOf(value)}`)
+  for (const [name, value] of Object.entries(record)) printLines(`${name.padEnd(widest)}  ${cellOf(value)}`)
 }
 
 function cellOf(value: string | number | null): string {
   return oneLine(String(value ?? '-')).trim()
 }
 
-/** Prints a line for people. */
-export function printLine(line: string): void {
-  process.stdout.write(`${oneLine(line)}\n`)
+/** Prints lines for people. */
+export function printLines(...lines: string[]): void {
+  for (const line of lines) process.stdout.write(`${oneLine(line)}\n`)
 }
 
 /** Prints a text of several lines as it is, for programs; a terminal gets nothing of it to act on. */

@@ -24,7 +24,7 @@ import {
   columnsOf,
   instantText,
   printJson,
-  printLine,
+  printLines,
   printRecord,
   printResult,
   printRows,
@@ -74,14 +74,14 @@ async function show({ context, flags }: Call<Records>, partner: Partner): Promis
   if (flags.json) return printJson({ ...partner, tokens })
   const { id, name } = partner
   printRecord({ id, name, state: stateOf(partner), organization: organizationOf(partner) })
-  printLine('')
+  printLines('')
   printTable(tokens, tokenColumns, 'It has no token.')
 }
 
 async function setOrganization({ context, act }: Call<Records>, partner: Partner, of: string): Promise<void> {
   const organization = of === 'none' ? null : await requireOrganization(context, of)
   await setPartnerOrganization(context, partner, organization, act())
-  printLine(`Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`)
+  printLines(`Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`)
 }
 
 function organizationOf({ organization }: Partner): string {

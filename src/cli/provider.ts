@@ -25,7 +25,7 @@ import {
   type CommonFlags,
   columnsOf,
   printJson,
-  printLine,
+  printLines,
   printRecord,
   printRows,
   printTable,
@@ -91,12 +91,12 @@ const addAbsence: AbsenceAction = async ({ context, act }, provider, from, until
   const fact = isKnown ? 'already had' : 'has'
   const requests = held.map(({ requestId }) => requestId).join(', ')
   const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests}.` : ''
-  printLine(`Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`)
+  printLines(`Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`)
 }
 
 const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
   await removeTimeOff(context, provider, parseTimeOff(from, until), act())
-  printLine(`Provider ${provider.ref} has no time off from ${from} to ${until} any more.`)
+  printLines(`Provider ${provider.ref} has no time off from ${from} to ${until} any more.`)
 }
 
 function listAbsences({ flags }: ProviderCall, { timeOff }: Provider): void {
@@ -143,8 +143,8 @@ function show({ context, flags }: ProviderCall, provider: Provider) {
     notice: `${told.minimumNoticeMinutes} minutes`,
   })
   const section = <Row>(title: string, rows: readonly Row[], columns: Columns<Row>, none: string) => {
-    printLine('')
-    printLine(title)
+    printLines('')
+    printLines(title)
     printTable(rows, columns, none)
   }
   section('Licenses', told.licenses, licenseColumns, 'There are none.')

@@ -1,56 +1,57 @@
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import type { Partner } from '../domain/partner'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
 import type { NinthItem } from '../domain/screening'
 import { presentBookingRequest } from '../http/booking-request'
 import type { AssignmentConcern } from '../operations/assign-provider'
 import type { Context } from '../operations/context'
+import type { QueuedRequest } from '../operations/list-requests'
 import { listPartners } from '../operations/partners'
 import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
 import { memberLines } from './member'
-import { type Columns, columnsOf, instantText, printLine, printRecord, printTable } from './output'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  instantText,
+  printJson,
+  printLines,
+  printRecord,
+  printRows,
+  printTable,
+} from './output'
 
-/** What ids stand for. */
-interface Names {
-  /** Refs by id. */
-  readonly providers: ReadonlyMap<number, string>
-  readonly partners: ReadonlyMap<number, Partner>
-}
-
-/** The names that tables show for ids. */
-export async function namesOf(context: Context): Promise<Names> {
+/** What tables show for ids. */
+async function namesOf(context: Context) {
   return {
     providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
-    partners: new Map((await listPartners(context)).map((partner) => [partner.id, partner])),
+    partners: new Map((await listPartners(context)).map(({ id, name }) => [id, name])),
   }
 }
 
-const kindOf = ({ isIntake }: RequestRecord) => (isIntake ? 'intake' : 'booking request')
-
 /** A request of the queue: what it takes to tell it from others, and nobody's name. */
-export function presentRow(request: RequestRecord, { providers, partners }: Names) {
-  const { id, state, providerId, startsAt, submittedAt, member } = request
+function presentRow(request: RequestRecord, { providers, partners }: Awaited<ReturnType<typeof namesOf>>) {
+  const { id, isIntake, state, providerId, startsAt, submittedAt, member } = request
   return {
     id,
-    kind: kindOf(request),
+    kind: isIntake ? 'intake' : 'booking request',
     state,
     submittedAt: formatInstant(submittedAt),
     provider: providerId === null ? null : (providers.get(providerId) ?? null),
     utcStartTime: instantText(startsAt),
     member: member?.id ?? null,
-    partner: (member && partners.get(member.partnerId)?.name) ?? null,
+    partner: (member && partners.get(member.partnerId)) ?? null,
     externalUserId: member?.externalUserId ?? null,
   }
 }
 
 type Row = ReturnType<typeof presentRow>
 
-export const columns: Columns<Row> = {
+const columns: Columns<Row> = {
   ...columnsOf('id', 'kind', 'state'),
   SUBMITTED: ({ submittedAt }) => submittedAt,
   ...columnsOf('provider'),
@@ -67,9 +68,23 @@ const ninthItemMarks: Record<NinthItem, string> = {
 }
 
 /** With the mark by which intakes are worked, before all the rest. */
-export const intakeColumns: Columns<Row & { readonly ninthItem?: NinthItem | null }> = {
+const intakeColumns: Columns<Row & { readonly ninthItem?: NinthItem | null }> = {
   'NINTH ITEM': ({ ninthItem }) => (ninthItem ? ninthItemMarks[ninthItem] : null),
   ...columns,
+}
+
+/** Prints requests in the order in which they should be worked, intakes among themselves with their marks. */
+export async function printQueue(
+  context: Context,
+  queue: readonly QueuedRequest[],
+  flags: CommonFlags & { readonly intakes?: boolean },
+): Promise<void> {
+  const names = await namesOf(context)
+  const rows = queue.map(({ request, ninthItem }) => ({
+    ...presentRow(request, names),
+    ...(flags.intakes && { ninthItem }),
+  }))
+  printRows(flags, rows, flags.intakes ? intakeColumns : columns, 'There are no requests.')
 }
 
 /** The contract's own shape; one whose person was erased has nobody in it. */
@@ -81,20 +96,23 @@ export function presentRequest(request: RequestRecord) {
 }
 
 /** One request for people. */
-export function printRequest(context: Context, request: RequestRecord, names: Names): void {
+export async function printRequest(context: Context, request: RequestRecord): Promise<void> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
-  const row = presentRow(request, names)
+  const row = presentRow(request, await namesOf(context))
+  const provider = providerOf(context, request)
   printRecord({
     id: row.id,
     kind: row.kind,
     state: row.state,
     submitted: row.submittedAt,
-    provider: providerText(context, request),
+    provider: provider
+      ? `${provider.ref} ${provider.firstName} ${provider.lastName}${markOf(provider)}`
+      : null,
     slot: row.utcStartTime,
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
-    member: member ? `${member.id}${member.active ? '' : ' (deactivated)'}` : 'erased',
+    member: member ? `${member.id}${markOf(member)}` : 'erased',
     ...(member && {
       partner: row.partner,
       "partner's id": row.externalUserId,
@@ -104,23 +122,24 @@ export function printRequest(context: Context, request: RequestRecord, names: Na
   })
 }
 
-function providerText({ directory }: Context, { providerId }: RequestRecord): string | null {
-  const provider = directory.listProviders().find(({ id }) => id === providerId)
-  if (!provider) return null
-  const { ref, firstName, lastName, active } = provider
-  return `${ref} ${firstName} ${lastName}${active ? '' : ' (deactivated)'}`
+function markOf({ active }: { readonly active: boolean }): string {
+  return active ? '' : ' (deactivated)'
+}
+
+/** The provider whom a request is for, or whom it is assigned to. */
+export function providerOf({ directory }: Context, { providerId }: RequestRecord): Provider | undefined {
+  return directory.listProviders().find(({ id }) => id === providerId)
 }
 
 /** The answers as they were given, and what can be said of them. */
 export function printScreening({ answers, score }: Screening): void {
-  printLine('')
+  printLines('')
   const rows = answers.map(({ question, answer }, index) => ({ place: index + 1, question, answer }))
   printTable(rows, screeningColumns, 'No screening answers are held.')
   if (answers.length === 0) return
-  printLine('')
-  printLine(totalLine(score))
-  if (score.unread.length > 0) printLine(`Could not be read: answer ${score.unread.join(', ')}.`)
-  printLine(`Ninth item: ${ninthItemLines[score.ninthItem]}`)
+  printLines('', totalLine(score))
+  if (score.unread.length > 0) printLines(`Could not be read: answer ${score.unread.join(', ')}.`)
+  printLines(`Ninth item: ${ninthItemLines[score.ninthItem]}`)
 }
 
 const screeningColumns: Columns<ScreeningAnswer & { readonly place: number }> = {
@@ -141,55 +160,58 @@ const ninthItemLines: Record<NinthItem, string> = {
   'not asked': 'not asked.',
 }
 
-/** What an intake asks for, as it is understood. */
-export function presentNeeds({ member, whereabouts, wish }: Suggestions) {
+/** Prints what an intake asks for, as it is understood, and the first of the providers who fit. */
+export function printSuggestions(
+  id: number,
+  found: Suggestions,
+  { json, limit }: CommonFlags & { readonly limit: number },
+): void {
+  const needs = presentNeeds(found)
+  const shown = found.suggestions.slice(0, limit)
+  if (json) {
+    printJson({ request: id, ...needs, suggestions: shown.map(presentSuggestion) })
+    return
+  }
+  const { country, state, region, language, preferredModality, modalities } = needs
+  const taken = modalities.length > 0 ? modalities.join(' or ') : 'no preference that is known'
+  printRecord({
+    intake: id,
+    region: region ?? `${country}, region unknown${state ? ` (they say "${state}")` : ''}`,
+    language: languageName(language),
+    modality: preferredModality ? `${taken} (they say "${preferredModality}")` : taken,
+  })
+  for (const [index, suggestion] of shown.entries()) printSuggestion(index + 1, suggestion)
+  const more = found.suggestions.length - shown.length
+  if (more > 0) printLines('', `${more} more; --limit shows them.`)
+  if (found.suggestions.length === 0) printLines('', 'No provider is licensed there now.')
+}
+
+function presentNeeds({ member, whereabouts, wish }: Suggestions) {
   const { country, state, preferredModality } = member.profile
   const region = whereabouts.region && regionRef(whereabouts.region)
   return { country, state, region, language: wish.language, preferredModality, modalities: wish.modalities }
 }
 
-/** The same for people. */
-export function printNeeds(id: number, found: Suggestions): void {
-  const { country, state, region, language, preferredModality, modalities } = presentNeeds(found)
-  const where = region ?? `${country}, region unknown${state ? ` (they say "${state}")` : ''}`
-  const taken = modalities.length > 0 ? modalities.join(' or ') : 'no preference that is known'
-  printRecord({
-    intake: id,
-    region: where,
-    language: languageName(language),
-    modality: preferredModality ? `${taken} (they say "${preferredModality}")` : taken,
-  })
-  if (found.suggestions.length > 0) return
-  printLine('')
-  printLine('No provider is licensed there now.')
-}
-
-/** A provider who fits, for programs. */
-export function presentSuggestion({ provider, reasons, slots }: Suggestion) {
+function presentSuggestion({ provider, reasons, slots }: Suggestion) {
   const { id, ref, firstName, lastName, timeZone } = provider
-  return {
-    provider: ref,
-    providerId: id,
-    firstName,
-    lastName,
-    timeZone,
-    reasons,
-    slots: slots.map(({ startsAt, localTime }) => ({ utcStartTime: formatInstant(startsAt), localTime })),
-  }
+  const starts = slots.map(({ startsAt, localTime }) => ({
+    utcStartTime: formatInstant(startsAt),
+    localTime,
+  }))
+  return { provider: ref, providerId: id, firstName, lastName, timeZone, reasons, slots: starts }
 }
 
-/** The same for people: what speaks for them (+), against them (-), and cannot be told (?). */
-export function printSuggestion(place: number, { provider, reasons, slots }: Suggestion): void {
+/** What speaks for a provider (+), against them (-), and cannot be told (?). */
+function printSuggestion(place: number, { provider, reasons, slots }: Suggestion): void {
   const { ref, firstName, lastName, credentials, timeZone } = provider
-  printLine('')
-  printLine(`${place}. ${ref}  ${firstName} ${lastName}${credentials ? `, ${credentials}` : ''}`)
-  for (const reason of reasons) printLine(`   ${markOf(reason)} ${reasonText(reason)}`)
+  printLines('', `${place}. ${ref}  ${firstName} ${lastName}${credentials ? `, ${credentials}` : ''}`)
+  for (const reason of reasons) printLines(`   ${signOf(reason)} ${reasonText(reason)}`)
   for (const { startsAt, localTime } of slots) {
-    printLine(`       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`)
+    printLines(`       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`)
   }
 }
 
-function markOf({ fits }: Reason): string {
+function signOf({ fits }: Reason): string {
   if (fits === null) return '?'
   return fits ? '+' : '-'
 }

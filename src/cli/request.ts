@@ -10,27 +10,14 @@ import { suggestProviders } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
 import { recordId, utcInstant, wholeNumber } from './arguments'
 import { type Call, commandGroup, commandsOn, contextCommand } from './command'
+import { type CommonFlags, confirm, printJson, printLines, printNotice, printResult } from './output'
 import {
-  type CommonFlags,
-  confirm,
-  printJson,
-  printLine,
-  printNotice,
-  printResult,
-  printRows,
-} from './output'
-import {
-  columns,
-  intakeColumns,
-  namesOf,
-  presentNeeds,
   presentRequest,
-  presentRow,
-  presentSuggestion,
-  printNeeds,
+  printQueue,
   printRequest,
   printScreening,
-  printSuggestion,
+  printSuggestions,
+  providerOf,
   warningOf,
 } from './request-text'
 import { withContext, withRecords } from './storage'
@@ -66,28 +53,23 @@ const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => 
 
 async function accept({ context, act }: Call<Records>, id: number): Promise<void> {
   await acceptRequest(context, id, act())
-  printLine(`Request ${id} is accepted.`)
+  printLines(`Request ${id} is accepted.`)
 }
 
 async function decline({ context, act }: Call<Records>, id: number): Promise<void> {
   await declineRequest(context, id, act())
-  printLine(`Request ${id} is declined.`)
+  printLines(`Request ${id} is declined.`)
 }
 
 async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<void> {
   await acknowledgeMove(context, id, act())
-  printLine(`The new local time of request ${id} is acknowledged.`)
+  printLines(`The new local time of request ${id} is acknowledged.`)
 }
 
 async function list({ context, flags }: Call<Context, { intakes?: boolean; unassigned?: boolean }>) {
   const { intakes = false, unassigned = false } = flags
   const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
-  const names = await namesOf(context)
-  const rows = queue.map(({ request, ninthItem }) => ({
-    ...presentRow(request, names),
-    ...(intakes && { ninthItem }),
-  }))
-  printRows(flags, rows, intakes ? intakeColumns : columns, 'There are no requests.')
+  await printQueue(context, queue, flags)
 }
 
 async function show({ context, flags, act }: Call<Context, { screening?: boolean }>, request: RequestRecord) {
@@ -97,21 +79,12 @@ async function show({ context, flags, act }: Call<Context, { screening?: boolean
     const { answers, score } = screening ?? {}
     return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
   }
-  printRequest(context, request, await namesOf(context))
+  await printRequest(context, request)
   if (screening) printScreening(screening)
 }
 
 async function suggest({ context, flags }: Call<Context, { limit: number }>, { id }: RequestRecord) {
-  const found = await suggestProviders(context, id, context.clock.now())
-  const shown = found.suggestions.slice(0, flags.limit)
-  if (flags.json)
-    return printJson({ request: id, ...presentNeeds(found), suggestions: shown.map(presentSuggestion) })
-  printNeeds(id, found)
-  for (const [index, suggestion] of shown.entries()) printSuggestion(index + 1, suggestion)
-  const more = found.suggestions.length - shown.length
-  if (more === 0) return
-  printLine('')
-  printLine(`${more} more; --limit shows them.`)
+  printSuggestions(id, await suggestProviders(context, id, context.clock.now()), flags)
 }
 
 interface AssignFlags extends CommonFlags {
@@ -127,7 +100,7 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   const concern = concernOf(context.directory, request.member, provider, flags.slot ?? context.clock.now())
   const warning = concern && warningOf(concern, provider)
   if (request.state === 'pending' || request.state === 'accepted') {
-    const present = (await namesOf(context)).providers.get(request.providerId as number)
+    const present = providerOf(context, request)?.ref
     const question = `Request ${id} is ${request.state} with ${present}. Put ${provider.ref} in their place?`
     await confirm(warning ? `${warning}. ${question}` : question, flags)
   }

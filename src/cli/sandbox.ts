@@ -22,7 +22,7 @@ import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
-import { printJson, printLine, printNotice } from './output'
+import { printJson, printLines, printNotice } from './output'
 
 interface Options {
   readonly port: number
@@ -77,7 +77,7 @@ async function runSandbox(options: Options): Promise<void> {
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
-    else for (const line of card(report)) printLine(line)
+    else for (const line of card(report)) printLines(line)
     await stopped
     await server.stop()
   } finally {

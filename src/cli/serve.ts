@@ -3,7 +3,7 @@ import { readServerConfig, type SettingName, settings } from '../config'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteZoneData } from '../operations/upkeep'
 import { shutdownRequest } from './graceful-shutdown'
-import { printLine, printNotice } from './output'
+import { printLines, printNotice } from './output'
 import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
@@ -21,7 +21,7 @@ async function serve(flags: object): Promise<void> {
     if (note) printNotice(note)
     const stopped = shutdownRequest()
     const server = service.listen(config.host, config.port, config.baseUrl)
-    printLine(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
+    printLines(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
     await stopped
     await server.stop()
   } finally {

@@ -5,7 +5,7 @@ import type { Context, Records } from '../operations/context'
 import { issueFirstToken, listTokens, revokeToken, rotateToken, verifyToken } from '../operations/tokens'
 import { utcInstant } from './arguments'
 import { asJson, asking, type Call, commandGroup, contextCommand } from './command'
-import { confirm, printJson, printLine, printRecord, printResult, printRows } from './output'
+import { confirm, printJson, printLines, printRecord, printResult, printRows } from './output'
 import { onPartner, presentTokens, tokenColumns } from './partner'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
@@ -46,7 +46,7 @@ async function rotate(call: Call<Records, { cutover?: number }>, partner: Partne
 async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
   await confirm(`Revoke the token of ${partner.name}?`, flags)
   await revokeToken(context, partner, act())
-  printLine(`The token of ${partner.name} is revoked.`)
+  printLines(`The token of ${partner.name} is revoked.`)
 }
 
 async function list({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
