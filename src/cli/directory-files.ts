@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
-import { type CsvFile, formatTable, type TableName, tableNames } from '../directory-files/tables'
+import { type CsvFile, formatTable, tableNames } from '../directory-files/tables'
 import type { DirectoryEntries } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
-import { writeDurably } from '../files/durable'
 import type { Context } from '../operations/context'
 import { readDirectoryTables } from '../operations/load-directory'
 import { formatJson } from './output'
@@ -31,28 +30,10 @@ export function readEntries(context: Context, source: DirectorySource): Director
   return readDirectoryFile(source.document, (name) => context.directory.knowsZone(name))
 }
 
-/** The files that a folder of CSV tables has, by table. */
-export function tableFilesIn(folder: string): { table: TableName; path: string }[] {
-  return tableNames.map((table) => ({ table, path: join(folder, `${table}.csv`) }))
-}
-
-/** A directory is no secret, and an earlier export may be replaced. */
-const openToAll = { replace: true, mode: 0o644 }
-
-/** Writes each table to its file; the folder is made if it is not there. */
-export function writeTables(folder: string, directory: DirectoryFile): void {
-  mkdirSync(folder, { recursive: true })
-  for (const { table, path } of tableFilesIn(folder))
-    writeDurably(path, formatTable(table, directory), openToAll)
-}
-
-export function writeJsonFile(path: string, value: unknown): void {
-  writeDurably(path, `${formatJson(value)}\n`, openToAll)
-}
-
-/** Those of some paths where there is something. */
-export function existing(paths: readonly string[]): string[] {
-  return paths.filter((path) => existsSync(path))
+/** The files that a directory is written to, and their texts: one of JSON, or a folder's tables in CSV. */
+export function filesOf(directory: DirectoryFile, format: 'json' | 'csv', to: string) {
+  if (format === 'json') return [{ path: to, text: `${formatJson(directory)}\n` }]
+  return tableNames.map((table) => ({ path: join(to, `${table}.csv`), text: formatTable(table, directory) }))
 }
 
 function readFolder(folder: string): CsvFile[] {

@@ -1,19 +1,14 @@
+import { existsSync, mkdirSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { DirectoryInvalid } from '../directory-files/document'
 import { formatTable, type TableName, tableNames } from '../directory-files/tables'
 import type { DirectoryLoad } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
+import { writeDurably } from '../files/durable'
 import type { Context } from '../operations/context'
 import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
 import { type Call, commandGroup, contextCommand } from './command'
-import {
-  existing,
-  readEntries,
-  readSource,
-  tableFilesIn,
-  writeJsonFile,
-  writeTables,
-} from './directory-files'
+import { filesOf, readEntries, readSource } from './directory-files'
 import { exitCodes } from './exit-code'
 import {
   type Columns,
@@ -179,7 +174,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-interface ExportFlags extends CommonFlags {
+interface ExportFlags {
   readonly format: 'json' | 'csv'
   readonly table?: TableName
   readonly to?: string
@@ -196,11 +191,12 @@ async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise
       throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')
     printJson(directory)
   } else {
-    const files = format === 'csv' ? tableFilesIn(to).map(({ path }) => path) : [to]
-    const there = existing(files)
+    const files = filesOf(directory, format, to)
+    const there = files.map(({ path }) => path).filter((path) => existsSync(path))
     if (there.length > 0) await confirm(`Overwrite ${there.join(', ')}?`, flags)
-    if (format === 'csv') writeTables(to, directory)
-    else writeJsonFile(to, directory)
-    printLines(`Wrote ${files.join(', ')}.`)
+    if (format === 'csv') mkdirSync(to, { recursive: true })
+    // A directory is no secret, and an earlier export may be replaced.
+    for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
+    printLines(`Wrote ${files.map(({ path }) => path).join(', ')}.`)
   }
 }

@@ -130,8 +130,9 @@ async function erase({ context, flags, act }: Call<Records, Flags>, member: Memb
 
 /** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
 async function wasErased(context: Records, named: MemberName): Promise<boolean> {
-  const isPurged = 'id' in named ? await finishErasure(context, named.id) : null
-  if (isPurged === null || !('id' in named)) return false
+  if (!('id' in named)) return false
+  const isPurged = await finishErasure(context, named.id)
+  if (isPurged === null) return false
   requirePurged(isPurged)
   printLines(`Member ${named.id} was erased before. No trace of them is left.`)
   return true

@@ -9,12 +9,7 @@ import { clockStartingAt, systemClock } from '../domain/clock'
 import { zoneDataNote } from '../operations/check-zones'
 import type { Context } from '../operations/context'
 import { findExampleSlot } from '../operations/example-slot'
-import {
-  deactivatedMember,
-  fillSandbox,
-  listSandboxPartners,
-  type SandboxPartner,
-} from '../operations/fill-sandbox'
+import { deactivatedMember, fillSandbox, listSandboxPartners } from '../operations/fill-sandbox'
 import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import { openService, type Service } from '../service'
@@ -53,7 +48,7 @@ export function sandboxCommand(): Command {
     .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
     .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
     .option('--json', 'print one line of JSON when the server is ready')
-    .action((options: Options) => runSandbox(options))
+    .action(runSandbox)
 }
 
 async function runSandbox(options: Options): Promise<void> {
@@ -77,7 +72,7 @@ async function runSandbox(options: Options): Promise<void> {
     const server = service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
-    else for (const line of card(report)) printLines(line)
+    else printLines(...card(report))
     await stopped
     await server.stop()
   } finally {
@@ -86,11 +81,8 @@ async function runSandbox(options: Options): Promise<void> {
   }
 }
 
-/** Whoever makes a sandbox, in its audit log. */
-const actor = 'sandbox'
-
 function actOf({ clock }: Context): Act {
-  return { actor, at: clock.now() }
+  return { actor: 'sandbox', at: clock.now() }
 }
 
 function open(database: string, key: string, options: Options, create: boolean): Promise<Service> {
@@ -152,10 +144,10 @@ type Report = Awaited<ReturnType<typeof describe>>
 /** The same for a person, in lines. */
 function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string[] {
   const widest = Math.max(...partners.map(({ state }) => state.length))
-  const lines = ({ name, state, organization, token }: SandboxPartner) => [
+  const lines = partners.flatMap(({ name, state, organization, token }) => [
     `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}`,
     `    ${token}`,
-  ]
+  ])
   return [
     `Anteroom sandbox at ${baseUrl}`,
     `  documents  ${docsUrl}`,
@@ -163,7 +155,7 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
     `  clock      ${now}`,
     '',
     'Partners and their tokens:',
-    ...partners.flatMap(lines),
+    ...lines,
     `  deactivated member of the first partner: ${examples.deactivatedMember}`,
     '',
     ...firstSteps(baseUrl, partners[0]?.token ?? '', examples),

@@ -8,11 +8,9 @@ import { openService, openStorage, type Service, type ServiceOptions } from '../
 import { operator } from './operator'
 import { printNotice } from './output'
 
-const storageSettings = ['database', 'masterKeyFile', 'zones'] as const
-
 /** A command that works on the production database, with the settings that say where it is. */
 export function storageCommand(name: string, description: string): Command {
-  return withSettings(new Command(name).description(description), storageSettings)
+  return withSettings(new Command(name).description(description), ['database', 'masterKeyFile', 'zones'])
 }
 
 /** Gives a command the flags of settings. */
