@@ -5,6 +5,7 @@ import { Refusal } from '../domain/errors'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import { beginFile, type UnfinishedFile } from '../files/durable'
+import { presentTimestamp } from '../http/booking-request'
 import { presentMember } from '../http/user'
 import type { Records } from '../operations/context'
 import { type MemberName, requireMember } from '../operations/find-records'
@@ -146,16 +147,20 @@ function requirePurged(isPurged: boolean): void {
 
 /** All that is held on a person, in words and timestamps. */
 function presentExport({ member, createdAt, updatedAt, requests }: MemberExport) {
-  const instant = (at: number | null) => (at === null ? null : new Date(at).toISOString())
   const { profile, ...identity } = member
   return {
-    member: { ...identity, ...profile, createdAt: instant(createdAt), updatedAt: instant(updatedAt) },
+    member: {
+      ...identity,
+      ...profile,
+      createdAt: presentTimestamp(createdAt),
+      updatedAt: presentTimestamp(updatedAt),
+    },
     requests: requests.map(({ submittedAt, startsAt, acceptedAt, declinedAt, ...facts }) => ({
       ...facts,
-      submittedAt: instant(submittedAt),
-      startsAt: instant(startsAt),
-      acceptedAt: instant(acceptedAt),
-      declinedAt: instant(declinedAt),
+      submittedAt: presentTimestamp(submittedAt),
+      startsAt: presentTimestamp(startsAt),
+      acceptedAt: presentTimestamp(acceptedAt),
+      declinedAt: presentTimestamp(declinedAt),
     })),
   }
 }

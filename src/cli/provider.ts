@@ -193,8 +193,7 @@ const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
   `${start} to ${end}${stepMinutes === undefined ? '' : ` every ${stepMinutes} min`}`
 
 const providerColumns: Columns<ProviderInFile & { readonly id: number }> = {
-  REF: ({ ref }) => ref,
-  ID: ({ id }) => id,
+  ...columnsOf('ref', 'id'),
   NAME: nameOf,
   STATE: stateOf,
   LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,

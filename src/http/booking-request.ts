@@ -208,34 +208,34 @@ function toSubmission(body: typeof BookingRequestBody.static, partner: Partner, 
 function toSlot({ selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof BookingData.static) {
   const startsAt = parseInstant(utcStartTime) as number
   if (parseInstant(utcEndTime) !== startsAt + slotMillis) {
-    throw new Refusal(
-      'field_invalid',
-      'bookingData.utcEndTime: must be exactly 45 minutes after utcStartTime',
-    )
+    const fault = 'must be exactly 45 minutes after utcStartTime'
+    throw new Refusal('field_invalid', `bookingData.utcEndTime: ${fault}`)
   }
   return { providerId: selfSchedulingProviderId, startsAt }
 }
 
 /** What a member's data tells, without members of the body that the contract does not know. */
 function knownMembers(memberData: typeof MemberData.static): typeof MemberData.static {
-  const known = Object.keys(MemberData.properties) as (keyof typeof memberData)[]
-  return Object.fromEntries(
-    known.filter((name) => memberData[name] !== undefined).map((name) => [name, memberData[name]]),
-  ) as typeof memberData
+  const known = Object.entries(memberData).filter(([name]) => Object.hasOwn(MemberData.properties, name))
+  return Object.fromEntries(known) as typeof memberData
+}
+
+/** An instant (ms) that is not a slot's, with its milliseconds; null stays null. */
+export function presentTimestamp(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
 }
 
 /** The contract's booking response, for intakes too. */
 export function presentBookingRequest(request: BookingRequest): typeof BookingResponse.static {
   const { id, providerId, authorizationNumber, acceptedAt, declinedAt, startsAt, member } = request
-  const timestamp = (at: number | null) => (at === null ? null : new Date(at).toISOString())
   return {
     id,
     providerId,
     authorizationNumber,
     phoneNumber: member.profile.phoneNumber ?? '',
     preferredModality: member.profile.preferredModality ?? '',
-    acceptedAt: timestamp(acceptedAt),
-    declinedAt: timestamp(declinedAt),
+    acceptedAt: presentTimestamp(acceptedAt),
+    declinedAt: presentTimestamp(declinedAt),
     member: { id: member.id, firstName: member.profile.firstName, email: member.profile.email },
     utcStartTime: startsAt === null ? null : formatInstant(startsAt),
   }

@@ -83,11 +83,10 @@ function carryingOut(endpoint: Endpoint, serving: Serving) {
   const { answer, checks, body: schema } = endpoint
   const handle = endpoint.handler(serving.context, serving.baseUrl)
   return async (incoming: Incoming, identity: Identity): Promise<Response> => {
-    const caller = callerOf(identity)
-    const received = schema
-      ? await receive(incoming, schema, serving)
-      : { caller, now: identity.now, body: {} }
     const { request, params } = incoming
+    const caller = callerOf(identity)
+    const bodiless = { caller, now: identity.now, body: {} }
+    const received = schema ? await receive(incoming, schema, serving) : bodiless
     const reply = await handle({
       ...received,
       params: valid(checks.params, 'path', readParams(params, checks.params.schema)),
