@@ -13,7 +13,8 @@ export const exitCodes = {
   unhealthy: 8,
 } as const
 
-const codes: Partial<Record<Kind, number>> = {
+/** The exit code of each refusal. */
+export const exitCodeOf: Record<Kind, number> = {
   settings_invalid: exitCodes.misused,
   field_invalid: exitCodes.misused,
   not_confirmed: exitCodes.misused,
@@ -26,9 +27,25 @@ const codes: Partial<Record<Kind, number>> = {
   database_unusable: exitCodes.databaseUnusable,
   storage_busy: exitCodes.busy,
   storage_failed: exitCodes.databaseUnusable,
-}
-
-/** The exit code of a refusal: unless it has one of its own, what was asked for is against a rule. */
-export function exitCodeOf(kind: Kind): number {
-  return codes[kind] ?? exitCodes.refused
+  token_invalid: exitCodes.refused,
+  missing_claim: exitCodes.refused,
+  partner_not_found: exitCodes.refused,
+  partner_inactive: exitCodes.refused,
+  organization_not_configured: exitCodes.refused,
+  organization_deactivated: exitCodes.refused,
+  path_unknown: exitCodes.refused,
+  method_not_allowed: exitCodes.refused,
+  media_type_unsupported: exitCodes.refused,
+  body_too_large: exitCodes.refused,
+  body_malformed: exitCodes.refused,
+  page_out_of_range: exitCodes.refused,
+  region_required: exitCodes.refused,
+  region_outside_country: exitCodes.refused,
+  slot_unavailable: exitCodes.refused,
+  slot_already_yours: exitCodes.refused,
+  member_deactivated: exitCodes.refused,
+  email_taken: exitCodes.refused,
+  name_taken: exitCodes.refused,
+  token_exists: exitCodes.refused,
+  move_unknown: exitCodes.refused,
 }
