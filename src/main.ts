@@ -4,7 +4,8 @@ import { run } from './cli/program'
 // Whoever reads our output may stop reading, as `| head` does: that is no failure of ours.
 process.stdout.on('error', (error: { code?: string }) => {
   if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  process.stderr.write('anteroom: the output could not be written\n')
+  process.exit(1)
 })
 
 process.exitCode = await run(process.argv.slice(2))

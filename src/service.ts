@@ -56,7 +56,7 @@ export interface Service extends Omit<Storage, 'records' | 'feed'> {
 export function openStorage(options: ServiceOptions): Storage {
   const { purpose, database, masterKey, create, upgrade = false, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
-  recognizeFile(database)
+  recognizeFile(database, create)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
   return { records: { store, upkeep, clock, directory: null }, feed, close }
@@ -81,7 +81,12 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox' }
         return createApp(serving, addressOf).fetch
       })
-      const flush = () => notebook.flush(store).catch(() => report('what was noted could not be written yet'))
+      const flush = () =>
+        notebook
+          .flush(store)
+          .catch(() =>
+            report('uses of tokens and refused authentications could not be noted yet; they are kept'),
+          )
       const flushing = setInterval(flush, flushMillis)
       return {
         ...listening,
@@ -106,7 +111,7 @@ export function migrateDatabase(
   options: Pick<ServiceOptions, 'purpose' | 'database' | 'masterKey'>,
 ): string | null {
   const { purpose, database: path, masterKey } = options
-  recognizeFile(path)
+  recognizeFile(path, false)
   const wasOutdated = isOutdated(path)
   const vault = createVault(keyFrom(masterKey, false))
   openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()

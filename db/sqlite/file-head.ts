@@ -54,11 +54,24 @@ export function isVacant(path: string): boolean {
  * Holds a file to be a database of ours, or none yet, beside no log but its own. Nothing is changed or waited for. Only
  * for a file that this process has not opened: closing it here would give up the locks that SQLite holds on it.
  *
+ * @param mayBeVacant whether there may be nothing yet
  * @throws Refusal database_unusable for what is no file, no database, another application's, or beside a log that was
  *   left by another database
  */
-export function recognizeFile(path: string): void {
-  if (isVacant(path)) return
+export function recognizeFile(path: string, mayBeVacant: boolean): void {
+  try {
+    recognize(path, mayBeVacant)
+  } catch (error) {
+    const { code } = error as { code?: string }
+    throw code === 'EACCES' || code === 'EPERM' ? unusable('the database file may not be read') : error
+  }
+}
+
+function recognize(path: string, mayBeVacant: boolean): void {
+  if (isVacant(path)) {
+    if (mayBeVacant) return
+    throw unusable('there is no database at that path')
+  }
   const head = readStart(path, headBytes)
   if (head.length < headBytes || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
     throw unusable('the file is not a database that can be read')

@@ -58,7 +58,8 @@ export function createSchema(database: Database, vault: Vault): void {
 export function upgradeSchema(database: Database, path: string, vault: Vault): void {
   const schema = schemaOf(readPragma(database, 'user_version'))
   lockAlone(database)
-  copyDatabase(database, copyPathOf(path), true)
+  using copy = copyDatabase(database, copyPathOf(path), true)
+  copy.publish()
   const upgrade = database.transaction(() => {
     migrate(database, vault, schema)
     countTransaction(database, currentSchema)
@@ -84,11 +85,14 @@ function lockAlone(database: Database): void {
 }
 
 function migrate(database: Database, vault: Vault, from: number): void {
+  const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
+  // Those that were there before are doctor's to tell of.
+  const before = from === 0 ? 0 : countOrphans()
   for (const { sql, work } of migrations.slice(from)) {
     database.run(sql)
     work?.(database, vault)
   }
-  if (database.query('PRAGMA foreign_key_check').all().length > 0) {
+  if (countOrphans() > before) {
     throw unusable('the database holds records that point at nothing')
   }
 }

@@ -2,7 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import type { Vault } from '../../src/domain/vault'
-import { isBusy } from './constraint'
+import { isBusy, toRefusal } from './constraint'
 import { applicationId, isVacant, readPragma, recognizeFile, schemaOf, unusable } from './file-head'
 import { createSchema, currentSchema, upgradeSchema } from './migrate'
 import { keyProofPlace } from './sealed'
@@ -35,10 +35,9 @@ const retryMillis = 10
  */
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
-  recognizeFile(path)
+  recognizeFile(path, create)
   // An empty file is what a start that was cut short leaves, or all that is left of a database.
   if (isVacant(path)) {
-    if (!create) throw unusable('there is no database at that path')
     // SQLite would make it readable for all, and gives the files beside it the mode of this one.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
@@ -51,7 +50,8 @@ export function openDatabase(opening: Opening): Database {
     return database
   } catch (error) {
     database.close()
-    throw error
+    const refusal = toRefusal(error)
+    throw refusal instanceof Refusal && refusal !== error ? unusable(refusal.message) : error
   }
 }
 

@@ -25,11 +25,13 @@ export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
       .run(name, Buffer.from(value))
   return {
     async backUp(target, act) {
-      copyDatabase(database, target)
+      using copy = copyDatabase(database, target)
+      // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() => {
         note(lastBackupName, String(act.at))
         audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' })
       })
+      copy.publish()
     },
     async check(now) {
       return [

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { Refusal } from '../domain/errors'
@@ -44,6 +45,20 @@ export function printJson(value: unknown, indent = 2): void {
 export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
   if (json) printJson(value)
   else printLines(line)
+}
+
+/**
+ * Prints what is told once and never again.
+ *
+ * @throws Refusal storage_failed if it could not be: whoever should have it must know
+ */
+export function printSecret({ json }: CommonFlags, name: string, secret: string): void {
+  try {
+    writeSync(process.stdout.fd, `${json ? formatJson({ [name]: secret }) : secret}\n`)
+  } catch {
+    const why = `the ${name} was made and could not be printed; it can never be shown again: rotate it`
+    throw new Refusal('storage_failed', why)
+  }
 }
 
 /** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */
@@ -121,7 +136,8 @@ export async function confirm(question: string, { yes }: CommonFlags): Promise<v
   if (!process.stdin.isTTY)
     throw new Refusal('not_confirmed', 'this needs --yes where there is no terminal to ask on')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${oneLine(question)} [y/N] `)
+  // Ctrl-C and Ctrl-D are no yes.
+  const answer = await terminal.question(`${oneLine(question)} [y/N] `).catch(() => '')
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', 'nothing was changed')
 }

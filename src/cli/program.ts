@@ -50,7 +50,7 @@ export async function run(words: readonly string[]): Promise<number> {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
     printNotice(faultOf(error))
-    return error instanceof Refusal ? exitCodeOf(error.kind) : exitCodes.failed
+    return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
 }
 
@@ -64,12 +64,26 @@ function eachCommand(command: Command, visit: (command: Command) => void): void 
   for (const below of command.commands) eachCommand(below, visit)
 }
 
+/** What the system's codes mean to whoever gives a command. */
+const faults: Readonly<Record<string, string>> = {
+  ENOENT: 'a file or folder that was named is not there',
+  EEXIST: 'there is something else at a path that was named',
+  ENOTDIR: 'a path that was named leads through a file',
+  EISDIR: 'a folder was named where a file is meant',
+  EACCES: 'a file, folder or port that was named may not be used',
+  EPERM: 'a file, folder or port that was named may not be used',
+  EROFS: 'a file or folder that was named may not be written',
+  ENOSPC: 'there is no room on the disk',
+  EADDRNOTAVAIL: 'the host that was named is not of this machine',
+  ENOTFOUND: 'the host that was named is not known',
+}
+
 /** What went wrong, for a person: no stack, no path but those that they gave. */
 function faultOf(error: unknown): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
-  if (code === 'ENOENT') return 'a file or folder that was named is not there'
-  if (code === 'EACCES' || code === 'EPERM') return 'a file, folder or port that was named may not be used'
+  const known = code && faults[code]
+  if (known) return known
   return `failed${code ? ` (${[syscall, code].filter(Boolean).join(' ')})` : ''}: ${error}`
 }

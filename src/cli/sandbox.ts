@@ -52,7 +52,9 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<void> {
-  // From the first on: what is made below must go again, however early the end comes.
+  // Before a signal is listened for: a pipe may be waited for without end.
+  const given = options.directory === undefined ? null : readJsonFile(options.directory)
+  // From here on: what is made below must go again, however early the end comes.
   const stopped = shutdownRequest()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
   const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
@@ -61,11 +63,15 @@ async function runSandbox(options: Options): Promise<void> {
   try {
     const isNew = !existsSync(database)
     if (isNew && !finishDatabase(database, key)) {
-      await makeDatabase(database, key, (made, madeKey) => furnish(made, madeKey, options))
+      await makeDatabase(database, key, (made, madeKey) => furnish(made, madeKey, options, given))
     }
     service = await open(database, key, options, false)
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
-      await loadDirectory(service.context, documentFor(service.context, options), actOf(service.context))
+      await loadDirectory(
+        service.context,
+        documentFor(service.context, options, given),
+        actOf(service.context),
+      )
     }
     const note = zoneDataNote(service.zones, service.context.clock.now())
     if (note) printNotice(note)
@@ -99,11 +105,11 @@ function open(database: string, key: string, options: Options, create: boolean):
 }
 
 /** Fills a new database with the directory, partners and bookings that the options ask for. */
-async function furnish(database: string, key: string, options: Options): Promise<void> {
+async function furnish(database: string, key: string, options: Options, given: unknown): Promise<void> {
   const { context, close } = await open(database, key, options, true)
   try {
     const act = actOf(context)
-    await loadDirectory(context, documentFor(context, options), act)
+    await loadDirectory(context, documentFor(context, options, given), act)
     await fillSandbox(context, options.directory === undefined, act)
   } finally {
     await close()
@@ -111,9 +117,9 @@ async function furnish(database: string, key: string, options: Options): Promise
 }
 
 /** The directory file that the options ask for, its faults still to be found. */
-function documentFor({ clock }: Context, { directory, providers }: Options): unknown {
+function documentFor({ clock }: Context, { directory, providers }: Options, given: unknown): unknown {
   const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
-  const document = directory === undefined ? builtInDirectory(today) : readJsonFile(directory)
+  const document = directory === undefined ? builtInDirectory(today) : given
   return providers > 0 ? withGenerated(document, providers) : document
 }
 

@@ -5,7 +5,7 @@ import type { Context, Records } from '../operations/context'
 import { issueFirstToken, listTokens, revokeToken, rotateToken, verifyToken } from '../operations/tokens'
 import { utcInstant } from './arguments'
 import { asJson, asking, type Call, commandGroup, contextCommand } from './command'
-import { confirm, printJson, printLines, printRecord, printResult, printRows } from './output'
+import { confirm, printJson, printLines, printRecord, printRows, printSecret } from './output'
 import { onPartner, presentTokens, tokenColumns } from './partner'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
@@ -33,14 +33,16 @@ export function tokenCommand(): Command {
 }
 
 async function issue({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
-  const token = await issueFirstToken(context, partner, act())
-  printResult(flags, { token }, token)
+  printSecret(flags, 'token', await issueFirstToken(context, partner, act()))
 }
 
 async function rotate(call: Call<Records, { cutover?: number }>, partner: Partner): Promise<void> {
   const act = call.act()
-  const token = await rotateToken(call.context, partner, call.flags.cutover ?? act.at, act)
-  printResult(call.flags, { token }, token)
+  printSecret(
+    call.flags,
+    'token',
+    await rotateToken(call.context, partner, call.flags.cutover ?? act.at, act),
+  )
 }
 
 async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {

@@ -242,9 +242,10 @@ export class Directory {
 
   #leaveOut(unlisted: UnlistedProvider): void {
     const { id, ref, fault } = unlisted
+    const isKnown = this.#unlisted.get(id)?.fault === fault
     this.#unlist(id)
     this.#unlisted.set(id, unlisted)
-    this.sources.report(`provider ${ref} is left out of searches: ${fault}`)
+    if (!isKnown) this.sources.report(`provider ${ref} is left out of searches: ${fault}`)
   }
 
   #unlist(id: number): void {

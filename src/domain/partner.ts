@@ -16,7 +16,12 @@ export function requireName(name: string): void {
 function nameFault(name: string): string | null {
   if (name === '') return 'must not be empty'
   if ([...name].length > mostNameCharacters) return `must have at most ${mostNameCharacters} characters`
-  if (/\p{Cc}/u.test(name) || !name.isWellFormed()) return 'must not hold a control character'
+  // Those that reorder or hide text among them: two names must not look like one.
+  if (
+    /[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u.test(name) ||
+    !name.isWellFormed()
+  )
+    return 'must not hold a control character'
   return name === name.trim() ? null : 'must not begin or end with a space'
 }
 

@@ -9,7 +9,12 @@ export function readMasterKey(path: string): Uint8Array {
   if (!found) throw new Refusal('database_unusable', 'there is no master key file at that path')
   // A pipe would be waited for without end.
   if (!found.isFile()) throw new Refusal('database_unusable', 'what is at the master key path is not a file')
-  return parseMasterKey(readFileSync(path, 'utf8'))
+  try {
+    return parseMasterKey(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    throw new Refusal('database_unusable', 'the master key file may not be read')
+  }
 }
 
 /** A master key written in base64. @throws Refusal database_unusable naming the fault, never the content */
