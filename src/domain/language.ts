@@ -7,6 +7,8 @@ export const defaultLanguageTag = 'en'
 
 /** Whether a text is a well-formed language tag (RFC 5646 §2.1). */
 export function isLanguageTag(text: string): boolean {
+  // Folding its case, the parser would take the Kelvin sign for a k.
+  if (!/^[A-Za-z0-9-]+$/.test(text)) return false
   // The parser's own form of a failure is an empty tag.
   const tag = parse(text, { normalize: false })
   return Boolean(tag.language || tag.irregular || tag.regular || tag.privateuse.length)

@@ -21,12 +21,12 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
     .flatMap((name) => {
       const inner = (value as Record<string, unknown>)[name]
       if (known.includes(name)) return nearMisses(inner, properties[name], `${path}${name}.`)
-      const meant = /^[A-Za-z0-9_]{1,40}$/.test(name) && known.find((one) => isNear(name, one))
+      const meant = /^[A-Za-z0-9_ -]{1,40}$/.test(name) && known.find((one) => isNear(name, one))
       return meant ? [`${path}${name} is not known; did you mean ${path}${meant}?`] : []
     })
 }
 
-/** Whether two names differ by little more than a slip of the fingers, or by case and underscores alone. */
+/** Whether two names differ by little more than a slip of the fingers, or by case, underscores, hyphens and blanks alone. */
 function isNear(name: string, known: string): boolean {
   const [one, other] = [fold(name), fold(known)]
   const most = other.length > 5 ? 2 : 1
@@ -34,7 +34,7 @@ function isNear(name: string, known: string): boolean {
 }
 
 function fold(name: string): string {
-  return name.replaceAll('_', '').toLowerCase()
+  return name.replace(/[_ -]/g, '').toLowerCase()
 }
 
 /** How many letters must be put in, taken out or replaced to make one name of another (Levenshtein). */

@@ -36,7 +36,7 @@ export function readParams(
 
 function toValue(name: string, text: string | null, { properties }: TObject<TProperties>): string | number {
   if (text === null) throw new Refusal('field_invalid', `${name}: not percent-encoded UTF-8`)
-  return properties[name]?.type === 'integer' && /^[1-9]\d*$/.test(text) ? Number(text) : text
+  return properties[name]?.type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : text
 }
 
 function decode(text: string): string | null {

@@ -59,6 +59,23 @@ describe('the database of the first release', () => {
     expect((await service.stop()).code).toBe(0)
   })
 
+  test('is brought up to date with a provider who cannot be read and a license of no region, and mended then', async () => {
+    const database = new Database(operator.database)
+    database.run('PRAGMA ignore_check_constraints = ON')
+    database.run('PRAGMA foreign_keys = OFF')
+    const { ref } = database.query<{ ref: string }, []>('SELECT ref FROM providers WHERE id = 1').get() ?? {}
+    database.run("UPDATE providers SET working_hours = '{{{' WHERE id = 1")
+    database.run('UPDATE licenses SET region_id = 99 WHERE provider_id = 1')
+    database.close()
+    expect(await operator.do('migrate')).toContain('The database is up to date now.')
+    const { code, stdout } = await operator.run(['doctor', '--json'])
+    expect(code).toBe(8)
+    expect(stdout).toContain('1 records point at nothing')
+    expect(stdout).toContain(`${ref} is left out of searches: the record cannot be read`)
+    expect(await operator.do('backup', 'backup.sqlite')).toContain('Made the backup backup.sqlite')
+    expect(await operator.do('provider', 'deactivate', ref as string, '--yes')).toContain('is deactivated')
+  })
+
   test('is left alone by both while its older server runs', async () => {
     const server = new Database(operator.database)
     server.run('PRAGMA journal_mode = WAL')
@@ -72,6 +89,34 @@ describe('the database of the first release', () => {
     expect(server.query('PRAGMA user_version').values()).toEqual([[1]])
     expect(existsSync(copy())).toBe(false)
     server.close()
+  })
+})
+
+test('a database that is not there is told before its key is looked for', async () => {
+  expect(await refusalOf('organization', 'list')).toEqual([
+    6,
+    'anteroom: there is no database at that path\n',
+  ])
+})
+
+describe('output that cannot be written', () => {
+  const sh = (command: string) => operator.runShell(command)
+
+  test('is one line on stderr, and no stack', async () => {
+    await operator.do('init')
+    for (const command of ['organization list', 'audit list --json', '--version']) {
+      const { code, stderr } = await sh(`${command} > /dev/full`)
+      expect([command, code, stderr]).toEqual([command, 1, 'anteroom: the output could not be written\n'])
+    }
+  })
+
+  test('of a token says that the token is made, and what to do', async () => {
+    await operator.do('init')
+    await operator.do('partner', 'add', 'Lantern')
+    const { code, stderr } = await sh('token issue Lantern > /dev/full')
+    const why = 'the token was made and could not be printed; it can never be shown again: rotate it'
+    expect([code, stderr]).toEqual([6, `anteroom: ${why}\n`])
+    expect(await operator.do('token', 'rotate', 'Lantern')).toMatch(/^eyJ/)
   })
 })
 

@@ -57,6 +57,7 @@ describe('isLanguageTag', () => {
     'en-US ',
     'en US',
     'f\u00e9',
+    '\u212ao',
     'x',
     'en-a',
     '12',

@@ -19,6 +19,9 @@ test.each([
   ['\u007fNorth', 'name: must not hold a control character'],
   ['North\u009b', 'name: must not hold a control character'],
   ['North\0', 'name: must not hold a control character'],
+  ['North\u202eerac', 'name: must not hold a control character'],
+  ['No\u200brth', 'name: must not hold a control character'],
+  ['North\u2028Care', 'name: must not hold a control character'],
   ['North\ud800', 'name: must not hold a control character'],
 ])('%p is no name', (name, message) => {
   expect(() => requireName(name)).toThrow(expect.objectContaining({ kind: 'field_invalid', message }))

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   existsSync,
@@ -137,6 +138,19 @@ describe('a backup', () => {
     expect(backups()).toEqual([])
     expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
   })
+})
+
+test('a backup that cannot be noted, since another holds the lock, leaves nothing under its name', async () => {
+  await operator.do('init')
+  const backup = operator.folder.file('backup.sqlite')
+  using other = new Database(operator.database)
+  other.run('BEGIN IMMEDIATE')
+  const busy = await operator.run(['backup', backup])
+  expect([busy.code, busy.stderr]).toEqual([7, 'anteroom: the service is busy; try again\n'])
+  expect(namesIn(operator.folder).filter((name) => name.startsWith('backup'))).toEqual([])
+  other.run('COMMIT')
+  expect(await operator.do('backup', backup)).toContain('Made the backup')
+  expect(await operator.do('audit', 'list')).toContain('database.back-up')
 })
 
 describe('an erasure that was killed after its commit', () => {

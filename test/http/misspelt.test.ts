@@ -17,6 +17,11 @@ const whole = booking('misspelt')
 
 describe('the sandbox warns of a member that is ignored although its name is almost known', () => {
   test.each<[string, unknown, string]>([
+    [
+      'with a hyphen',
+      { ...whole, 'booking-data': {} },
+      'booking-data is not known; did you mean bookingData?',
+    ],
     ['in another case', { ...whole, bookingdata: {} }, 'bookingdata is not known; did you mean bookingData?'],
     [
       'with underscores',
@@ -60,7 +65,7 @@ describe('nothing is said', () => {
       { ...whole, comment: 'x', memberData: { ...whole.memberData, status: 'x' } },
     ],
     ['of a name with a line break', { ...whole, 'bookingdata\r\nX-Canary: 1': {} }],
-    ['of a name that is not plain', { ...whole, bookingDatá: {}, 'booking-data': {}, '<bookingData>': {} }],
+    ['of a name that is not plain', { ...whole, bookingDatá: {}, '<bookingData>': {} }],
     ['of a name in what is itself unknown', { ...whole, extra: { bookingdata: {} } }],
     ['of a body that is no object', [whole]],
   ])('%s', async (_, body) => {

@@ -22,6 +22,20 @@ export class Operator implements Disposable {
     return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
   }
 
+  /** Runs the words of a shell's command line that follow the program's name. */
+  async runShell(words: string): Promise<Exit> {
+    const shell = ['sh', '-c', `"$0" ${words}`, ...this.command]
+    const child = Bun.spawn(shell, {
+      cwd: this.folder.path,
+      env: { ANTEROOM_DATABASE: this.database },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+    await child.exited
+    return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
+  }
+
   /** Runs a command that must succeed, and tells what it printed. */
   async do(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(args)
