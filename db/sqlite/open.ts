@@ -66,14 +66,10 @@ function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): 
       throw unusable('the database has an older schema: stop its server, then run `anteroom migrate`')
     upgradeSchema(database, path, vault)
   }
-  for (const pragma of [
-    'journal_mode = WAL',
-    'synchronous = FULL',
-    'secure_delete = ON',
-    'trusted_schema = OFF',
-  ]) {
-    database.run(`PRAGMA ${pragma}`)
-  }
+  database.run('PRAGMA journal_mode = WAL')
+  database.run('PRAGMA synchronous = FULL')
+  database.run('PRAGMA secure_delete = ON')
+  database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
   settle(database, purpose, vault)
 }
