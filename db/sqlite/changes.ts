@@ -15,15 +15,12 @@ export function changeQueries(db: Drizzle) {
   const { version } = placeholders('version')
   const add = db.insert(changes).values(placeholders('noun', 'recordId')).returning().prepare()
   const forget = db.delete(changes).where(lte(changes.version, version)).prepare()
-  const [last, first] = [{ version: max(changes.version) }, { version: min(changes.version) }]
-  const newest = db.select(last).from(changes).prepare()
-  const oldest = db.select(first).from(changes).prepare()
-  const since = db
-    .select()
-    .from(changes)
-    .where(gt(changes.version, version))
-    .orderBy(asc(changes.version))
-    .prepare()
+  const highest = { version: max(changes.version) }
+  const newest = db.select(highest).from(changes).prepare()
+  const lowest = { version: min(changes.version) }
+  const oldest = db.select(lowest).from(changes).prepare()
+  const isLater = gt(changes.version, version)
+  const since = db.select().from(changes).where(isLater).orderBy(asc(changes.version)).prepare()
   return {
     add(noun: ChangedNoun, recordId: number): void {
       const { version } = add.get({ noun, recordId }) as { version: number }

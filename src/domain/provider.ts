@@ -65,10 +65,6 @@ export function absenceFault({ from, until }: TimeOff): string | null {
   return isEmpty ? 'must be after from' : null
 }
 
-export function isAbsenceBoundary(text: string): boolean {
-  return absenceForm(text) !== null
-}
-
 /** A clinician as the operator describes them, apart from the regions that they are tied to. */
 export interface ProviderProfile {
   /** The operator's own stable reference. */
