@@ -55,16 +55,12 @@ export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFact
     ...compareRegions(entries.regions, facts.regions, regionIds),
     ...compareProviders(entries.providers, facts, regionIds),
   ]
-  const { added = [], changed = [], deactivated = [], unchanged = [] } = Object.groupBy(differences, kindOf)
-  const refsOf = (found: readonly Difference[]) => found.map(({ ref }) => ref)
+  const refsOf = (wanted: Difference['kind']) =>
+    differences.filter(({ kind }) => kind === wanted).map(({ ref }) => ref)
+  const [added, changed, deactivated] = [refsOf('added'), refsOf('changed'), refsOf('deactivated')]
   return {
     version: facts.version,
-    load: {
-      added: refsOf(added),
-      changed: refsOf(changed),
-      deactivated: refsOf(deactivated),
-      unchanged: unchanged.length,
-    },
+    load: { added, changed, deactivated, unchanged: refsOf('unchanged').length },
     writes: differences.flatMap(({ write }) => write ?? []),
   }
 }
@@ -79,9 +75,9 @@ export function decideLoad({ writes }: DirectoryComparison, since: readonly Chan
 
 interface Difference {
   readonly ref: string
+  readonly kind: keyof DirectoryLoad
   /** Null where nothing differs. */
   readonly write: Write | null
-  readonly isDeactivated: boolean
 }
 
 function differenceOf(
@@ -90,14 +86,9 @@ function differenceOf(
   after: { readonly active: boolean },
   write: Write,
 ): Difference {
-  const isDeactivated = before?.active === true && !after.active
-  return { ref, write: isDeepStrictEqual(before, after) ? null : write, isDeactivated }
-}
-
-function kindOf({ write, isDeactivated }: Difference): keyof DirectoryLoad {
-  if (!write) return 'unchanged'
-  if ('add' in write) return 'added'
-  return isDeactivated ? 'deactivated' : 'changed'
+  if (isDeepStrictEqual(before, after)) return { ref, kind: 'unchanged', write: null }
+  if ('add' in write) return { ref, kind: 'added', write }
+  return { ref, kind: before?.active && !after.active ? 'deactivated' : 'changed', write }
 }
 
 /** The ids of all regions by ref, those to be added included. */
@@ -168,7 +159,10 @@ function compareProviders(
     return differenceOf(ref, provider, { ...provider, active: false }, write)
   })
   // Those whom nobody could have described stay as they are.
-  const undescribed = Array.from(broken.keys(), (ref) => ({ ref, write: null, isDeactivated: false }))
+  const undescribed = Array.from(
+    broken.keys(),
+    (ref): Difference => ({ ref, kind: 'unchanged', write: null }),
+  )
   return [...described, ...others, ...undescribed]
 }
 

@@ -7,7 +7,7 @@ import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' with { type: 'file' }
 import type { Context } from '../operations/context'
-import { findExampleSlot } from '../operations/example-slot'
+import { findExampleSlot } from '../operations/free-slots'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import type { Endpoint, ExampleSlot } from './endpoint'
 import type { Serving } from './gate'

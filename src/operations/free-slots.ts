@@ -3,6 +3,8 @@ import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
+import type { Interval } from '../scheduling/interval'
+import { slotAt } from '../scheduling/slots'
 import { formatLocal } from '../scheduling/time-zone'
 import type { Context } from './context'
 
@@ -46,10 +48,26 @@ export function presentStart(
 ): LocalStart {
   const listing = directory.findAnyListing(id)
   if (!listing) throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
-  const { zone } = listing.calendar.schedule
-  return {
-    utcStartTime: formatInstant(startsAt),
-    local: formatLocal(zone, startsAt / minuteMillis),
-    timeZone,
+  const local = formatLocal(listing.calendar.schedule.zone, startsAt / minuteMillis)
+  return { utcStartTime: formatInstant(startsAt), local, timeZone }
+}
+
+// Not a provider's very first: whoever is shown it may take a while to book it.
+const place = 5
+
+/** A slot that can be booked, and a region in which a search shows it; null where there is none. @param now ms */
+export function findExampleSlot(
+  { directory }: Context,
+  now: number,
+): { readonly region: Region; readonly providerId: number; readonly slot: Interval } | null {
+  for (const listing of directory.listListings()) {
+    for (const { regionId } of listing.licenses) {
+      const region = directory.findRegion(regionId)
+      const start = region && directory.availabilityIn(listing, regionId, now).slots.at(place)
+      if (region && start != null) {
+        return { region, providerId: listing.provider.id, slot: slotAt(start) }
+      }
+    }
   }
+  return null
 }

@@ -1,6 +1,6 @@
 import type { Act } from '../domain/audit'
 import { type Organization, requireName } from '../domain/partner'
-import type { Records } from './context'
+import { type Records, thenShow } from './context'
 
 /** @throws Refusal field_invalid for what cannot be a name, name_taken */
 export function addOrganization({ store }: Records, name: string, act: Act): Promise<Organization> {
@@ -14,21 +14,11 @@ export function listOrganizations({ store }: Records): Promise<Organization[]> {
 }
 
 /** Refuses the API, with 403, to all partners of an organization. */
-export function deactivateOrganization(records: Records, organization: Organization, act: Act) {
-  return setActive(records, organization, false, act)
+export function deactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
+  return thenShow(records, records.store.setOrganizationActive(id, false, act))
 }
 
 /** Gives the API back to the partners of an organization. */
-export function reactivateOrganization(records: Records, organization: Organization, act: Act) {
-  return setActive(records, organization, true, act)
-}
-
-async function setActive(
-  { store, directory }: Records,
-  { id }: Organization,
-  active: boolean,
-  act: Act,
-): Promise<void> {
-  await store.setOrganizationActive(id, active, act)
-  await directory?.catchUp()
+export function reactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
+  return thenShow(records, records.store.setOrganizationActive(id, true, act))
 }

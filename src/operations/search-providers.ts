@@ -8,6 +8,11 @@ import type { Region } from '../domain/region'
 import type { Availability } from '../scheduling/availability'
 import type { Context } from './context'
 
+/** A page of a country's active regions in order of their codes; empty for a country without any. */
+export function listRegions({ directory }: Context, countryCode: string, page: PageRequest): Page<Region> {
+  return pageOf(directory.listRegions(countryCode.toUpperCase()), page)
+}
+
 /** What a search asks for (contract, GET providers). */
 export interface ProviderSearch extends PageRequest {
   readonly regionId: number | undefined
@@ -32,18 +37,13 @@ export interface FoundProvider {
 export function searchProviders(context: Context, search: ProviderSearch, now: number): Page<FoundProvider> {
   const { directory } = context
   const region = regionOf(context, search)
-  const listed = region ? directory.listLicensed(region.id, now) : []
-  const page = pageOf(
-    listed.filter((listing) => region && suits(listing, region, search)),
-    search,
-  )
-  return {
-    ...page,
-    items: page.items.map((listing) => ({
-      provider: listing.provider,
-      availability: directory.availabilityIn(listing, (region as Region).id, now),
-    })),
-  }
+  const licensed = region ? directory.listLicensed(region.id, now) : []
+  const page = pageOf(region ? licensed.filter((listing) => suits(listing, region, search)) : [], search)
+  const items = page.items.map((listing) => ({
+    provider: listing.provider,
+    availability: directory.availabilityIn(listing, (region as Region).id, now),
+  }))
+  return { ...page, items }
 }
 
 /** The one region that a search is about (contract, rules 1 to 5); null for a country that has none. */
