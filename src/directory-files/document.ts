@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import { modalities } from '../domain/modality'
@@ -8,7 +8,9 @@ import { Choice, type Fault, Text, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
 
-const closed = { additionalProperties: false }
+const closed = <Members extends TProperties>(members: Members) =>
+  Type.Object(members, { additionalProperties: false })
+
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Type.Union([Type.Null(), Text({ maxLength: 500 })])
 const CalendarDate = Text({ format: 'date' })
@@ -16,79 +18,64 @@ const TimeOfDay = Text({ format: 'time-of-day' })
 const RegionRef = Text({ minLength: 1, maxLength: 10 })
 const StepMinutes = Type.Integer({ minimum: slotMinutes, maximum: dayMinutes })
 
-const RegionInFile = Type.Object(
-  {
-    id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-    countryCode: Text({ format: 'country-code' }),
-    stateProvinceCode: Text({ minLength: 1, maxLength: 3 }),
-    stateProvinceNameLocal: Name,
-    stateProvinceLabel: Name,
-    active: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
+const RegionInFile = closed({
+  id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  countryCode: Text({ format: 'country-code' }),
+  stateProvinceCode: Text({ minLength: 1, maxLength: 3 }),
+  stateProvinceNameLocal: Name,
+  stateProvinceLabel: Name,
+  active: Type.Optional(Type.Boolean()),
+})
 
-const WindowInFile = Type.Object(
-  { start: TimeOfDay, end: TimeOfDay, stepMinutes: Type.Optional(StepMinutes) },
-  closed,
-)
+const WindowInFile = closed({ start: TimeOfDay, end: TimeOfDay, stepMinutes: Type.Optional(StepMinutes) })
 
-const LicenseInFile = Type.Object(
-  {
-    region: RegionRef,
-    from: CalendarDate,
-    until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
-  },
-  closed,
-)
+const LicenseInFile = closed({
+  region: RegionRef,
+  from: CalendarDate,
+  until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
+})
 
-const HoursInFile = Type.Object(
-  {
-    weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
-    start: TimeOfDay,
-    end: TimeOfDay,
-    from: Type.Optional(CalendarDate),
-    until: Type.Optional(CalendarDate),
-    stepMinutes: Type.Optional(StepMinutes),
-  },
-  closed,
-)
+const HoursInFile = closed({
+  weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
+  start: TimeOfDay,
+  end: TimeOfDay,
+  from: Type.Optional(CalendarDate),
+  until: Type.Optional(CalendarDate),
+  stepMinutes: Type.Optional(StepMinutes),
+})
 
-const OverrideInFile = Type.Object({ date: CalendarDate, windows: Type.Array(WindowInFile) }, closed)
+const OverrideInFile = closed({ date: CalendarDate, windows: Type.Array(WindowInFile) })
 
-const AbsenceInFile = Type.Object(
-  { from: Text({ format: 'absence-boundary' }), until: Text({ format: 'absence-boundary' }) },
-  closed,
-)
+const AbsenceInFile = closed({
+  from: Text({ format: 'absence-boundary' }),
+  until: Text({ format: 'absence-boundary' }),
+})
 
-const ProviderInFile = Type.Object(
-  {
-    ref: Name,
-    firstName: Name,
-    lastName: Name,
-    credentials: Type.Optional(Line),
-    pronouns: Type.Optional(Line),
-    gender: Type.Optional(Line),
-    bio: Type.Optional(Type.Union([Type.Null(), Text({ maxLength: 4000 })])),
-    timeZone: Text({ minLength: 1, maxLength: 100 }),
-    languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
-    modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
-    inPersonRegions: Type.Optional(Type.Array(RegionRef, { uniqueItems: true })),
-    licenses: Type.Array(LicenseInFile),
-    workingHours: Type.Array(HoursInFile),
-    overrides: Type.Optional(Type.Array(OverrideInFile)),
-    timeOff: Type.Optional(Type.Array(AbsenceInFile)),
-    minimumNoticeMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * dayMinutes })),
-    active: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
+const ProviderInFile = closed({
+  ref: Name,
+  firstName: Name,
+  lastName: Name,
+  credentials: Type.Optional(Line),
+  pronouns: Type.Optional(Line),
+  gender: Type.Optional(Line),
+  bio: Type.Optional(Type.Union([Type.Null(), Text({ maxLength: 4000 })])),
+  timeZone: Text({ minLength: 1, maxLength: 100 }),
+  languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
+  modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
+  inPersonRegions: Type.Optional(Type.Array(RegionRef, { uniqueItems: true })),
+  licenses: Type.Array(LicenseInFile),
+  workingHours: Type.Array(HoursInFile),
+  overrides: Type.Optional(Type.Array(OverrideInFile)),
+  timeOff: Type.Optional(Type.Array(AbsenceInFile)),
+  minimumNoticeMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * dayMinutes })),
+  active: Type.Optional(Type.Boolean()),
+})
 
 /** The document that describes a directory: its regions, and the providers who are licensed in them. */
-export const DirectoryFile = Type.Object(
-  { regions: Type.Array(RegionInFile), providers: Type.Array(ProviderInFile) },
-  closed,
-)
+export const DirectoryFile = closed({
+  regions: Type.Array(RegionInFile),
+  providers: Type.Array(ProviderInFile),
+})
 
 export type DirectoryFile = Static<typeof DirectoryFile>
 type RegionInFile = Static<typeof RegionInFile>

@@ -132,8 +132,8 @@ export class Directory {
       ({ provider, licenses }) =>
         provider.active &&
         licenses.some(
-          ({ regionId: held, interval }) =>
-            held === regionId && interval.start <= minute && minute < interval.end,
+          ({ regionId: held, interval: { start, end } }) =>
+            held === regionId && start <= minute && minute < end,
         ),
     )
   }
@@ -203,19 +203,20 @@ export class Directory {
 
   #apply(changes: DirectoryChanges): void {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
-    for (const [id, taken] of changes.taken) this.#taken.set(id, taken)
+    for (const [id, taken] of changes.taken) {
+      this.#taken.set(id, taken)
+      const listing = this.#listings.get(id)
+      if (listing) this.#replace(listing, withTaken(listing, taken))
+    }
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
-      this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
+      this.#tryToList(provider)
     }
     for (const { id, ref } of changes.unreadable) {
       this.#providers.delete(id)
       this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
     }
-    for (const [id, taken] of changes.taken) {
-      const listing = this.#listings.get(id)
-      if (listing) this.#replace(withTaken(listing, taken))
-    }
+    if (changes.providers.length > 0 || changes.unreadable.length > 0) this.#listByRegion()
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
       // Whether a region is active decides what a booking in any region can have.
@@ -225,7 +226,7 @@ export class Directory {
   }
 
   /** One provider who cannot be listed must not keep the others from being so. */
-  #tryToList(provider: Provider, taken: readonly TakenSlot[]): void {
+  #tryToList(provider: Provider): void {
     const { id, ref, timeZone } = provider
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
@@ -233,7 +234,7 @@ export class Directory {
       return
     }
     try {
-      this.#replace(toListing(provider, zone, taken))
+      this.#listings.set(id, toListing(provider, zone, this.#taken.get(id) ?? []))
       this.#unlisted.delete(id)
     } catch {
       this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
@@ -242,39 +243,35 @@ export class Directory {
 
   #leaveOut(unlisted: UnlistedProvider): void {
     const { id, ref, fault } = unlisted
-    this.#unlist(id)
+    this.#listings.delete(id)
     this.#unlisted.set(id, unlisted)
     this.sources.report(`provider ${ref} is left out of searches: ${fault}`)
   }
 
-  #unlist(id: number): void {
-    for (const regionId of regionsOf(this.#listings.get(id))) {
-      const listed = this.#licensedIn.get(regionId) ?? []
-      listed.splice(positionOf(id, listed), 1)
+  #listByRegion(): void {
+    const listings = [...this.#listings.values()].sort((a, b) => a.provider.id - b.provider.id)
+    this.#licensedIn = new Map()
+    for (const listing of listings) {
+      for (const regionId of regionsOf(listing)) {
+        const listed = this.#licensedIn.get(regionId)
+        if (listed) listed.push(listing)
+        else this.#licensedIn.set(regionId, [listing])
+      }
     }
-    this.#listings.delete(id)
   }
 
-  #replace(listing: Listing): void {
-    const { id } = listing.provider
-    const after = regionsOf(listing)
-    for (const regionId of regionsOf(this.#listings.get(id))) {
-      if (after.has(regionId)) continue
+  /** Puts a listing that is licensed as before in the place of the one that it replaces. */
+  #replace(before: Listing, after: Listing): void {
+    this.#listings.set(after.provider.id, after)
+    for (const regionId of regionsOf(before)) {
       const listed = this.#licensedIn.get(regionId) ?? []
-      listed.splice(positionOf(id, listed), 1)
-    }
-    this.#listings.set(id, listing)
-    for (const regionId of after) {
-      const listed = this.#licensedIn.get(regionId) ?? []
-      const position = positionOf(id, listed)
-      listed.splice(position, listed[position]?.provider.id === id ? 1 : 0, listing)
-      this.#licensedIn.set(regionId, listed)
+      listed[listed.indexOf(before)] = after
     }
   }
 }
 
-function regionsOf(listing: Listing | undefined): Set<number> {
-  return new Set(listing?.licenses.map(({ regionId }) => regionId))
+function regionsOf({ licenses }: Listing): Set<number> {
+  return new Set(licenses.map(({ regionId }) => regionId))
 }
 
 function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot[]): Listing {
@@ -282,7 +279,7 @@ function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot
     provider,
     calendar: {
       schedule: compileSchedule(provider, zone),
-      taken: toIntervals(taken),
+      taken: taken.map(toInterval),
       minimumNoticeMinutes: provider.minimumNoticeMinutes,
     },
     taken,
@@ -296,27 +293,13 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
   return offsetAt(calendar.schedule.zone, Math.floor(at / minuteMillis))
 }
 
-function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
-  return {
-    ...listing,
-    calendar: { ...listing.calendar, taken: toIntervals(taken) },
-    taken,
-    answers: new Map(),
-  }
+/** A listing of which these slots are taken, and no others. */
+export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
+  const calendar = { ...listing.calendar, taken: taken.map(toInterval) }
+  return { ...listing, calendar, taken, answers: new Map() }
 }
 
-function toIntervals(taken: readonly TakenSlot[]): Interval[] {
-  return taken.map(({ startsAt, endsAt }) => ({ start: startsAt / minuteMillis, end: endsAt / minuteMillis }))
-}
-
-/** Where the listing of a provider stands, or would have to stand, among listings in order of id. */
-function positionOf(id: number, listings: readonly Listing[]): number {
-  let low = 0
-  let high = listings.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((listings[middle] as Listing).provider.id < id) low = middle + 1
-    else high = middle
-  }
-  return low
+/** When a slot is taken, in the engine's minutes. */
+export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
+  return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
 }

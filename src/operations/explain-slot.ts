@@ -145,9 +145,7 @@ function explainLicense(
     .map(({ regionId, interval }) => ({ interval, region: regions.get(regionId) as Region }))
     .filter((license) => !region || license.region.id === region.id)
   const dormant = held.find((license) => !license.region.active && contains(license.interval, slot))
-  if (dormant) {
-    return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
-  }
+  if (dormant) return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
   // The nearest is the one that lacks the least of the slot's time, at its end or at its beginning.
   const lacking = ({ interval: { start, end } }: { interval: Interval }) =>
     Math.max(slot.end - end, start - slot.start)
@@ -174,15 +172,12 @@ function hoursAround(listing: Listing, day: number): string {
   const { schedule } = listing.calendar
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)
   const own = `${formatDay(day)} has ${hoursOn(listing, day)}`
-  return before.length === 0
-    ? own
-    : `${own}, ${formatDay(day - 1)} has ${before.map(formatWindow).join(', ')}`
+  if (before.length === 0) return own
+  return `${own}, ${formatDay(day - 1)} has ${before.map(formatWindow).join(', ')}`
 }
 
 function formatWindow({ startMinute, endMinute }: LocalWindow): string {
-  const end =
-    endMinute <= dayMinutes
-      ? formatTimeOfDay(endMinute)
-      : `${formatTimeOfDay(endMinute - dayMinutes)} the next day`
-  return `${formatTimeOfDay(startMinute)} to ${end}`
+  const start = formatTimeOfDay(startMinute)
+  if (endMinute <= dayMinutes) return `${start} to ${formatTimeOfDay(endMinute)}`
+  return `${start} to ${formatTimeOfDay(endMinute - dayMinutes)} the next day`
 }

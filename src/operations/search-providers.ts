@@ -37,11 +37,12 @@ export interface FoundProvider {
 export function searchProviders(context: Context, search: ProviderSearch, now: number): Page<FoundProvider> {
   const { directory } = context
   const region = regionOf(context, search)
-  const licensed = region ? directory.listLicensed(region.id, now) : []
-  const page = pageOf(region ? licensed.filter((listing) => suits(listing, region, search)) : [], search)
+  if (!region) return pageOf([], search)
+  const suiting = directory.listLicensed(region.id, now).filter((found) => suits(found, region, search))
+  const page = pageOf(suiting, search)
   const items = page.items.map((listing) => ({
     provider: listing.provider,
-    availability: directory.availabilityIn(listing, (region as Region).id, now),
+    availability: directory.availabilityIn(listing, region.id, now),
   }))
   return { ...page, items }
 }
@@ -70,8 +71,6 @@ function regionOf(
 function suits({ provider }: Listing, region: Region, { modality, languageTag }: ProviderSearch): boolean {
   if (modality && !provider.modalities.includes(modality)) return false
   if (modality === 'in-person' && !provider.inPersonRegionIds.includes(region.id)) return false
-  return (
-    languageTag === undefined ||
-    provider.languagesSpoken.some((spoken) => languageMatches(spoken, languageTag))
-  )
+  if (languageTag === undefined) return true
+  return provider.languagesSpoken.some((spoken) => languageMatches(spoken, languageTag))
 }

@@ -60,30 +60,15 @@ export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: n
   }
 }
 
-/**
- * What can be had by the rule.
- *
- * @param now milliseconds since 1970-01-01T00:00Z
- */
+/** What can be had by the rule. @param now milliseconds since 1970-01-01T00:00Z */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
   const rule = ruleAt(calendar, licensed, now)
   const free = dropTouching(toSlots(rule.windows), rule.busy).filter(rule.isLicensed).filter(rule.isNoticed)
   const slots = free.filter(rule.isWithinHorizon)
-  return {
-    slots,
-    heldFrom: now,
-    holdsUntil: nextChange(slots[0], free[slots.length], calendar.minimumNoticeMinutes, now),
-  }
-}
-
-/** The moment, in ms, at which the first slot has come too near or a new one enters the horizon. */
-function nextChange(
-  first: number | undefined,
-  entering: number | undefined,
-  notice: number,
-  now: number,
-): number {
-  const leaves = first === undefined ? Infinity : (first - notice) * minuteMillis + 1
-  const enters = entering === undefined ? Infinity : (entering - horizonMinutes) * minuteMillis + 1
-  return Math.min(leaves, enters, now + dayMinutes * minuteMillis)
+  const [first = Infinity, entering = Infinity] = [slots[0], free[slots.length]]
+  // Until the first slot has come too near or a new one enters the horizon.
+  const leaves = (first - calendar.minimumNoticeMinutes) * minuteMillis + 1
+  const enters = (entering - horizonMinutes) * minuteMillis + 1
+  const holdsUntil = Math.min(leaves, enters, now + dayMinutes * minuteMillis)
+  return { slots, heldFrom: now, holdsUntil }
 }

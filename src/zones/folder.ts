@@ -18,8 +18,7 @@ const notZones = new Set(['posix', 'right', 'localtime', 'posixrules', 'Factory'
 export function zonesFromFolder(folder: string): ZoneData {
   const builtIn = builtInZones()
   const zones = new Map<string, TimeZone>()
-  for (const name of list(folder)) {
-    if (notZones.has(name)) continue
+  for (const name of list(folder).filter((name) => !notZones.has(name))) {
     for (const zone of readZones(folder, name, 1, builtIn)) zones.set(zone.name, zone)
   }
   if (zones.size === 0) throw folderFault(folder, 'holds no zones')
@@ -90,14 +89,10 @@ function codeOf(error: unknown): string {
 
 const unknownEdition = 'unknown'
 
-/** Folders tell their edition in a line of tzdata.zi (`# version 2026f`) or in a file of their own. */
+/** Folders tell their edition in a file of its own or in the first lines of tzdata.zi (`# version 2026f`). */
 function editionOf(folder: string): string {
-  const told: [string, RegExp][] = [
-    ['+VERSION', /^(\d{4}[a-z]+)\s*$/],
-    ['version', /^(\d{4}[a-z]+)\s*$/],
-    ['tzdata.zi', /^# version (\d{4}[a-z]+)\s*$/m],
-  ]
-  for (const [name, pattern] of told) {
+  for (const name of ['+VERSION', 'version', 'tzdata.zi']) {
+    const pattern = name === 'tzdata.zi' ? /^# version (\d{4}[a-z]+)\s*$/m : /^(\d{4}[a-z]+)\s*$/
     try {
       const edition = pattern.exec(readFileSync(join(folder, name), 'utf8'))?.[1]
       if (edition) return edition
