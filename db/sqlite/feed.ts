@@ -7,10 +7,8 @@ import type { Queries } from './queries'
 const chunkSize = 500
 
 /** The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names. */
-export function directoryFeed(
-  database: Database,
-  { changes, partners, directory, requests }: Queries,
-): DirectoryFeed {
+export function directoryFeed(database: Database, queries: Queries): DirectoryFeed {
+  const { changes, partners, directory, requests } = queries
   /** In transactions, so that a provider's parts are of one moment while another process writes. */
   const readProviders = (ids: readonly number[]) =>
     inChunks(ids, (chunk) => [database.transaction(() => directory.findProviders(chunk))()])
@@ -43,10 +41,7 @@ function idsOf(noun: ChangedNoun, rows: readonly Change[]): number[] {
   return [...new Set(rows.filter((row) => row.noun === noun).map(({ recordId }) => recordId))]
 }
 
-async function inChunks<Item>(
-  ids: readonly number[],
-  read: (chunk: readonly number[]) => readonly Item[],
-): Promise<Item[]> {
+async function inChunks<Item>(ids: readonly number[], read: (chunk: readonly number[]) => readonly Item[]) {
   const items: Item[] = []
   for (let start = 0; start < ids.length; start += chunkSize) {
     items.push(...read(ids.slice(start, start + chunkSize)))

@@ -1,10 +1,10 @@
-import { type Static, type TProperties, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import { modalities } from '../domain/modality'
 import { absenceFault, weekdays } from '../domain/provider'
 import { regionRef } from '../domain/region'
-import { Choice, type Fault, Text, validator } from '../domain/validation'
+import { Choice, type Fault, Text, type Validator, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
 
@@ -101,13 +101,15 @@ export class DirectoryInvalid extends Refusal {
   }
 }
 
+/** Whether the zone data knows a zone of a name. */
+export type IsZone = (name: string) => boolean
+
 /**
  * What a directory file describes.
  *
- * @param isZone whether the zone data knows a zone of that name
  * @throws DirectoryInvalid with every fault and where it is
  */
-export function readDirectoryFile(document: unknown, isZone: (name: string) => boolean): DirectoryEntries {
+export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryEntries {
   const parts = partsOf(document)
   const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
   if (!shape.accepts(document)) {
@@ -157,10 +159,10 @@ function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function soundElements<T>(
-  { accepts }: { accepts: (value: unknown) => value is T },
+function soundElements<S extends TSchema>(
+  { accepts }: Validator<S>,
   value: unknown,
-): (T | undefined)[] {
+): (Static<S> | undefined)[] {
   return elementsOf(value).map((element) => (accepts(element) ? element : undefined))
 }
 
@@ -177,10 +179,7 @@ function faultsInRegions(regions: Parts['regions']): Fault[] {
   ]
 }
 
-function faultsInProviders(
-  { regions, areRegionsTold, providers }: Parts,
-  isZone: (name: string) => boolean,
-): Fault[] {
+function faultsInProviders({ regions, areRegionsTold, providers }: Parts, isZone: IsZone): Fault[] {
   const known = new Set(regions.map(refOf))
   const isRegion = (ref: string) => !areRegionsTold || known.has(ref)
   return [
@@ -200,7 +199,7 @@ function faultsInProviders(
 function faultsInProvider(
   { timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff }: ProviderParts,
   isRegion: (ref: string) => boolean,
-  isZone: (name: string) => boolean,
+  isZone: IsZone,
 ): Fault[] {
   const faults: Fault[] = []
   const expect = (isRight: boolean, path: string, fault: string) => {

@@ -1,7 +1,7 @@
 import type { DirectoryEntries } from '../domain/compare-directory'
 import type { Fault } from '../domain/validation'
 import { CsvFault, type CsvRow, formatCsv, readCsv } from './csv'
-import { type DirectoryFile, DirectoryInvalid, readDirectoryFile } from './document'
+import { type DirectoryFile, DirectoryInvalid, type IsZone, readDirectoryFile } from './document'
 
 type CellKind = 'text' | 'list' | 'integer' | 'boolean'
 
@@ -73,13 +73,12 @@ type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides
  * What CSV files describe; each file is the table that its header row fits best. What no file tells is as
  * `stored` has it: a file of licenses alone replaces the licenses of all, and nothing else.
  *
- * @param isZone whether the zone data knows a zone of that name
  * @throws DirectoryInvalid with every fault and the line of the file that it is on
  */
 export function readTables(
   files: readonly CsvFile[],
   stored: DirectoryFile,
-  isZone: (name: string) => boolean,
+  isZone: IsZone,
 ): DirectoryEntries {
   const { document, faults, placeOf } = documentOf(files, stored)
   try {
@@ -135,7 +134,10 @@ function readTable(file: CsvFile, faults: Fault[]): { table: TableName; rows: Ro
   return { table, rows: values }
 }
 
-function rowsOf({ bytes }: CsvFile, fail: (line: number, fault: string) => void): CsvRow[] {
+/** Notes a fault of a line. */
+type Fail = (line: number, fault: string) => void
+
+function rowsOf({ bytes }: CsvFile, fail: Fail): CsvRow[] {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return readCsv(bytes)
@@ -155,11 +157,7 @@ function tableOf(header: readonly string[]): TableName | null {
 }
 
 /** The columns that a header row names, in its order; null for one that is not known. */
-function columnsOf(
-  table: TableName,
-  { line, cells }: CsvRow,
-  fail: (line: number, fault: string) => void,
-): (Column | null)[] {
+function columnsOf(table: TableName, { line, cells }: CsvRow, fail: Fail): (Column | null)[] {
   const known = tables[table]
   for (const { name, required } of known) {
     if (required && !cells.includes(name)) fail(line, `the header row lacks ${name}, as ${table} have it`)

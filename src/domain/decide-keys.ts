@@ -1,6 +1,6 @@
 import type { Act } from './audit'
 import { Refusal } from './errors'
-import { type KeyRecord, keyStateAt, type NewKey, type Partner } from './partner'
+import { type KeyEndReason, type KeyRecord, keyStateAt, type NewKey, type Partner } from './partner'
 import { type Decision, outcome, unknownRecord, type Write } from './writes'
 
 /** A partner, and all the keys that it ever had. */
@@ -48,12 +48,7 @@ function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {
   return keys.filter((key) => keyStateAt(key, at) !== 'ended' && key.endReason !== 'revoked')
 }
 
-function endKeys(
-  keys: readonly KeyRecord[],
-  at: number,
-  endsAt: number,
-  endReason: 'rotated' | 'revoked',
-): Write[] {
+function endKeys(keys: readonly KeyRecord[], at: number, endsAt: number, endReason: KeyEndReason): Write[] {
   return currentKeys(keys, at).map((key) => {
     const isCancelled = keyStateAt(key, at) === 'waiting'
     const to = isCancelled ? { endsAt: key.startsAt, endReason: 'cancelled' as const } : { endsAt, endReason }

@@ -38,20 +38,14 @@ export function Text(options: TextOptions = {}): TUnsafe<string> {
 const choiceKind = 'Choice'
 
 /** One of some words, which JSON Schema calls an enum. */
-export function Choice<const Words extends readonly string[]>(
-  words: Words,
-  options: SchemaOptions = {},
-): TUnsafe<Words[number]> {
+export function Choice<const Words extends readonly string[]>(words: Words, options: SchemaOptions = {}) {
   return Type.Unsafe<Words[number]>({ ...options, [Kind]: choiceKind, type: 'string', enum: [...words] })
 }
 
 TypeRegistry.Set<TextOptions>(textKind, (options, value) => textFault(options, value) === null)
 TypeRegistry.Set<{ enum: string[] }>(choiceKind, ({ enum: words }, value) => words.includes(value as string))
 
-function textFault(
-  { minLength = 0, maxLength = Infinity, format }: TextOptions,
-  value: unknown,
-): string | null {
+function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions, value: unknown) {
   if (typeof value !== 'string') return 'must be a string'
   if (!value.isWellFormed() || value.includes('\0')) return 'holds a character that cannot be stored'
   if (value === '' && minLength > 0) return 'must not be empty'

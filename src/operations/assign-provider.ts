@@ -66,10 +66,7 @@ export function requireAssignable(
   if (refusal) throw refusal
 }
 
-/**
- * Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against
- * it.
- */
+/** Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against it. */
 export function concernOf(
   directory: Directory,
   { profile }: Member,

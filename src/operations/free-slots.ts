@@ -20,12 +20,7 @@ export interface LocalStart {
  * The starts, in ms, of the slots of a provider that can be booked at `now` (ms); with a region, of those that
  * a search there shows.
  */
-export function listFreeSlots(
-  { directory }: Context,
-  { id }: Provider,
-  region: Region | null,
-  now: number,
-): number[] {
+export function listFreeSlots({ directory }: Context, { id }: Provider, region: Region | null, now: number) {
   const listing = directory.findListing(id)
   if (!listing) return []
   if (region && !(region.active && directory.listLicensed(region.id, now).includes(listing))) return []
@@ -41,11 +36,8 @@ export function listTaken({ directory }: Context, { id }: Pick<Provider, 'id'>, 
 }
 
 /** A start (ms) on the clock of a provider. @throws Refusal move_unknown for one who is left out of searches */
-export function presentStart(
-  { directory }: Context,
-  { id, ref, timeZone }: Provider,
-  startsAt: number,
-): LocalStart {
+export function presentStart({ directory }: Context, provider: Provider, startsAt: number): LocalStart {
+  const { id, ref, timeZone } = provider
   const listing = directory.findAnyListing(id)
   if (!listing) throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
   const local = formatLocal(listing.calendar.schedule.zone, startsAt / minuteMillis)

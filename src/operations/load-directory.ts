@@ -36,11 +36,7 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
 }
 
 /** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */
-export async function loadCompared(
-  context: Context,
-  comparison: DirectoryComparison,
-  act: Act,
-): Promise<DirectoryLoad> {
+export async function loadCompared(context: Context, comparison: DirectoryComparison, act: Act) {
   await thenShow(context, context.store.loadDirectory(comparison, act))
   return comparison.load
 }

@@ -7,12 +7,7 @@ import { type Records, thenShow } from './context'
  *
  * @throws Refusal field_invalid for what cannot be a name, name_taken
  */
-export function addPartner(
-  { store }: Records,
-  name: string,
-  organization: Organization | null,
-  act: Act,
-): Promise<Partner> {
+export function addPartner({ store }: Records, name: string, organization: Organization | null, act: Act) {
   requireName(name)
   return store.addPartner(name, organization?.id ?? null, act)
 }

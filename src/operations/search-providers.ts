@@ -48,10 +48,7 @@ export function searchProviders(context: Context, search: ProviderSearch, now: n
 }
 
 /** The one region that a search is about (contract, rules 1 to 5); null for a country that has none. */
-function regionOf(
-  { directory }: Context,
-  { regionId, countryCode, modality }: ProviderSearch,
-): Region | null {
+function regionOf({ directory }: Context, { regionId, countryCode, modality }: ProviderSearch) {
   const country = countryCode?.toUpperCase()
   if (regionId !== undefined) {
     const region = directory.findRegion(regionId)

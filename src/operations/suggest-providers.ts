@@ -64,12 +64,8 @@ const shownSlots = 3
  * @param now ms
  * @throws Refusal record_unknown, or move_unknown for what is no intake that can be assigned
  */
-export async function suggestProviders(
-  context: Context,
-  requestId: number,
-  now: number,
-): Promise<Suggestions> {
-  const request = await requireRequest(context, requestId)
+export async function suggestProviders(context: Context, id: number, now: number): Promise<Suggestions> {
+  const request = await requireRequest(context, id)
   requireAssignable(request)
   const { member } = request
   const { preferredSpokenLanguage: language, preferredModality } = member.profile

@@ -7,11 +7,7 @@ import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
 import { touches } from '../scheduling/interval'
 import { type Context, thenShow } from './context'
 
-/**
- * An absence from its two boundaries, by the rules of directory files.
- *
- * @throws Refusal field_invalid
- */
+/** An absence from its two boundaries, by the rules of directory files. @throws Refusal field_invalid */
 export function parseTimeOff(from: string, until: string): TimeOff {
   const { isValid, fault } = formats['absence-boundary']
   if (!isValid(from)) throw new Refusal('field_invalid', `from: ${fault}`)

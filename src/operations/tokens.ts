@@ -22,12 +22,7 @@ export async function issueFirstToken(records: Records, { id }: Partner, act: Ac
  *
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force
  */
-export async function rotateToken(
-  records: Records,
-  { id }: Partner,
-  cutoverAt: number,
-  act: Act,
-): Promise<string> {
+export async function rotateToken(records: Records, { id }: Partner, cutoverAt: number, act: Act) {
   const key = { ...newKey(), startsAt: cutoverAt }
   await thenShow(records, records.store.rotateKey(id, key, act))
   return signToken({ ...key, issuedAt: act.at })
