@@ -6,7 +6,7 @@ import {
   deactivateOrganization,
   listOrganizations,
   reactivateOrganization,
-} from '../operations/organizations'
+} from '../operations/partners'
 import { type Columns, type CommonFlags, columnsOf, printResult, printRows } from './output'
 import { asJson, commandGroup, commandsOn, stateOf, switchCommands } from './record-command'
 import { storageCommand, withRecords } from './storage'

@@ -13,19 +13,14 @@ import type { Context } from './context'
 
 const licenseReasons = ['region_deactivated', 'license_ended', 'license_not_started', 'no_license'] as const
 
-/** Why a slot is not offered: the steps of the rule, and what a search or a booking asks before and after it. */
-export type SlotReason =
-  | 'provider_deactivated'
-  | Exclude<Step, 'license'>
-  | (typeof licenseReasons)[number]
-  | 'not_listed'
-
-/** The reasons in the order in which they are looked for. */
-export const slotReasons: readonly SlotReason[] = [
-  'provider_deactivated',
+/** Why a slot is not offered: the steps of the rule in their order, and what a search or a booking asks around it. */
+export const slotReasons = [
+  'provider_deactivated' as const,
   ...steps.flatMap((step) => (step === 'license' ? licenseReasons : [step])),
-  'not_listed',
+  'not_listed' as const,
 ]
+
+export type SlotReason = (typeof slotReasons)[number]
 
 /** Whether a slot is offered, and if not the first reason why. */
 export interface SlotExplanation {

@@ -1,7 +1,7 @@
 import { dayMinutes, minuteMillis } from './calendar'
 import { contains, type Interval } from './interval'
 import { dropTouching, slotAt, toSlots } from './slots'
-import { type Schedule, type Window, workingTime } from './working-hours'
+import { type Schedule, workingTime } from './working-hours'
 
 /** How far ahead slots are offered (contract, Limits: next 30 days), as elapsed time. */
 export const horizonMinutes = 30 * dayMinutes
@@ -23,20 +23,6 @@ export interface Availability {
   readonly holdsUntil: number
 }
 
-/** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
-export interface Rule {
-  /** The first minute that is not over. */
-  readonly earliest: number
-  /** The schedule's windows, from whose starts slots are counted. */
-  readonly windows: readonly Window[]
-  /** Time off and taken slots. */
-  readonly busy: readonly Interval[]
-  readonly isLicensed: (start: number) => boolean
-  /** Whether what is left until the slot is notice enough. */
-  readonly isNoticed: (start: number) => boolean
-  readonly isWithinHorizon: (start: number) => boolean
-}
-
 /**
  * The one rule for what can be had, for search, for booking, and for saying why not: slots of the working
  * time that lie whole inside one of `licensed`, touch neither taken slots nor time off, and start in
@@ -44,21 +30,28 @@ export interface Rule {
  *
  * @param now milliseconds since 1970-01-01T00:00Z
  */
-export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number): Rule {
+export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number) {
   const { schedule, taken, minimumNoticeMinutes } = calendar
   const earliest = Math.ceil(now / minuteMillis)
   const horizon = earliest + horizonMinutes
   // One day more than is offered, to know when the next slot will come into the horizon.
   const range = { start: Math.floor(now / minuteMillis), end: horizon + dayMinutes }
   return {
+    /** The first minute that is not over. */
     earliest,
+    /** The schedule's windows, from whose starts slots are counted. */
     windows: workingTime(schedule, range),
+    /** Time off and taken slots. */
     busy: [...taken, ...schedule.timeOff].filter(({ start, end }) => end > range.start && start < range.end),
-    isLicensed: (start) => licensed.some((license) => contains(license, slotAt(start))),
-    isNoticed: (start) => start >= earliest + minimumNoticeMinutes,
-    isWithinHorizon: (start) => start < horizon,
+    isLicensed: (start: number) => licensed.some((license) => contains(license, slotAt(start))),
+    /** Whether what is left until the slot is notice enough. */
+    isNoticed: (start: number) => start >= earliest + minimumNoticeMinutes,
+    isWithinHorizon: (start: number) => start < horizon,
   }
 }
+
+/** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
+export type Rule = ReturnType<typeof ruleAt>
 
 /** What can be had by the rule. @param now milliseconds since 1970-01-01T00:00Z */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
