@@ -1,7 +1,6 @@
 import { asc, eq, inArray, sql } from 'drizzle-orm'
 import type { UnreadableProvider } from '../../src/domain/directory-feed'
-import type { Modality } from '../../src/domain/modality'
-import type { Override, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import type { Modality, Override, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Records } from '../../src/domain/writes'
 import { type Drizzle, placeholders } from './drizzle'

@@ -4,7 +4,7 @@ import * as keys from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboarding from '../../src/domain/decide-onboarding'
-import * as practice from '../../src/domain/decide-provider'
+import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
 import { decideSubmission } from '../../src/domain/decide-submission'
 import type { Store } from '../../src/domain/store'
 import type { Decision } from '../../src/domain/writes'
@@ -77,10 +77,9 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
     loadDirectory: (comparison, act) =>
       change(act, () => decideLoad(comparison, changes.since(comparison.version))),
     setProviderActive: (id, active, act) =>
-      change(act, () => practice.decideProviderState(provider(id) ?? find(id).unreadable[0] ?? null, active)),
-    addTimeOff: (id, absence, act) => change(act, () => practice.decideTimeOff(provider(id), absence)),
-    removeTimeOff: (id, absence, act) =>
-      change(act, () => practice.decideTimeOffRemoval(provider(id), absence)),
+      change(act, () => decideProviderState(provider(id) ?? find(id).unreadable[0] ?? null, active)),
+    addTimeOff: (id, absence, act) => change(act, () => decideTimeOff(provider(id), absence)),
+    removeTimeOff: (id, absence, act) => change(act, () => decideTimeOffRemoval(provider(id), absence)),
   } satisfies Partial<Store>
 }
 

@@ -1,8 +1,7 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
-import { modalities } from '../domain/modality'
-import { absenceFault, weekdays } from '../domain/provider'
+import { absenceFault, modalities, weekdays } from '../domain/provider'
 import { regionRef } from '../domain/region'
 import { Choice, type Fault, Text, type Validator, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
@@ -167,33 +166,24 @@ function soundElements<S extends TSchema>(
 }
 
 function faultsInRegions(regions: Parts['regions']): Fault[] {
+  const ids = regions.map(({ id }) => id)
   return [
-    ...repeated(regions.map(refOf)).map((index) => ({
-      path: `regions[${index}].stateProvinceCode`,
-      fault: 'the region is listed twice',
-    })),
-    ...repeated(regions.map(({ id }) => id)).map((index) => ({
-      path: `regions[${index}].id`,
-      fault: 'another region has this id',
-    })),
+    ...repeated(regions.map(refOf), 'regions', 'stateProvinceCode', 'the region is listed twice'),
+    ...repeated(ids, 'regions', 'id', 'another region has this id'),
   ]
 }
 
 function faultsInProviders({ regions, areRegionsTold, providers }: Parts, isZone: IsZone): Fault[] {
   const known = new Set(regions.map(refOf))
   const isRegion = (ref: string) => !areRegionsTold || known.has(ref)
-  return [
-    ...repeated(providers.map(({ ref }) => ref)).map((index) => ({
-      path: `providers[${index}].ref`,
-      fault: 'another provider has this ref',
+  const within = providers.flatMap((provider, index) =>
+    faultsInProvider(provider, isRegion, isZone).map(({ path, fault }) => ({
+      path: `providers[${index}].${path}`,
+      fault,
     })),
-    ...providers.flatMap((provider, index) =>
-      faultsInProvider(provider, isRegion, isZone).map(({ path, fault }) => ({
-        path: `providers[${index}].${path}`,
-        fault,
-      })),
-    ),
-  ]
+  )
+  const refs = providers.map(({ ref }) => ref)
+  return [...repeated(refs, 'providers', 'ref', 'another provider has this ref'), ...within]
 }
 
 function faultsInProvider(
@@ -225,9 +215,8 @@ function faultsInProvider(
   for (const [i, { windows }] of sound(overrides)) {
     for (const [j, window] of windows.entries()) expectWindow(window, `overrides[${i}].windows[${j}]`)
   }
-  for (const i of repeated(overrides.map((override) => override?.date))) {
-    expect(false, `overrides[${i}].date`, 'another override has this date')
-  }
+  const dates = overrides.map((override) => override?.date)
+  faults.push(...repeated(dates, 'overrides', 'date', 'another override has this date'))
   for (const [i, absence] of sound(timeOff)) {
     const fault = absenceFault(absence)
     expect(fault === null, `timeOff[${i}].until`, fault ?? '')
@@ -240,14 +229,13 @@ function sound<T>(elements: readonly (T | undefined)[]): [number, T][] {
   return elements.flatMap((element, index) => (element === undefined ? [] : [[index, element]]))
 }
 
-/** The indexes at which a value stands again that stood earlier; undefined is no value. */
-function repeated(values: readonly unknown[]): number[] {
+/** The faults of those in a list whose member has a value that an earlier one has; undefined is no value. */
+function repeated(values: readonly unknown[], list: string, member: string, fault: string): Fault[] {
   const seen = new Set<unknown>()
   return values.flatMap((value, index) => {
-    if (value === undefined) return []
-    if (seen.has(value)) return [index]
+    const isRepeated = value !== undefined && seen.has(value)
     seen.add(value)
-    return []
+    return isRepeated ? [{ path: `${list}[${index}].${member}`, fault }] : []
   })
 }
 

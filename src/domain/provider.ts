@@ -1,5 +1,9 @@
 import { parseDate, parseInstant, parseTimeOfDay } from '../scheduling/calendar'
-import type { Modality } from './modality'
+
+/** How a session can be held (contract, provider search). */
+export const modalities = ['in-person', 'telephonic', 'in-video'] as const
+
+export type Modality = (typeof modalities)[number]
 
 /** A permission to practise in a region, on local dates of the provider's zone, both inclusive. */
 export interface License {

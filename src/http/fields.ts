@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { formats } from '../domain/formats'
-import { modalities } from '../domain/modality'
 import { defaultPageSize, maximumPageSize } from '../domain/page'
+import { modalities } from '../domain/provider'
 import { Choice, Text } from '../domain/validation'
 
 /** An identifier that the service has given. */
