@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AuditHead, AuditLine } from '../domain/audit'
-import { auditHead, listAudit, verifyAudit } from '../operations/audit-log'
+import { auditHead, listAudit, verifyAudit } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { wholeNumber } from './arguments'
 import { exitCodes } from './exit-code'
