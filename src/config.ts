@@ -80,20 +80,17 @@ export interface ServerConfig extends StorageConfig {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
-/** What the flags of a command set. */
+/** What is set, by the flags of a command for one. */
 export type Flags = Readonly<Partial<Record<SettingName, string>>>
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  const { values, faults } = readSettings(environment, flags, ['database'])
-  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
-  return toStorageConfig(environment, values)
+  return toStorageConfig(environment, readSettings(environment, flags, ['database']))
 }
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
 export function readServerConfig(flags: Flags, environment: Environment = process.env): ServerConfig {
-  const { values, faults } = readSettings(environment, flags, ['database', 'baseUrl'])
-  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+  const values = readSettings(environment, flags, ['database', 'baseUrl'])
   return Object.freeze({
     ...toStorageConfig(environment, values),
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
@@ -102,7 +99,7 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
   })
 }
 
-function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]) {
+function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
@@ -116,23 +113,18 @@ function readSettings(environment: Environment, flags: Flags, required: readonly
     if (fault) faults.push(`${told}: ${fault}`)
     values[name] = value
   }
-  const known = new Set<string>([
-    masterKeyVariable,
-    ...Object.values(settings).map(({ variable }) => variable),
-  ])
+  const known = [masterKeyVariable, ...Object.values(settings).map(({ variable }) => variable)]
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('ANTEROOM_') && !known.has(name)) faults.push(`${name}: is no setting`)
+    if (name.startsWith('ANTEROOM_') && !known.includes(name)) faults.push(`${name}: is no setting`)
   }
   if (environment[masterKeyVariable] !== undefined && values.masterKeyFile !== undefined) {
     faults.push(`${masterKeyVariable}: is given and a master key file too`)
   }
-  return { values, faults }
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+  return values
 }
 
-function toStorageConfig(
-  environment: Environment,
-  values: Partial<Record<SettingName, string>>,
-): StorageConfig {
+function toStorageConfig(environment: Environment, values: Flags): StorageConfig {
   const database = values.database as string
   const base64 = environment[masterKeyVariable]
   const masterKey = base64 === undefined ? { file: values.masterKeyFile ?? `${database}.key` } : { base64 }

@@ -35,13 +35,8 @@ export interface ServiceOptions {
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
 
-/** The database, opened, and what it takes to read it. */
-export interface Storage extends Omit<Engine, 'store' | 'upkeep'> {
-  readonly records: Records
-}
-
 /** The service, put together and not yet listening. */
-export interface Service extends Omit<Storage, 'records' | 'feed'> {
+export interface Service extends Pick<Engine, 'close'> {
   readonly context: Context
   readonly zones: ZoneData
   /**
@@ -53,13 +48,14 @@ export interface Service extends Omit<Storage, 'records' | 'feed'> {
 }
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
-export function openStorage(options: ServiceOptions): Storage {
+export function openStorage(options: ServiceOptions) {
   const { purpose, database, masterKey, create, upgrade = false, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
   const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
   const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
-  return { records: { store, upkeep, clock, directory: null }, feed, close }
+  const records: Records = { store, upkeep, clock, directory: null }
+  return { records, feed, close }
 }
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
@@ -107,9 +103,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
  *
  * @throws Refusal database_unusable
  */
-export function migrateDatabase(
-  options: Pick<ServiceOptions, 'purpose' | 'database' | 'masterKey'>,
-): string | null {
+export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'database' | 'masterKey'>) {
   const { purpose, database: path, masterKey } = options
   recognizeFile(path, false)
   const wasOutdated = isOutdated(path)

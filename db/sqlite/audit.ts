@@ -1,4 +1,4 @@
-import { asc, desc, eq, gt, sql } from 'drizzle-orm'
+import { asc, desc, eq, gt } from 'drizzle-orm'
 import {
   type AuditEntry,
   type AuditHead,
@@ -8,7 +8,7 @@ import {
   auditStart,
   verifyLines,
 } from '../../src/domain/audit'
-import type { Drizzle } from './drizzle'
+import { type Drizzle, placeholders } from './drizzle'
 import { audit } from './schema'
 
 /** Lines that are read at once. */
@@ -16,32 +16,13 @@ const chunkSize = 1_000
 
 /** The audit log: lines are added, listed and checked, and the database refuses everything else. */
 export function auditQueries(db: Drizzle) {
-  const latest = db.select().from(audit).orderBy(desc(audit.id)).limit(sql.placeholder('limit')).prepare()
-  const chunkAfter = db
-    .select()
-    .from(audit)
-    .where(gt(audit.id, sql.placeholder('id')))
-    .orderBy(asc(audit.id))
-    .limit(chunkSize)
-    .prepare()
-  const ofRecord = db
-    .select()
-    .from(audit)
-    .where(eq(audit.record, sql.placeholder('record')))
-    .orderBy(asc(audit.id))
-    .prepare()
-  const insert = db
-    .insert(audit)
-    .values({
-      id: sql.placeholder('id'),
-      at: sql.placeholder('at'),
-      actor: sql.placeholder('actor'),
-      action: sql.placeholder('action'),
-      record: sql.placeholder('record'),
-      outcome: sql.placeholder('outcome'),
-      hash: sql.placeholder('hash'),
-    })
-    .prepare()
+  const { id, record, limit } = placeholders('id', 'record', 'limit')
+  const select = () => db.select().from(audit)
+  const latest = select().orderBy(desc(audit.id)).limit(limit).prepare()
+  const chunkAfter = select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(chunkSize).prepare()
+  const ofRecord = select().where(eq(audit.record, record)).orderBy(asc(audit.id)).prepare()
+  const line = placeholders('id', 'at', 'actor', 'action', 'record', 'outcome', 'hash')
+  const insert = db.insert(audit).values(line).prepare()
 
   function head(): AuditHead {
     const { id, hash } = latest.get({ limit: 1 }) ?? { id: 0, hash: auditStart }

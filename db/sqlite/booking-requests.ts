@@ -6,7 +6,7 @@ import { Refusal } from '../../src/domain/errors'
 import type { RequestFilter } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
-import type { Drizzle } from './drizzle'
+import { type Drizzle, placeholders } from './drizzle'
 import { toMember } from './members'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
@@ -17,8 +17,7 @@ const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
-  const { touching, taken } = slotQueries(db)
-  const id = sql.placeholder('id')
+  const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
   const select = () =>
     db
       .select({ request: bookingRequests, member: members })
@@ -26,10 +25,19 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
   const ofMember = select().where(eq(bookingRequests.memberId, id)).orderBy(asc(bookingRequests.id)).prepare()
-  const answersOf = db
-    .select({ sealed: bookingRequests.sealedScreeningAnswers, recordKey: bookingRequests.recordKey })
+  const answersOf = db.select().from(bookingRequests).where(eq(bookingRequests.id, id)).prepare()
+  const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
+  const startsAfter = and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from))
+  const touching = db
+    .select({ requestId, memberId, startsAt })
     .from(bookingRequests)
-    .where(eq(bookingRequests.id, id))
+    .where(and(startsAfter, lt(startsAt, until)))
+    .prepare()
+  const taken = db
+    .select({ requestId, startsAt, endsAt, localOffsetMinutes })
+    .from(bookingRequests)
+    .where(startsAfter)
+    .orderBy(startsAt)
     .prepare()
 
   return {
@@ -58,38 +66,12 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
 
     /** The screening answers of a request, none for a person who was erased. */
     screeningOf(id: number): ScreeningAnswer[] {
-      const row = answersOf.get({ id })
-      if (!row?.sealed) return []
-      const opened = openSealed(vault, row.sealed, answersPlace(row.recordKey), `request ${id}`)
+      const { sealedScreeningAnswers: sealed, recordKey } = answersOf.get({ id }) ?? {}
+      if (!sealed || !recordKey) return []
+      const opened = openSealed(vault, sealed, answersPlace(recordKey), `request ${id}`)
       return JSON.parse(opened.toString())
     },
   }
-}
-
-function slotQueries(db: Drizzle) {
-  const ofProvider = eq(bookingRequests.providerId, sql.placeholder('providerId'))
-  const startsAfter = gt(bookingRequests.startsAt, sql.placeholder('from'))
-  const touching = db
-    .select({
-      requestId: bookingRequests.id,
-      memberId: bookingRequests.memberId,
-      startsAt: bookingRequests.startsAt,
-    })
-    .from(bookingRequests)
-    .where(and(holdsSlot, ofProvider, startsAfter, lt(bookingRequests.startsAt, sql.placeholder('until'))))
-    .prepare()
-  const taken = db
-    .select({
-      requestId: bookingRequests.id,
-      startsAt: bookingRequests.startsAt,
-      endsAt: bookingRequests.endsAt,
-      localOffsetMinutes: bookingRequests.localOffsetMinutes,
-    })
-    .from(bookingRequests)
-    .where(and(holdsSlot, ofProvider, startsAfter))
-    .orderBy(bookingRequests.startsAt)
-    .prepare()
-  return { touching, taken }
 }
 
 export function requestTable(db: Drizzle, vault: Vault): RecordTable<'request'> {
@@ -116,5 +98,5 @@ interface RequestRow {
 
 function toRecord({ request, member }: RequestRow): RequestRecord {
   const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...record } = request
-  return { ...record, member: member && toMember(member) }
+  return { ...record, member: toMember(member) }
 }

@@ -1,7 +1,7 @@
-import { asc, gt, lte, max, min, sql } from 'drizzle-orm'
+import { asc, gt, lte, max, min } from 'drizzle-orm'
 import type { Version } from '../../src/domain/directory-feed'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
-import type { Drizzle } from './drizzle'
+import { type Drizzle, placeholders } from './drizzle'
 import { changes } from './schema'
 
 /** How many changes are kept for those who are catching up; who is further behind reads everything. */
@@ -12,48 +12,27 @@ const keptChanges = 10_000
  * a time, so its numbers are in the order of commits and serve as versions.
  */
 export function changeQueries(db: Drizzle) {
-  const add = db
-    .insert(changes)
-    .values({ noun: sql.placeholder('noun'), recordId: sql.placeholder('recordId') })
-    .returning({ version: changes.version })
-    .prepare()
-  const version = sql.placeholder('version')
+  const { version } = placeholders('version')
+  const add = db.insert(changes).values(placeholders('noun', 'recordId')).returning().prepare()
   const forget = db.delete(changes).where(lte(changes.version, version)).prepare()
-  const newest = db
-    .select({ version: max(changes.version) })
-    .from(changes)
-    .prepare()
-  const oldest = db
-    .select({ version: min(changes.version) })
-    .from(changes)
-    .prepare()
-  const since = db
-    .select({ noun: changes.noun, recordId: changes.recordId })
-    .from(changes)
-    .where(gt(changes.version, version))
-    .orderBy(asc(changes.version))
-    .prepare()
+  const highest = { version: max(changes.version) }
+  const newest = db.select(highest).from(changes).prepare()
+  const lowest = { version: min(changes.version) }
+  const oldest = db.select(lowest).from(changes).prepare()
+  const isLater = gt(changes.version, version)
+  const since = db.select().from(changes).where(isLater).orderBy(asc(changes.version)).prepare()
   return {
     add(noun: ChangedNoun, recordId: number): void {
       const { version } = add.get({ noun, recordId }) as { version: number }
       if (version % keptChanges === 0) forget.run({ version: version - keptChanges })
     },
 
-    newestVersion: (): Version => toVersion(newest.get()?.version ?? 0),
+    newestVersion: (): Version => (newest.get()?.version ?? 0) as unknown as Version,
 
     /** The changes after a version, or null if some of them are no longer kept. */
-    since(version: Version): Change[] | null {
-      const first = oldest.get()?.version ?? 1
-      const from = toNumber(version)
-      return from < first - 1 ? null : since.all({ version: from })
+    since(version: Version): readonly Change[] | null {
+      const from = version as unknown as number
+      return from < (oldest.get()?.version ?? 1) - 1 ? null : since.all({ version: from })
     },
   }
-}
-
-function toVersion(version: number): Version {
-  return version as unknown as Version
-}
-
-function toNumber(version: Version): number {
-  return version as unknown as number
 }

@@ -1,9 +1,9 @@
 import { asc, eq, inArray, sql } from 'drizzle-orm'
 import type { UnreadableProvider } from '../../src/domain/directory-feed'
-import type { Provider } from '../../src/domain/provider'
+import type { Modality, Override, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Records } from '../../src/domain/writes'
-import type { Drizzle } from './drizzle'
+import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { inPersonRegions, licenses, providers, regions } from './schema'
 
@@ -19,14 +19,13 @@ export function directoryQueries(db: Drizzle) {
   const ids = sql`(select value from json_each(${sql.placeholder('ids')}))`
   const allRegions = db.select().from(regions).orderBy(asc(regions.id)).prepare()
   const allIds = db.select({ id: providers.id }).from(providers).orderBy(asc(providers.id)).prepare()
-  const some = db
-    .select()
-    .from(providers)
-    .where(inArray(providers.id, ids))
-    .orderBy(asc(providers.id))
-    .prepare()
+  const areNamed = inArray(providers.id, ids)
+  const some = db.select().from(providers).where(areNamed).orderBy(asc(providers.id)).prepare()
   const theirLicenses = db
-    .select()
+    .select({
+      providerId: licenses.providerId,
+      license: { regionId: licenses.regionId, from: licenses.from, until: licenses.until },
+    })
     .from(licenses)
     .where(inArray(licenses.providerId, ids))
     .orderBy(asc(licenses.id))
@@ -45,40 +44,33 @@ export function directoryQueries(db: Drizzle) {
     /** The providers of some ids, in order of id. */
     findProviders(wanted: readonly number[]): FoundProviders {
       const named = { ids: JSON.stringify(wanted) }
-      const held = Map.groupBy(theirLicenses.all(named), (license) => license.providerId)
-      const seenIn = Map.groupBy(theirInPersonRegions.all(named), (region) => region.providerId)
+      const held = Map.groupBy(theirLicenses.all(named), ({ providerId }) => providerId)
+      const seenIn = Map.groupBy(theirInPersonRegions.all(named), ({ providerId }) => providerId)
       const found = { providers: [] as Provider[], unreadable: [] as UnreadableProvider[] }
       for (const row of some.all(named)) {
-        const profile = toProfile(row)
-        if (!profile) found.unreadable.push({ id: row.id, ref: row.ref })
-        else
-          found.providers.push({
-            ...profile,
-            licenses: (held.get(row.id) ?? []).map(({ regionId, from, until }) => ({
-              regionId,
-              from,
-              until,
-            })),
-            inPersonRegionIds: (seenIn.get(row.id) ?? []).map(({ regionId }) => regionId),
-          })
+        const { id, ref } = row
+        const lists = readLists(row)
+        if (!lists) found.unreadable.push({ id, ref })
+        else {
+          const licenses = held.get(id)?.map(({ license }) => license) ?? []
+          const inPersonRegionIds = seenIn.get(id)?.map(({ regionId }) => regionId) ?? []
+          found.providers.push({ ...row, ...lists, licenses, inPersonRegionIds })
+        }
       }
       return found
     },
   }
 }
 
-/** A row as a provider, apart from the regions; null for one that cannot be read. */
-function toProfile(
-  row: typeof providers.$inferSelect,
-): Omit<Provider, 'licenses' | 'inPersonRegionIds'> | null {
+/** The lists in a provider's row; null if one cannot be read. */
+function readLists(row: typeof providers.$inferSelect) {
   try {
     return {
-      ...row,
-      languagesSpoken: toList(row.languagesSpoken),
-      modalities: toList(row.modalities),
-      workingHours: toList(row.workingHours),
-      overrides: toList(row.overrides),
-      timeOff: toList(row.timeOff),
+      languagesSpoken: toList<string>(row.languagesSpoken),
+      modalities: toList<Modality>(row.modalities),
+      workingHours: toList<WeeklyHours>(row.workingHours),
+      overrides: toList<Override>(row.overrides),
+      timeOff: toList<TimeOff>(row.timeOff),
     }
   } catch {
     return null
@@ -91,48 +83,33 @@ function toList<Item>(text: string): Item[] {
   return list
 }
 
-export function regionTable(db: Drizzle): RecordTable<'region'> {
-  return recordTable<'region'>(db, regions, (row) => row)
-}
-
 /** A provider's row, with what ties it to regions in tables of their own. */
 export function providerTable(db: Drizzle): RecordTable<'provider'> {
   const rows = recordTable<'provider'>(db, providers, toColumns)
-  const providerId = sql.placeholder('providerId')
-  const regionId = sql.placeholder('regionId')
-  const insertLicense = db
-    .insert(licenses)
-    .values({ providerId, regionId, from: sql.placeholder('from'), until: sql.placeholder('until') })
-    .prepare()
-  const deleteLicenses = db.delete(licenses).where(eq(licenses.providerId, providerId)).prepare()
-  const insertInPersonRegion = db.insert(inPersonRegions).values({ providerId, regionId }).prepare()
-  const deleteInPersonRegions = db
-    .delete(inPersonRegions)
-    .where(eq(inPersonRegions.providerId, providerId))
-    .prepare()
-  const addLicenses = (id: number, held: Provider['licenses']) => {
-    for (const license of held) insertLicense.run({ ...license, providerId: id })
+  const { id } = placeholders('id')
+  const license = placeholders('providerId', 'regionId', 'from', 'until')
+  const insertLicense = db.insert(licenses).values(license).prepare()
+  const deleteLicenses = db.delete(licenses).where(eq(licenses.providerId, id)).prepare()
+  const inPersonRegion = placeholders('providerId', 'regionId')
+  const insertInPersonRegion = db.insert(inPersonRegions).values(inPersonRegion).prepare()
+  const deleteInPersonRegions = db.delete(inPersonRegions).where(eq(inPersonRegions.providerId, id)).prepare()
+
+  function tie(providerId: number, { licenses, inPersonRegionIds }: Partial<Records['provider']>): void {
+    if (licenses) deleteLicenses.run({ id: providerId })
+    for (const license of licenses ?? []) insertLicense.run({ ...license, providerId })
+    if (inPersonRegionIds) deleteInPersonRegions.run({ id: providerId })
+    for (const regionId of inPersonRegionIds ?? []) insertInPersonRegion.run({ providerId, regionId })
   }
-  const addInPersonRegions = (id: number, regionIds: readonly number[]) => {
-    for (const regionId of regionIds) insertInPersonRegion.run({ providerId: id, regionId })
-  }
+
   return {
     add(row) {
       const id = rows.add(row)
-      addLicenses(id, row.licenses)
-      addInPersonRegions(id, row.inPersonRegionIds)
+      tie(id, row)
       return id
     },
     set(id, to) {
       rows.set(id, to)
-      if (to.licenses) {
-        deleteLicenses.run({ providerId: id })
-        addLicenses(id, to.licenses)
-      }
-      if (to.inPersonRegionIds) {
-        deleteInPersonRegions.run({ providerId: id })
-        addInPersonRegions(id, to.inPersonRegionIds)
-      }
+      tie(id, to)
     },
     remove: rows.remove,
   }
@@ -140,10 +117,6 @@ export function providerTable(db: Drizzle): RecordTable<'provider'> {
 
 /** Lists that belong to one provider alone are JSON in its row. */
 function toColumns({ licenses: _, inPersonRegionIds: __, ...profile }: Partial<Records['provider']>) {
-  return Object.fromEntries(
-    Object.entries(profile).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? JSON.stringify(value) : value,
-    ]),
-  )
+  const toColumn = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : value)
+  return Object.fromEntries(Object.entries(profile).map(([name, value]) => [name, toColumn(value)]))
 }

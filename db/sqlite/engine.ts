@@ -27,7 +27,7 @@ export function openEngine(opening: Opening): Engine {
   return {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries),
-    upkeep: createUpkeep({ database, writer, audit: queries.audit }),
+    upkeep: createUpkeep(database, writer, queries.audit),
     async close() {
       if (isClosed) return
       isClosed = true

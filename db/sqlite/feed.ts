@@ -1,18 +1,14 @@
 import type { Database } from 'bun:sqlite'
 import type { DirectoryFeed, TakenSlot } from '../../src/domain/directory-feed'
-import type { Provider } from '../../src/domain/provider'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
-import type { FoundProviders } from './directory'
 import type { Queries } from './queries'
 
-/** How much of a large reading is done before other requests get their turn. */
+/** How much of a large reading is done before other requests get their turn of the event loop. */
 const chunkSize = 500
 
 /** The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names. */
-export function directoryFeed(
-  database: Database,
-  { changes, partners, directory, requests }: Queries,
-): DirectoryFeed {
+export function directoryFeed(database: Database, queries: Queries): DirectoryFeed {
+  const { changes, partners, directory, requests } = queries
   /** In transactions, so that a provider's parts are of one moment while another process writes. */
   const readProviders = (ids: readonly number[]) =>
     inChunks(ids, (chunk) => [database.transaction(() => directory.findProviders(chunk))()])
@@ -26,13 +22,14 @@ export function directoryFeed(
       if (version === since) return null
       const rows = since === null ? null : changes.since(since)
       const providerIds = rows ? idsOf('provider', rows) : directory.listProviderIds()
-      const found: FoundProviders[] = await readProviders(providerIds)
+      const found = await readProviders(providerIds)
       const taken = new Map(await readTaken(rows ? idsOf('taken', rows) : providerIds, after))
+      const isTold = (noun: ChangedNoun) => rows === null || rows.some((row) => row.noun === noun)
       return {
         version,
-        keys: isTold('partner', rows) ? partners.listKeys() : null,
-        regions: isTold('region', rows) ? directory.listRegions() : null,
-        providers: found.flatMap(({ providers }): readonly Provider[] => providers),
+        keys: isTold('partner') ? partners.listKeys() : null,
+        regions: isTold('region') ? directory.listRegions() : null,
+        providers: found.flatMap(({ providers }) => providers),
         unreadable: found.flatMap(({ unreadable }) => unreadable),
         taken,
       }
@@ -44,22 +41,11 @@ function idsOf(noun: ChangedNoun, rows: readonly Change[]): number[] {
   return [...new Set(rows.filter((row) => row.noun === noun).map(({ recordId }) => recordId))]
 }
 
-function isTold(noun: ChangedNoun, rows: readonly Change[] | null): boolean {
-  return rows === null || rows.some((row) => row.noun === noun)
-}
-
-async function inChunks<Item>(
-  ids: readonly number[],
-  read: (chunk: readonly number[]) => readonly Item[],
-): Promise<Item[]> {
+async function inChunks<Item>(ids: readonly number[], read: (chunk: readonly number[]) => readonly Item[]) {
   const items: Item[] = []
   for (let start = 0; start < ids.length; start += chunkSize) {
     items.push(...read(ids.slice(start, start + chunkSize)))
-    await yieldToEventLoop()
+    await new Promise((resolve) => setImmediate(resolve))
   }
   return items
-}
-
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

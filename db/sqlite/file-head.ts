@@ -78,14 +78,19 @@ function recognize(path: string, mayBeVacant: boolean): void {
   }
   const id = head.readUInt32BE(applicationIdAt)
   const isEmpty = head.readUInt32BE(schemaCookieAt) === 0
-  if (id !== applicationId && !(id === 0 && isEmpty))
-    throw unusable('the file belongs to another application')
+  requireOurs(id, isEmpty)
   const left = !ownsItsLog(path) ? `${path}-wal` : !ownsItsJournal(path, head) ? `${path}-journal` : null
   if (left === null) return
   throw unusable(
     `${left} was left by another database, as when a backup is copied over one that was not stopped: ` +
       `move ${left} and ${path}-shm away, then start again`,
   )
+}
+
+/** Holds a file to be marked as ours, or to be an empty database. @throws Refusal database_unusable */
+export function requireOurs(id: number, isEmpty: boolean): void {
+  if (id === applicationId || (id === 0 && isEmpty)) return
+  throw unusable('the file belongs to another application')
 }
 
 /** How often a log that changes while it is read is read anew: then somebody works with both, and they fit. */
@@ -109,15 +114,14 @@ const [keptFrom, keptTo] = [28, 92]
 
 /** A journal holds the file's head as it was before. */
 function ownsItsJournal(path: string, head: Buffer): boolean {
-  return (
-    withFile(`${path}-journal`, (file) => {
-      const start = readAt(file, 0, 28)
-      if (start.length < 28 || start.toString('hex', 0, 8) !== journalMagic) return true
-      const record = readAt(file, start.readUInt32BE(20), 4 + headBytes)
-      if (record.length < 4 + headBytes || record.readUInt32BE(0) !== 1) return true
-      return record.subarray(4).subarray(keptFrom, keptTo).equals(head.subarray(keptFrom, keptTo))
-    }) ?? true
-  )
+  const owns = withFile(`${path}-journal`, (file) => {
+    const start = readAt(file, 0, 28)
+    if (start.length < 28 || start.toString('hex', 0, 8) !== journalMagic) return true
+    const record = readAt(file, start.readUInt32BE(20), 4 + headBytes)
+    if (record.length < 4 + headBytes || record.readUInt32BE(0) !== 1) return true
+    return record.subarray(4).subarray(keptFrom, keptTo).equals(head.subarray(keptFrom, keptTo))
+  })
+  return owns ?? true
 }
 
 function headsOf(path: string, log: string) {
@@ -148,8 +152,8 @@ function transactionsIn(file: number, logHead: Buffer): number[] {
     const frame = readAt(file, at, frameHeadBytes + headBytes)
     // What an earlier use of the log has left behind has other salts.
     if (frame.length < frameHeadBytes + headBytes || !frame.subarray(8, 16).equals(salts)) break
-    if (frame.readUInt32BE(0) === 1)
-      counts.push(frame.readUInt32BE(frameHeadBytes + userVersionAt) >>> schemaBits)
+    const version = frame.readUInt32BE(frameHeadBytes + userVersionAt)
+    if (frame.readUInt32BE(0) === 1) counts.push(version >>> schemaBits)
     if (frame.readUInt32BE(4) !== 0) committed = counts.length
   }
   return counts.slice(0, committed)

@@ -1,43 +1,22 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { foldEmail, type Member } from '../../src/domain/member'
-import type { Records } from '../../src/domain/writes'
-import type { Drizzle } from './drizzle'
+import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { members } from './schema'
 
 /** Queries on members. */
 export function memberQueries(db: Drizzle) {
-  const byExternalId = db
-    .select()
-    .from(members)
-    .where(
-      and(
-        eq(members.partnerId, sql.placeholder('partnerId')),
-        eq(members.externalUserId, sql.placeholder('externalUserId')),
-      ),
-    )
-    .prepare()
-  const byEmail = db
-    .select({ id: members.id })
-    .from(members)
-    .where(eq(members.foldedEmail, sql.placeholder('foldedEmail')))
-    .prepare()
-  const byId = db
-    .select()
-    .from(members)
-    .where(eq(members.id, sql.placeholder('id')))
-    .prepare()
+  const open = placeholders('id', 'partnerId', 'externalUserId', 'foldedEmail')
+  const select = () => db.select().from(members)
+  const known = and(eq(members.partnerId, open.partnerId), eq(members.externalUserId, open.externalUserId))
+  const byExternalId = select().where(known).prepare()
+  const byEmail = select().where(eq(members.foldedEmail, open.foldedEmail)).prepare()
+  const byId = select().where(eq(members.id, open.id)).prepare()
 
   return {
-    find(partnerId: number, externalUserId: string): Member | null {
-      const row = byExternalId.get({ partnerId, externalUserId })
-      return row ? toMember(row) : null
-    },
-
-    findById(id: number): Member | null {
-      const row = byId.get({ id })
-      return row ? toMember(row) : null
-    },
+    find: (partnerId: number, externalUserId: string): Member | null =>
+      toMember(byExternalId.get({ partnerId, externalUserId })),
+    findById: (id: number): Member | null => toMember(byId.get({ id })),
 
     /** When a member was made and last told of, in ms. */
     timesOf(id: number): { createdAt: number; updatedAt: number } {
@@ -51,15 +30,16 @@ export function memberQueries(db: Drizzle) {
 }
 
 export function memberTable(db: Drizzle): RecordTable<'member'> {
-  return recordTable<'member'>(db, members, ({ profile, ...others }: Partial<Records['member']>) => ({
+  return recordTable<'member'>(db, members, ({ profile, ...others }) => ({
     ...others,
     ...profile,
     ...(profile && { foldedEmail: foldEmail(profile.email) }),
   }))
 }
 
-/** A member as a row tells them. */
-export function toMember(row: typeof members.$inferSelect): Member {
+/** A member as a row tells them; null for none. */
+export function toMember(row: typeof members.$inferSelect | null | undefined): Member | null {
+  if (!row) return null
   const { id, partnerId, externalUserId, active, foldedEmail, createdAt, updatedAt, ...profile } = row
   return { id, partnerId, externalUserId, active, profile }
 }

@@ -66,7 +66,8 @@ export function upgradeSchema(database: Database, path: string, vault: Vault): v
   })
   upgrade.immediate()
   // The lock goes only without a log.
-  for (const pragma of ['journal_mode = DELETE', 'locking_mode = NORMAL']) database.run(`PRAGMA ${pragma}`)
+  database.run('PRAGMA journal_mode = DELETE')
+  database.run('PRAGMA locking_mode = NORMAL')
 }
 
 /**
@@ -75,9 +76,9 @@ export function upgradeSchema(database: Database, path: string, vault: Vault): v
  */
 function lockAlone(database: Database): void {
   try {
-    for (const pragma of ['locking_mode = EXCLUSIVE', 'journal_mode = DELETE', 'journal_mode = WAL']) {
-      database.run(`PRAGMA ${pragma}`)
-    }
+    database.run('PRAGMA locking_mode = EXCLUSIVE')
+    database.run('PRAGMA journal_mode = DELETE')
+    database.run('PRAGMA journal_mode = WAL')
   } catch (error) {
     if (!isBusy(error)) throw error
     throw unusable('the database has an older schema, and another program has it open: stop that first')
@@ -110,13 +111,13 @@ function sealAnew(database: Database, vault: Vault): void {
       return sealed
     }
   }
-  const keys = database.query<KeyRow, []>(
+  const keys = database.query<Sealed & { partnerId: number; kid: string }, []>(
     'SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys',
   )
   const setSecret = database.query('UPDATE partner_keys SET sealed_secret = ? WHERE id = ?')
   for (const key of keys.all()) setSecret.run(seal(key.sealed, secretPlace(key), isSecret), key.id)
 
-  const requests = database.query<Pick<KeyRow, 'id' | 'recordKey' | 'sealed'>, []>(
+  const requests = database.query<Sealed, []>(
     `SELECT id, record_key AS recordKey, sealed_screening_answers AS sealed FROM booking_requests
      WHERE sealed_screening_answers IS NOT NULL`,
   )
@@ -130,11 +131,9 @@ function sealAnew(database: Database, vault: Vault): void {
   if (proof) setProof.run(seal(proof, keyProofPlace, () => true))
 }
 
-interface KeyRow {
+interface Sealed {
   readonly id: number
   readonly recordKey: string
-  readonly partnerId: number
-  readonly kid: string
   readonly sealed: Uint8Array
 }
 

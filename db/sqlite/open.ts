@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import type { Vault } from '../../src/domain/vault'
 import { isBusy, toRefusal } from './constraint'
-import { applicationId, isVacant, readPragma, recognizeFile, schemaOf, unusable } from './file-head'
+import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf, unusable } from './file-head'
 import { createSchema, currentSchema, upgradeSchema } from './migrate'
 import { keyProofPlace } from './sealed'
 import { readSetting } from './setting'
@@ -62,28 +62,21 @@ function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): 
   if (schema === 0) createSchema(database, vault)
   else prove(database, purpose, vault, schema)
   if (schema > 0 && schema < currentSchema) {
-    if (!upgrade)
-      throw unusable('the database has an older schema: stop its server, then run `anteroom migrate`')
+    const way = 'stop its server, then run `anteroom migrate`'
+    if (!upgrade) throw unusable(`the database has an older schema: ${way}`)
     upgradeSchema(database, path, vault)
   }
-  for (const pragma of [
-    'journal_mode = WAL',
-    'synchronous = FULL',
-    'secure_delete = ON',
-    'trusted_schema = OFF',
-  ]) {
-    database.run(`PRAGMA ${pragma}`)
-  }
+  database.run('PRAGMA journal_mode = WAL')
+  database.run('PRAGMA synchronous = FULL')
+  database.run('PRAGMA secure_delete = ON')
+  database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
   settle(database, purpose, vault)
 }
 
 /** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
 function recognize(database: Database): number {
-  const id = readPragma(database, 'application_id')
-  const isEmpty = readPragma(database, 'schema_version') === 0
-  if (id !== applicationId && !(id === 0 && isEmpty))
-    throw unusable('the file belongs to another application')
+  requireOurs(readPragma(database, 'application_id'), readPragma(database, 'schema_version') === 0)
   const schema = schemaOf(readPragma(database, 'user_version'))
   if (schema > currentSchema) throw unusable('the database was written by a newer version of this program')
   return schema
@@ -116,13 +109,12 @@ function settle(database: Database, purpose: Purpose, vault: Vault): void {
     prove(database, purpose, vault, currentSchema)
     return
   }
-  const note = database.query('INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
-  database
-    .transaction(() => {
-      note.run('purpose', Buffer.from(purpose))
-      note.run('key_proof', vault.seal(Buffer.from(purpose), keyProofPlace))
-    })
-    .immediate()
+  const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
+  const note = database.transaction(() => {
+    insert.run('purpose', Buffer.from(purpose))
+    insert.run('key_proof', vault.seal(Buffer.from(purpose), keyProofPlace))
+  })
+  note.immediate()
 }
 
 /** Holds a database to what was noted, before anything of it is changed. */

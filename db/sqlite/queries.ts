@@ -2,19 +2,20 @@ import type { Vault } from '../../src/domain/vault'
 import { auditQueries } from './audit'
 import { bookingRequestQueries, requestTable } from './booking-requests'
 import { changeQueries } from './changes'
-import { directoryQueries, providerTable, regionTable } from './directory'
+import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
 import { memberQueries, memberTable } from './members'
-import { keyTable, organizationTable, partnerQueries, partnerTable } from './partners'
-import type { RecordTables } from './record-table'
+import { keyTable, partnerQueries } from './partners'
+import { type RecordTables, recordTable } from './record-table'
+import { organizations, partners, regions } from './schema'
 
 /** All statements on a database, prepared once. */
 export function prepareQueries(db: Drizzle, vault: Vault) {
   const tables: RecordTables = {
-    organization: organizationTable(db),
-    partner: partnerTable(db),
+    organization: recordTable(db, organizations),
+    partner: recordTable(db, partners),
     key: keyTable(db, vault),
-    region: regionTable(db),
+    region: recordTable(db, regions),
     provider: providerTable(db),
     member: memberTable(db),
     request: requestTable(db, vault),

@@ -1,7 +1,7 @@
-import { eq, getTableColumns, sql } from 'drizzle-orm'
+import { eq, getTableColumns } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Noun, Records } from '../../src/domain/writes'
-import type { Drizzle } from './drizzle'
+import { type Drizzle, placeholders } from './drizzle'
 
 /** How records of a noun are written. */
 export interface RecordTable<N extends Noun> {
@@ -23,22 +23,17 @@ type Row = Record<string, unknown>
 export function recordTable<N extends Noun>(
   db: Drizzle,
   table: SQLiteTable & { id: SQLiteColumn },
-  toColumns: (members: Partial<Records[N]>) => Row,
+  toColumns: (members: Partial<Records[N]>) => Row = (members) => members,
 ): RecordTable<N> {
   const columns = Object.keys(getTableColumns(table))
-  const placeholders = (names: readonly string[]) =>
-    Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]))
-  const insert = db
-    .insert(table)
-    .values(placeholders(columns) as never)
-    .returning({ id: table.id })
-    .prepare()
-  const byId = eq(table.id, sql.placeholder('id'))
+  const row = placeholders(...columns) as never
+  const insert = db.insert(table).values(row).returning({ id: table.id }).prepare()
+  const byId = eq(table.id, placeholders('id').id)
   const remove = db.delete(table).where(byId).prepare()
   const prepareUpdate = (names: readonly string[]) =>
     db
       .update(table)
-      .set(placeholders(names) as never)
+      .set(placeholders(...names) as never)
       .where(byId)
       .prepare()
   // By the columns that they set: decisions set few different ones.

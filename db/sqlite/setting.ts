@@ -2,7 +2,6 @@ import type { Database } from 'bun:sqlite'
 
 /** What the database notes of itself under a name. */
 export function readSetting(database: Database, name: string): Uint8Array | undefined {
-  return database
-    .query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?')
-    .get(name)?.value
+  const select = database.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?')
+  return select.get(name)?.value
 }

@@ -1,26 +1,9 @@
 import type { Act } from '../../src/domain/audit'
 import { decideLoad } from '../../src/domain/compare-directory'
-import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
-import {
-  decideErasure,
-  decideExport,
-  decideMemberState,
-  type MemberExport,
-} from '../../src/domain/decide-member'
-import {
-  decideAcceptance,
-  decideAcknowledgement,
-  decideAssignment,
-  decideDecline,
-  decideReading,
-} from '../../src/domain/decide-move'
-import {
-  decideOrganization,
-  decideOrganizationState,
-  decidePartner,
-  decidePartnerOrganization,
-  decidePartnerState,
-} from '../../src/domain/decide-onboarding'
+import * as keys from '../../src/domain/decide-keys'
+import * as people from '../../src/domain/decide-member'
+import * as moves from '../../src/domain/decide-move'
+import * as onboarding from '../../src/domain/decide-onboarding'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
 import { decideSubmission } from '../../src/domain/decide-submission'
 import type { Store } from '../../src/domain/store'
@@ -64,21 +47,26 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
   return {
     listOrganizations: () => read(partners.listOrganizations),
     addOrganization: (name, act) =>
-      change(act, () => decideOrganization(partners.findOrganizationNamed(name), name, act)),
+      change(act, () => onboarding.decideOrganization(partners.findOrganizationNamed(name), name, act)),
     setOrganizationActive: (id, active, act) =>
-      change(act, () => decideOrganizationState(partners.findOrganization(id), active)),
+      change(act, () => onboarding.decideOrganizationState(partners.findOrganization(id), active)),
 
     listPartners: () => read(partners.list),
     addPartner: (name, organizationId, act) =>
-      change(act, () => decidePartner(partners.findNamed(name), organizationOf(organizationId), name, act)),
-    setPartnerActive: (id, active, act) => change(act, () => decidePartnerState(partners.find(id), active)),
+      change(act, () =>
+        onboarding.decidePartner(partners.findNamed(name), organizationOf(organizationId), name, act),
+      ),
+    setPartnerActive: (id, active, act) =>
+      change(act, () => onboarding.decidePartnerState(partners.find(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
-      change(act, () => decidePartnerOrganization(partners.find(id), organizationOf(organizationId))),
+      change(act, () =>
+        onboarding.decidePartnerOrganization(partners.find(id), organizationOf(organizationId)),
+      ),
 
     listKeys: () => read(partners.listKeyRecords),
-    issueKey: (partnerId, key, act) => change(act, () => decideIssue(keyFacts(partnerId), key, act)),
-    rotateKey: (partnerId, key, act) => change(act, () => decideRotation(keyFacts(partnerId), key, act)),
-    revokeKeys: (partnerId, act) => change(act, () => decideRevocation(keyFacts(partnerId), act)),
+    issueKey: (partnerId, key, act) => change(act, () => keys.decideIssue(keyFacts(partnerId), key, act)),
+    rotateKey: (partnerId, key, act) => change(act, () => keys.decideRotation(keyFacts(partnerId), key, act)),
+    revokeKeys: (partnerId, act) => change(act, () => keys.decideRevocation(keyFacts(partnerId), act)),
   } satisfies Partial<Store>
 }
 
@@ -112,13 +100,14 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
 
     listRequests: (filter) => read(() => requests.list(filter)),
     findRequest: (id) => read(() => requests.find(id)),
-    readScreening: (id, act) => change(act, () => decideReading(requests.find(id), requests.screeningOf(id))),
+    readScreening: (id, act) =>
+      change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
     sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, requests.screeningOf(id)]))),
 
     assign: (id, draft, act) =>
       writer.write(() => {
         const { providerId, startsAt, version } = draft
-        const decision = decideAssignment(draft, {
+        const decision = moves.decideAssignment(draft, {
           request: requests.find(id),
           isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
           since: changes.since(version),
@@ -128,15 +117,15 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
         carryOut(queries, decision, act)
         return 'done'
       }),
-    accept: (id, act) => change(act, () => decideAcceptance(requests.find(id), act)),
-    decline: (id, act) => change(act, () => decideDecline(requests.find(id), act)),
+    accept: (id, act) => change(act, () => moves.decideAcceptance(requests.find(id), act)),
+    decline: (id, act) => change(act, () => moves.decideDecline(requests.find(id), act)),
     acknowledge: (id, localOffsetMinutes, act) =>
-      change(act, () => decideAcknowledgement(requests.find(id), localOffsetMinutes)),
+      change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
   } satisfies Partial<Store>
 }
 
 function memberStore({ members, requests }: Queries, read: Read, change: Change) {
-  const held = (id: number): MemberExport | null => {
+  const held = (id: number): people.MemberExport | null => {
     const member = members.findById(id)
     if (!member) return null
     const theirs = requests.listOf(id).map(({ member: _, ...request }) => ({
@@ -148,9 +137,11 @@ function memberStore({ members, requests }: Queries, read: Read, change: Change)
   return {
     findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
     findMemberById: (id) => read(() => members.findById(id)),
-    setMemberActive: (id, active, act) => change(act, () => decideMemberState(members.findById(id), active)),
-    exportMember: (id, act) => change(act, () => decideExport(held(id))),
-    eraseMember: (id, act) => change(act, () => decideErasure(members.findById(id), requests.listOf(id))),
+    setMemberActive: (id, active, act) =>
+      change(act, () => people.decideMemberState(members.findById(id), active)),
+    exportMember: (id, act) => change(act, () => people.decideExport(held(id))),
+    eraseMember: (id, act) =>
+      change(act, () => people.decideErasure(members.findById(id), requests.listOf(id))),
   } satisfies Partial<Store>
 }
 

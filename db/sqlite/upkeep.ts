@@ -1,24 +1,17 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
-import type { auditQueries } from './audit'
 import { copyDatabase, faultsIn } from './copy'
 import { applicationId, readPragma, schemaOf } from './file-head'
 import { cutLog } from './log'
+import type { Queries } from './queries'
 import { readSetting } from './setting'
 import type { Writer } from './writer'
-
-/** What an open database is looked after with. */
-export interface UpkeepParts {
-  readonly database: Database
-  readonly writer: Writer
-  readonly audit: ReturnType<typeof auditQueries>
-}
 
 const lastBackupName = 'last_backup_at'
 const zoneDataName = 'zone_data'
 
 /** The Upkeep of an open SQLite database. */
-export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
+export function createUpkeep(database: Database, writer: Writer, audit: Queries['audit']): Upkeep {
   const note = (name: string, value: string) =>
     database
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
@@ -35,9 +28,9 @@ export function createUpkeep({ database, writer, audit }: UpkeepParts): Upkeep {
     },
     async check(now) {
       return [
-        finding('schema', null, `version ${schemaOf(readPragma(database, 'user_version'))}`),
+        finding('schema', undefined, `version ${schemaOf(readPragma(database, 'user_version'))}`),
         settingsFinding(database),
-        whereReadable('integrity', () => integrityFinding(database)),
+        whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         whereReadable('orphans', () => orphansFinding(database)),
         backupFinding(database, now),
       ]
@@ -76,10 +69,6 @@ function whereReadable(check: string, find: () => Finding): Finding {
   }
 }
 
-function integrityFinding(database: Database): Finding {
-  return finding('integrity', faultsIn(database)[0] ?? null, 'no faults')
-}
-
 function orphansFinding(database: Database): Finding {
   const orphans = database.query('PRAGMA foreign_key_check').all().length
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
@@ -94,6 +83,6 @@ function backupFinding(database: Database, now: number): Finding {
   return { check: 'backup', state: days > 1 ? 'note' : 'ok', detail: `${days} days old` }
 }
 
-function finding(check: string, fault: string | false | null, otherwise: string): Finding {
+function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {
   return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
 }

@@ -35,14 +35,14 @@ export class Writer {
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, queuedAt: performance.now(), resolve: resolve as Job['resolve'], reject })
-      this.#schedule(() => setImmediate(() => this.#drain()))
+      this.#schedule()
     })
   }
 
-  #schedule(later: () => void): void {
+  #schedule(later: (drain: () => void) => void = setImmediate): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    later()
+    later(() => this.#drain())
   }
 
   #drain(): void {
@@ -60,7 +60,7 @@ export class Writer {
       if ('error' in answer) job.reject(toRefusal(answer.error))
       else job.resolve(answer.value)
     }
-    if (this.#queue.length > 0) this.#schedule(() => setImmediate(() => this.#drain()))
+    if (this.#queue.length > 0) this.#schedule()
   }
 
   #commit(group: readonly Job[]): Answer[] {
@@ -100,10 +100,8 @@ export class Writer {
     const waited = isBusy(error) ? performance.now() - busyTimeoutMillis : Infinity
     const refused = this.#queue.filter((job) => job.queuedAt <= waited)
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
-    for (const job of refused) {
-      job.reject(toRefusal(error))
-    }
-    if (this.#queue.length > 0) this.#schedule(() => setTimeout(() => this.#drain(), retryMillis))
+    for (const job of refused) job.reject(toRefusal(error))
+    if (this.#queue.length > 0) this.#schedule((drain) => setTimeout(drain, retryMillis))
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AuditHead, AuditLine } from '../domain/audit'
-import { auditHead, listAudit, verifyAudit } from '../operations/audit-log'
 import type { Records } from '../operations/context'
+import { auditHead, listAudit, verifyAudit } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { wholeNumber } from './arguments'
 import { asJson, type Call, commandGroup, recordsCommand } from './command'

@@ -7,7 +7,7 @@ import {
   deactivateOrganization,
   listOrganizations,
   reactivateOrganization,
-} from '../operations/organizations'
+} from '../operations/partners'
 import {
   asJson,
   type Call,

@@ -25,7 +25,15 @@ export class CsvFault extends Error {
  */
 export function readCsv(bytes: Uint8Array): CsvRow[] {
   const rows: CsvRow[] = []
-  const lines = new LineCounter(bytes)
+  // Counted here: the library takes a CR LF inside a cell for two lines.
+  let [line, position] = [1, 0]
+  const moveTo = (end: number) => {
+    for (; position < end; position++) if (bytes[position] === lineFeed) line++
+  }
+  const nextRowLine = () => {
+    while (bytes[position] === lineFeed || bytes[position] === carriageReturn) moveTo(position + 1)
+    return line
+  }
   try {
     parse(bytes, {
       bom: true,
@@ -33,14 +41,14 @@ export function readCsv(bytes: Uint8Array): CsvRow[] {
       relax_column_count: true,
       skip_empty_lines: true,
       on_record: (cells: string[], { bytes: end }) => {
-        rows.push({ line: lines.nextRow(), cells })
-        lines.moveTo(end)
+        rows.push({ line: nextRowLine(), cells })
+        moveTo(end)
         return null
       },
     })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    throw new CsvFault(lines.nextRow(), quoteFaults[error.code] ?? 'the row cannot be read')
+    throw new CsvFault(nextRowLine(), quoteFaults[error.code] ?? 'the row cannot be read')
   }
   return rows
 }
@@ -49,28 +57,6 @@ const quoteFaults: Partial<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'a quote of the row that begins here is never closed',
   INVALID_OPENING_QUOTE: 'a quote of this row stands inside a cell that is not quoted',
   CSV_INVALID_CLOSING_QUOTE: 'a quote inside a quoted cell of this row must be doubled',
-}
-
-/** Counts lines itself: the library takes a CR LF inside a cell for two. */
-class LineCounter {
-  #line = 1
-  #position = 0
-
-  constructor(private readonly bytes: Uint8Array) {}
-
-  /** The line on which the next row begins, after blank ones. */
-  nextRow(): number {
-    while (this.bytes[this.#position] === lineFeed || this.bytes[this.#position] === carriageReturn) {
-      this.moveTo(this.#position + 1)
-    }
-    return this.#line
-  }
-
-  moveTo(position: number): void {
-    for (; this.#position < position; this.#position++) {
-      if (this.bytes[this.#position] === lineFeed) this.#line++
-    }
-  }
 }
 
 const lineFeed = 10

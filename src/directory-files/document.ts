@@ -1,14 +1,15 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
-import { modalities } from '../domain/modality'
-import { absenceFault, weekdays } from '../domain/provider'
+import { absenceFault, modalities, weekdays } from '../domain/provider'
 import { regionRef } from '../domain/region'
-import { Choice, type Fault, Text, validator } from '../domain/validation'
+import { Choice, type Fault, Text, type Validator, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
 
-const closed = { additionalProperties: false }
+const closed = <Members extends TProperties>(members: Members) =>
+  Type.Object(members, { additionalProperties: false })
+
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Type.Union([Type.Null(), Text({ maxLength: 500 })])
 const CalendarDate = Text({ format: 'date' })
@@ -16,79 +17,64 @@ const TimeOfDay = Text({ format: 'time-of-day' })
 const RegionRef = Text({ minLength: 1, maxLength: 10 })
 const StepMinutes = Type.Integer({ minimum: slotMinutes, maximum: dayMinutes })
 
-const RegionInFile = Type.Object(
-  {
-    id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-    countryCode: Text({ format: 'country-code' }),
-    stateProvinceCode: Text({ minLength: 1, maxLength: 3 }),
-    stateProvinceNameLocal: Name,
-    stateProvinceLabel: Name,
-    active: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
+const RegionInFile = closed({
+  id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  countryCode: Text({ format: 'country-code' }),
+  stateProvinceCode: Text({ minLength: 1, maxLength: 3 }),
+  stateProvinceNameLocal: Name,
+  stateProvinceLabel: Name,
+  active: Type.Optional(Type.Boolean()),
+})
 
-const WindowInFile = Type.Object(
-  { start: TimeOfDay, end: TimeOfDay, stepMinutes: Type.Optional(StepMinutes) },
-  closed,
-)
+const WindowInFile = closed({ start: TimeOfDay, end: TimeOfDay, stepMinutes: Type.Optional(StepMinutes) })
 
-const LicenseInFile = Type.Object(
-  {
-    region: RegionRef,
-    from: CalendarDate,
-    until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
-  },
-  closed,
-)
+const LicenseInFile = closed({
+  region: RegionRef,
+  from: CalendarDate,
+  until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
+})
 
-const HoursInFile = Type.Object(
-  {
-    weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
-    start: TimeOfDay,
-    end: TimeOfDay,
-    from: Type.Optional(CalendarDate),
-    until: Type.Optional(CalendarDate),
-    stepMinutes: Type.Optional(StepMinutes),
-  },
-  closed,
-)
+const HoursInFile = closed({
+  weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
+  start: TimeOfDay,
+  end: TimeOfDay,
+  from: Type.Optional(CalendarDate),
+  until: Type.Optional(CalendarDate),
+  stepMinutes: Type.Optional(StepMinutes),
+})
 
-const OverrideInFile = Type.Object({ date: CalendarDate, windows: Type.Array(WindowInFile) }, closed)
+const OverrideInFile = closed({ date: CalendarDate, windows: Type.Array(WindowInFile) })
 
-const AbsenceInFile = Type.Object(
-  { from: Text({ format: 'absence-boundary' }), until: Text({ format: 'absence-boundary' }) },
-  closed,
-)
+const AbsenceInFile = closed({
+  from: Text({ format: 'absence-boundary' }),
+  until: Text({ format: 'absence-boundary' }),
+})
 
-const ProviderInFile = Type.Object(
-  {
-    ref: Name,
-    firstName: Name,
-    lastName: Name,
-    credentials: Type.Optional(Line),
-    pronouns: Type.Optional(Line),
-    gender: Type.Optional(Line),
-    bio: Type.Optional(Type.Union([Type.Null(), Text({ maxLength: 4000 })])),
-    timeZone: Text({ minLength: 1, maxLength: 100 }),
-    languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
-    modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
-    inPersonRegions: Type.Optional(Type.Array(RegionRef, { uniqueItems: true })),
-    licenses: Type.Array(LicenseInFile),
-    workingHours: Type.Array(HoursInFile),
-    overrides: Type.Optional(Type.Array(OverrideInFile)),
-    timeOff: Type.Optional(Type.Array(AbsenceInFile)),
-    minimumNoticeMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * dayMinutes })),
-    active: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
+const ProviderInFile = closed({
+  ref: Name,
+  firstName: Name,
+  lastName: Name,
+  credentials: Type.Optional(Line),
+  pronouns: Type.Optional(Line),
+  gender: Type.Optional(Line),
+  bio: Type.Optional(Type.Union([Type.Null(), Text({ maxLength: 4000 })])),
+  timeZone: Text({ minLength: 1, maxLength: 100 }),
+  languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
+  modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
+  inPersonRegions: Type.Optional(Type.Array(RegionRef, { uniqueItems: true })),
+  licenses: Type.Array(LicenseInFile),
+  workingHours: Type.Array(HoursInFile),
+  overrides: Type.Optional(Type.Array(OverrideInFile)),
+  timeOff: Type.Optional(Type.Array(AbsenceInFile)),
+  minimumNoticeMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * dayMinutes })),
+  active: Type.Optional(Type.Boolean()),
+})
 
 /** The document that describes a directory: its regions, and the providers who are licensed in them. */
-export const DirectoryFile = Type.Object(
-  { regions: Type.Array(RegionInFile), providers: Type.Array(ProviderInFile) },
-  closed,
-)
+export const DirectoryFile = closed({
+  regions: Type.Array(RegionInFile),
+  providers: Type.Array(ProviderInFile),
+})
 
 export type DirectoryFile = Static<typeof DirectoryFile>
 type RegionInFile = Static<typeof RegionInFile>
@@ -114,13 +100,15 @@ export class DirectoryInvalid extends Refusal {
   }
 }
 
+/** Whether the zone data knows a zone of a name. */
+export type IsZone = (name: string) => boolean
+
 /**
  * What a directory file describes.
  *
- * @param isZone whether the zone data knows a zone of that name
  * @throws DirectoryInvalid with every fault and where it is
  */
-export function readDirectoryFile(document: unknown, isZone: (name: string) => boolean): DirectoryEntries {
+export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryEntries {
   const parts = partsOf(document)
   const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
   if (!shape.accepts(document)) {
@@ -170,50 +158,38 @@ function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function soundElements<T>(
-  { accepts }: { accepts: (value: unknown) => value is T },
+function soundElements<S extends TSchema>(
+  { accepts }: Validator<S>,
   value: unknown,
-): (T | undefined)[] {
+): (Static<S> | undefined)[] {
   return elementsOf(value).map((element) => (accepts(element) ? element : undefined))
 }
 
 function faultsInRegions(regions: Parts['regions']): Fault[] {
+  const ids = regions.map(({ id }) => id)
   return [
-    ...repeated(regions.map(refOf)).map((index) => ({
-      path: `regions[${index}].stateProvinceCode`,
-      fault: 'the region is listed twice',
-    })),
-    ...repeated(regions.map(({ id }) => id)).map((index) => ({
-      path: `regions[${index}].id`,
-      fault: 'another region has this id',
-    })),
+    ...repeated(regions.map(refOf), 'regions', 'stateProvinceCode', 'the region is listed twice'),
+    ...repeated(ids, 'regions', 'id', 'another region has this id'),
   ]
 }
 
-function faultsInProviders(
-  { regions, areRegionsTold, providers }: Parts,
-  isZone: (name: string) => boolean,
-): Fault[] {
+function faultsInProviders({ regions, areRegionsTold, providers }: Parts, isZone: IsZone): Fault[] {
   const known = new Set(regions.map(refOf))
   const isRegion = (ref: string) => !areRegionsTold || known.has(ref)
-  return [
-    ...repeated(providers.map(({ ref }) => ref)).map((index) => ({
-      path: `providers[${index}].ref`,
-      fault: 'another provider has this ref',
+  const within = providers.flatMap((provider, index) =>
+    faultsInProvider(provider, isRegion, isZone).map(({ path, fault }) => ({
+      path: `providers[${index}].${path}`,
+      fault,
     })),
-    ...providers.flatMap((provider, index) =>
-      faultsInProvider(provider, isRegion, isZone).map(({ path, fault }) => ({
-        path: `providers[${index}].${path}`,
-        fault,
-      })),
-    ),
-  ]
+  )
+  const refs = providers.map(({ ref }) => ref)
+  return [...repeated(refs, 'providers', 'ref', 'another provider has this ref'), ...within]
 }
 
 function faultsInProvider(
   { timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff }: ProviderParts,
   isRegion: (ref: string) => boolean,
-  isZone: (name: string) => boolean,
+  isZone: IsZone,
 ): Fault[] {
   const faults: Fault[] = []
   const expect = (isRight: boolean, path: string, fault: string) => {
@@ -239,9 +215,8 @@ function faultsInProvider(
   for (const [i, { windows }] of sound(overrides)) {
     for (const [j, window] of windows.entries()) expectWindow(window, `overrides[${i}].windows[${j}]`)
   }
-  for (const i of repeated(overrides.map((override) => override?.date))) {
-    expect(false, `overrides[${i}].date`, 'another override has this date')
-  }
+  const dates = overrides.map((override) => override?.date)
+  faults.push(...repeated(dates, 'overrides', 'date', 'another override has this date'))
   for (const [i, absence] of sound(timeOff)) {
     const fault = absenceFault(absence)
     expect(fault === null, `timeOff[${i}].until`, fault ?? '')
@@ -254,14 +229,13 @@ function sound<T>(elements: readonly (T | undefined)[]): [number, T][] {
   return elements.flatMap((element, index) => (element === undefined ? [] : [[index, element]]))
 }
 
-/** The indexes at which a value stands again that stood earlier; undefined is no value. */
-function repeated(values: readonly unknown[]): number[] {
+/** The faults of those in a list whose member has a value that an earlier one has; undefined is no value. */
+function repeated(values: readonly unknown[], list: string, member: string, fault: string): Fault[] {
   const seen = new Set<unknown>()
   return values.flatMap((value, index) => {
-    if (value === undefined) return []
-    if (seen.has(value)) return [index]
+    const isRepeated = value !== undefined && seen.has(value)
     seen.add(value)
-    return []
+    return isRepeated ? [{ path: `${list}[${index}].${member}`, fault }] : []
   })
 }
 

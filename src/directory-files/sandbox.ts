@@ -1,6 +1,6 @@
 import builtIn from '../../fixtures/directory.json'
 import { formatDate, parseDate } from '../scheduling/calendar'
-import { type DirectoryFile, isDirectoryFile } from './document'
+import { type DirectoryFile, isDirectoryFile, type ProviderInFile } from './document'
 
 /** The day as of which the built-in directory is written. */
 const writtenOn = parseDate('2026-01-05') as number
@@ -23,18 +23,8 @@ function moveDates(document: unknown, days: number): unknown {
   return document
 }
 
-type ProviderInFile = DirectoryFile['providers'][number]
-
 const firstNames = ['Amber', 'Birch', 'Cedar', 'Dahlia', 'Elm', 'Fern', 'Garnet', 'Hazel', 'Iris', 'Juniper']
-const lastNames = [
-  'Brookvale',
-  'Cloverfield',
-  'Dawnridge',
-  'Eastwillow',
-  'Foxglen',
-  'Greywater',
-  'Highmeadow',
-]
+const lastNames = 'Brookvale Cloverfield Dawnridge Eastwillow Foxglen Greywater Highmeadow'.split(' ')
 
 /**
  * A directory with `count` providers more, who take the hours of those that it has; the same ones each time. A
@@ -42,9 +32,8 @@ const lastNames = [
  */
 export function withGenerated(directory: unknown, count: number): unknown {
   if (!isDirectoryFile(directory)) return directory
-  const models = directory.providers.filter(
-    ({ licenses, workingHours }) => licenses.length * workingHours.length > 0,
-  )
+  const { providers } = directory
+  const models = providers.filter(({ licenses, workingHours }) => licenses.length * workingHours.length > 0)
   if (models.length === 0) return directory
   const generated = Array.from({ length: count }, (_, index): ProviderInFile => {
     const model = models[index % models.length] as ProviderInFile
@@ -55,5 +44,5 @@ export function withGenerated(directory: unknown, count: number): unknown {
       lastName: `${lastNames[index % lastNames.length]} ${index + 1}`,
     }
   })
-  return { ...directory, providers: [...directory.providers, ...generated] }
+  return { ...directory, providers: [...providers, ...generated] }
 }

@@ -1,7 +1,7 @@
 import type { DirectoryEntries } from '../domain/compare-directory'
 import type { Fault } from '../domain/validation'
 import { CsvFault, type CsvRow, formatCsv, readCsv } from './csv'
-import { type DirectoryFile, DirectoryInvalid, readDirectoryFile } from './document'
+import { type DirectoryFile, DirectoryInvalid, type IsZone, readDirectoryFile } from './document'
 
 type CellKind = 'text' | 'list' | 'integer' | 'boolean'
 
@@ -12,47 +12,36 @@ interface Column {
   readonly required: boolean
 }
 
-const must = (name: string, kind: CellKind = 'text'): Column => ({ name, kind, required: true })
-const may = (name: string, kind: CellKind = 'text'): Column => ({ name, kind, required: false })
+/** What the cells of a column hold that are no texts. */
+const kinds: Readonly<Record<string, CellKind>> = {
+  id: 'integer',
+  active: 'boolean',
+  languagesSpoken: 'list',
+  modalities: 'list',
+  inPersonRegions: 'list',
+  minimumNoticeMinutes: 'integer',
+  weekdays: 'list',
+  stepMinutes: 'integer',
+}
+
+/** The columns of a header row; those with a question mark may be left out. */
+function columns(header: string): readonly Column[] {
+  return header.split(' ').map((word) => {
+    const name = word.replace('?', '')
+    return { name, kind: kinds[name] ?? 'text', required: name === word }
+  })
+}
 
 /** The tables that a directory is written as, and their columns; documented in the README. */
 const tables = {
-  regions: [
-    must('countryCode'),
-    must('stateProvinceCode'),
-    must('stateProvinceNameLocal'),
-    must('stateProvinceLabel'),
-    may('id', 'integer'),
-    may('active', 'boolean'),
-  ],
-  providers: [
-    must('ref'),
-    must('firstName'),
-    must('lastName'),
-    may('credentials'),
-    may('pronouns'),
-    may('gender'),
-    may('bio'),
-    must('timeZone'),
-    must('languagesSpoken', 'list'),
-    must('modalities', 'list'),
-    may('inPersonRegions', 'list'),
-    may('minimumNoticeMinutes', 'integer'),
-    may('active', 'boolean'),
-  ],
-  licenses: [must('ref'), must('region'), must('from'), may('until')],
-  schedules: [
-    must('ref'),
-    must('kind'),
-    may('weekdays', 'list'),
-    may('date'),
-    may('start'),
-    may('end'),
-    may('stepMinutes', 'integer'),
-    may('from'),
-    may('until'),
-  ],
-} as const satisfies Record<string, readonly Column[]>
+  regions: columns('countryCode stateProvinceCode stateProvinceNameLocal stateProvinceLabel id? active?'),
+  providers: columns(
+    'ref firstName lastName credentials? pronouns? gender? bio? timeZone languagesSpoken modalities ' +
+      'inPersonRegions? minimumNoticeMinutes? active?',
+  ),
+  licenses: columns('ref region from until?'),
+  schedules: columns('ref kind weekdays? date? start? end? stepMinutes? from? until?'),
+}
 
 export type TableName = keyof typeof tables
 export const tableNames = Object.keys(tables) as TableName[]
@@ -80,26 +69,16 @@ type Row = Origin & { readonly values: Readonly<Record<string, unknown>> }
 type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
 
-/** A document made of CSV files, not validated yet. */
-interface CsvDocument {
-  readonly document: unknown
-  /** What the document cannot show. */
-  readonly faults: readonly Fault[]
-  /** The file, line and column of a place in the document. */
-  readonly placeOf: (path: string) => string
-}
-
 /**
  * What CSV files describe; each file is the table that its header row fits best. What no file tells is as
  * `stored` has it: a file of licenses alone replaces the licenses of all, and nothing else.
  *
- * @param isZone whether the zone data knows a zone of that name
  * @throws DirectoryInvalid with every fault and the line of the file that it is on
  */
 export function readTables(
   files: readonly CsvFile[],
   stored: DirectoryFile,
-  isZone: (name: string) => boolean,
+  isZone: IsZone,
 ): DirectoryEntries {
   const { document, faults, placeOf } = documentOf(files, stored)
   try {
@@ -113,14 +92,15 @@ export function readTables(
   }
 }
 
-function documentOf(files: readonly CsvFile[], stored: DirectoryFile): CsvDocument {
+/** A document made of CSV files, not validated yet, and the faults that it cannot show. */
+function documentOf(files: readonly CsvFile[], stored: DirectoryFile) {
   const faults: Fault[] = []
   const rows = new Map<TableName, Row[]>()
   for (const file of files) {
     const read = readTable(file, faults)
     if (!read) continue
-    if (rows.has(read.table))
-      faults.push({ path: file.name, fault: `another file tells the ${read.table} too` })
+    const fault = `another file tells the ${read.table} too`
+    if (rows.has(read.table)) faults.push({ path: file.name, fault })
     else rows.set(read.table, read.rows)
   }
   // Without a table, what the others say of it would be faulty row by row.
@@ -154,7 +134,10 @@ function readTable(file: CsvFile, faults: Fault[]): { table: TableName; rows: Ro
   return { table, rows: values }
 }
 
-function rowsOf({ bytes }: CsvFile, fail: (line: number, fault: string) => void): CsvRow[] {
+/** Notes a fault of a line. */
+type Fail = (line: number, fault: string) => void
+
+function rowsOf({ bytes }: CsvFile, fail: Fail): CsvRow[] {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return readCsv(bytes)
@@ -174,12 +157,8 @@ function tableOf(header: readonly string[]): TableName | null {
 }
 
 /** The columns that a header row names, in its order; null for one that is not known. */
-function columnsOf(
-  table: TableName,
-  { line, cells }: CsvRow,
-  fail: (line: number, fault: string) => void,
-): (Column | null)[] {
-  const known: readonly Column[] = tables[table]
+function columnsOf(table: TableName, { line, cells }: CsvRow, fail: Fail): (Column | null)[] {
+  const known = tables[table]
   for (const { name, required } of known) {
     if (required && !cells.includes(name)) fail(line, `the header row lacks ${name}, as ${table} have it`)
   }
@@ -229,29 +208,26 @@ class DocumentBuilder {
     private readonly faults: Fault[],
   ) {}
 
-  build(): CsvDocument {
-    const regions = this.#elements('regions', this.tables.get('regions')) ?? this.stored.regions
+  build() {
+    const regions = this.#elements('regions') ?? this.stored.regions
     const providers = this.#providers()
     for (const row of this.tables.get('licenses') ?? []) this.#addLicense(row)
     for (const row of this.tables.get('schedules') ?? []) this.#addToSchedule(row)
-    return {
-      document: { regions, providers },
-      faults: this.faults,
-      placeOf: (path) => this.#placeOf(path, providers),
-    }
+    const placeOf = (path: string) => this.#placeOf(path, providers)
+    return { document: { regions, providers }, faults: this.faults, placeOf }
   }
 
-  /** The rows of a table as the elements of a list. */
-  #elements(list: string, rows: readonly Row[] | undefined): Element[] | undefined {
-    return rows?.map((row, index) => {
-      this.#origins.set(`${list}[${index}]`, row)
+  /** The rows of a table as the elements of the list of its name. */
+  #elements(table: 'regions' | 'providers'): Element[] | undefined {
+    return this.tables.get(table)?.map((row, index) => {
+      this.#origins.set(`${table}[${index}]`, row)
       return { ...row.values }
     })
   }
 
   #providers(): ProviderElement[] {
     const stored = new Map(this.stored.providers.map((provider) => [provider.ref as unknown, provider]))
-    const profiles = this.#elements('providers', this.tables.get('providers')) ?? this.stored.providers
+    const profiles = this.#elements('providers') ?? this.stored.providers
     return profiles.map((profile, index) => {
       const { licenses = [], workingHours = [], overrides = [], timeOff = [] } = stored.get(profile.ref) ?? {}
       const provider: ProviderElement = {
@@ -261,9 +237,8 @@ class DocumentBuilder {
           ? { workingHours: [], overrides: [], timeOff: [] }
           : { workingHours, overrides, timeOff }),
       }
-      if (!this.#byRef.has(profile.ref)) {
-        this.#byRef.set(profile.ref, { path: `providers[${index}]`, provider })
-      }
+      const path = `providers[${index}]`
+      if (!this.#byRef.has(profile.ref)) this.#byRef.set(profile.ref, { path, provider })
       return provider
     })
   }
@@ -323,6 +298,7 @@ class DocumentBuilder {
     this.faults.push({ path: `${file} line ${line}, ${column}`, fault })
   }
 
+  /** The file, line and column of a place in the document. */
   #placeOf(path: string, providers: readonly ProviderElement[]): string {
     const steps = path.split('.')
     for (let length = steps.length; length > 0; length--) {
@@ -331,9 +307,8 @@ class DocumentBuilder {
       if (origin) return `${origin.file} line ${origin.line}${column ? `, ${column}` : ''}`
     }
     const [, index, rest] = /^providers\[(\d+)\]\.?(.*)$/.exec(path) ?? []
-    return index === undefined
-      ? `as stored, ${path}`
-      : `provider ${providers[Number(index)]?.ref} as stored, ${rest}`
+    if (index === undefined) return `as stored, ${path}`
+    return `provider ${providers[Number(index)]?.ref} as stored, ${rest}`
   }
 }
 

@@ -203,7 +203,11 @@ export class Directory {
 
   #apply(changes: DirectoryChanges): void {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
-    for (const [id, taken] of changes.taken) this.#taken.set(id, taken)
+    for (const [id, taken] of changes.taken) {
+      this.#taken.set(id, taken)
+      const listing = this.#listings.get(id)
+      if (listing) this.#replace(withTaken(listing, taken))
+    }
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
       this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
@@ -211,10 +215,6 @@ export class Directory {
     for (const { id, ref } of changes.unreadable) {
       this.#providers.delete(id)
       this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
-    }
-    for (const [id, taken] of changes.taken) {
-      const listing = this.#listings.get(id)
-      if (listing) this.#replace(withTaken(listing, taken))
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
@@ -283,7 +283,7 @@ function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot
     provider,
     calendar: {
       schedule: compileSchedule(provider, zone),
-      taken: toIntervals(taken),
+      taken: taken.map(toInterval),
       minimumNoticeMinutes: provider.minimumNoticeMinutes,
     },
     taken,
@@ -297,17 +297,15 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
   return offsetAt(calendar.schedule.zone, Math.floor(at / minuteMillis))
 }
 
-function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
-  return {
-    ...listing,
-    calendar: { ...listing.calendar, taken: toIntervals(taken) },
-    taken,
-    answers: new Map(),
-  }
+/** A listing of which these slots are taken, and no others. */
+export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
+  const calendar = { ...listing.calendar, taken: taken.map(toInterval) }
+  return { ...listing, calendar, taken, answers: new Map() }
 }
 
-function toIntervals(taken: readonly TakenSlot[]): Interval[] {
-  return taken.map(({ startsAt, endsAt }) => ({ start: startsAt / minuteMillis, end: endsAt / minuteMillis }))
+/** When a slot is taken, in the engine's minutes. */
+export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
+  return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
 }
 
 /** Where the listing of a provider stands, or would have to stand, among listings in order of id. */

@@ -2,30 +2,13 @@ import { createHash } from 'node:crypto'
 
 /** Everything that is written to the audit log, as a closed list. */
 export type AuditAction =
-  | 'organization.add'
-  | 'organization.deactivate'
-  | 'organization.reactivate'
-  | 'partner.add'
-  | 'partner.deactivate'
-  | 'partner.reactivate'
-  | 'partner.set-organization'
-  | 'token.issue'
-  | 'token.rotate'
-  | 'token.revoke'
+  | `organization.${'add' | 'deactivate' | 'reactivate'}`
+  | `partner.${'add' | 'deactivate' | 'reactivate' | 'set-organization'}`
+  | `token.${'issue' | 'rotate' | 'revoke'}`
+  | `provider.${'deactivate' | 'reactivate' | 'time-off-add' | 'time-off-remove'}`
+  | `request.${'assign' | 'accept' | 'decline' | 'acknowledge' | 'read-screening'}`
+  | `member.${'deactivate' | 'reactivate' | 'export' | 'erase'}`
   | 'directory.load'
-  | 'provider.deactivate'
-  | 'provider.reactivate'
-  | 'provider.time-off-add'
-  | 'provider.time-off-remove'
-  | 'request.assign'
-  | 'request.accept'
-  | 'request.decline'
-  | 'request.acknowledge'
-  | 'request.read-screening'
-  | 'member.deactivate'
-  | 'member.reactivate'
-  | 'member.export'
-  | 'member.erase'
   | 'database.back-up'
   | 'authentication.refuse'
 

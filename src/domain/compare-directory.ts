@@ -50,19 +50,17 @@ export interface DirectoryComparison {
  * @throws Refusal directory_invalid for a region that brings an id which is not its own
  */
 export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
-  const differences: Difference[] = []
-  const regionIds = compareRegions(entries.regions, facts.regions, differences)
-  compareProviders(entries.providers, facts, regionIds, differences)
+  const regionIds = regionIdsOf(entries.regions, facts.regions)
+  const differences = [
+    ...compareRegions(entries.regions, facts.regions, regionIds),
+    ...compareProviders(entries.providers, facts, regionIds),
+  ]
   const refsOf = (wanted: Difference['kind']) =>
     differences.filter(({ kind }) => kind === wanted).map(({ ref }) => ref)
+  const [added, changed, deactivated] = [refsOf('added'), refsOf('changed'), refsOf('deactivated')]
   return {
     version: facts.version,
-    load: {
-      added: refsOf('added'),
-      changed: refsOf('changed'),
-      deactivated: refsOf('deactivated'),
-      unchanged: refsOf('unchanged').length,
-    },
+    load: { added, changed, deactivated, unchanged: refsOf('unchanged').length },
     writes: differences.flatMap(({ write }) => write ?? []),
   }
 }
@@ -77,93 +75,95 @@ export function decideLoad({ writes }: DirectoryComparison, since: readonly Chan
 
 interface Difference {
   readonly ref: string
-  readonly kind: 'added' | 'changed' | 'deactivated' | 'unchanged'
+  readonly kind: keyof DirectoryLoad
+  /** Null where nothing differs. */
   readonly write: Write | null
 }
 
-function kindOf(before: { active: boolean } | undefined, after: { active: boolean }): Difference['kind'] {
-  if (!before) return 'added'
-  return before.active && !after.active ? 'deactivated' : 'changed'
+function differenceOf(
+  ref: string,
+  before: { readonly active: boolean } | undefined,
+  after: { readonly active: boolean },
+  write: Write,
+): Difference {
+  if (isDeepStrictEqual(before, after)) return { ref, kind: 'unchanged', write: null }
+  if ('add' in write) return { ref, kind: 'added', write }
+  return { ref, kind: before?.active && !after.active ? 'deactivated' : 'changed', write }
 }
 
-/** Tells the ids of all regions by ref, those to be added included. */
-function compareRegions(
-  entries: readonly RegionEntry[],
-  regions: readonly Region[],
-  differences: Difference[],
-): Map<string, number> {
-  const known = new Map(regions.map((region) => [regionRef(region), region]))
-  refuseOtherIds(entries, known)
+/** The ids of all regions by ref, those to be added included. */
+function regionIdsOf(entries: readonly RegionEntry[], regions: readonly Region[]): Map<string, number> {
   const ids = new Map(regions.map((region) => [regionRef(region), region.id]))
-  const taken = new Set([...ids.values(), ...entries.flatMap(({ id }) => id ?? [])])
+  const storedIds = new Set(ids.values())
+  for (const [index, entry] of entries.entries()) {
+    const known = ids.get(regionRef(entry))
+    if (entry.id === null || entry.id === known) continue
+    if (known !== undefined || storedIds.has(entry.id)) {
+      const fault = known === undefined ? 'another region has this id' : 'the region has another id already'
+      throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
+    }
+    ids.set(regionRef(entry), entry.id)
+  }
+  const taken = new Set(ids.values())
   let free = 1
-  const nextFree = () => {
+  for (const ref of entries.map(regionRef)) {
+    if (ids.has(ref)) continue
     while (taken.has(free)) free++
     taken.add(free)
-    return free
-  }
-  for (const entry of entries) {
-    const ref = regionRef(entry)
-    const before = known.get(ref)
-    known.delete(ref)
-    const after: Region = { ...entry, id: before?.id ?? entry.id ?? nextFree() }
-    ids.set(ref, after.id)
-    differences.push(regionDifference(ref, before, after))
-  }
-  for (const [ref, region] of known) {
-    differences.push(regionDifference(ref, region, { ...region, active: false }))
+    ids.set(ref, free)
   }
   return ids
 }
 
-function regionDifference(ref: string, before: Region | undefined, after: Region): Difference {
-  if (isDeepStrictEqual(before, after)) return { ref, kind: 'unchanged', write: null }
-  const write: Write = before ? { set: 'region', id: after.id, to: after } : { add: 'region', row: after }
-  return { ref, kind: kindOf(before, after), write }
-}
-
-function refuseOtherIds(entries: readonly RegionEntry[], known: ReadonlyMap<string, Region>): void {
-  const takenIds = new Set(Array.from(known.values(), ({ id }) => id))
-  for (const [index, entry] of entries.entries()) {
-    const before = known.get(regionRef(entry))
-    if (entry.id === null || entry.id === before?.id) continue
-    if (!before && !takenIds.has(entry.id)) continue
-    const fault = before ? 'the region has another id already' : 'another region has this id'
-    throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
-  }
+function compareRegions(
+  entries: readonly RegionEntry[],
+  regions: readonly Region[],
+  ids: ReadonlyMap<string, number>,
+): Difference[] {
+  const left = new Map(regions.map((region) => [regionRef(region), region]))
+  const described = entries.map((entry) => {
+    const ref = regionRef(entry)
+    const before = left.get(ref)
+    left.delete(ref)
+    const after: Region = { ...entry, id: ids.get(ref) as number }
+    const write: Write = before ? { set: 'region', id: after.id, to: after } : { add: 'region', row: after }
+    return differenceOf(ref, before, after, write)
+  })
+  const others = Array.from(left, ([ref, region]) => {
+    const after = { ...region, active: false }
+    return differenceOf(ref, region, after, { set: 'region', id: region.id, to: after })
+  })
+  return [...described, ...others]
 }
 
 function compareProviders(
   entries: readonly ProviderEntry[],
   { providers, unreadable }: DirectoryFacts,
   regionIds: ReadonlyMap<string, number>,
-  differences: Difference[],
-): void {
-  const known = new Map(providers.map((provider) => [provider.ref, provider]))
-  // Those whom the description leaves out stay as they are: nobody could have described them.
+): Difference[] {
+  const left = new Map(providers.map((provider) => [provider.ref, provider]))
   const broken = new Map(unreadable.map(({ ref, id }) => [ref, id]))
-  for (const entry of entries) {
+  const described = entries.map((entry) => {
     const { ref } = entry
-    const before = known.get(ref)
-    const after = toProvider(entry, regionIds)
+    const before = left.get(ref)
     const id = before?.id ?? broken.get(ref)
-    known.delete(ref)
+    left.delete(ref)
     broken.delete(ref)
-    if (before && isDeepStrictEqual(before, { ...after, id: before.id })) {
-      differences.push({ ref, kind: 'unchanged', write: null })
-    } else if (id === undefined) {
-      differences.push({ ref, kind: 'added', write: { add: 'provider', row: after } })
-    } else {
-      const kind = before ? kindOf(before, after) : 'changed'
-      differences.push({ ref, kind, write: { set: 'provider', id, to: after } })
-    }
-  }
-  const deactivate = (id: number): Write => ({ set: 'provider', id, to: { active: false } })
-  for (const { ref, id, active } of known.values()) {
-    if (active) differences.push({ ref, kind: 'deactivated', write: deactivate(id) })
-    else differences.push({ ref, kind: 'unchanged', write: null })
-  }
-  for (const ref of broken.keys()) differences.push({ ref, kind: 'unchanged', write: null })
+    const to = toProvider(entry, regionIds)
+    const after = { ...to, id }
+    const write: Write = id === undefined ? { add: 'provider', row: to } : { set: 'provider', id, to }
+    return differenceOf(ref, before, after, write)
+  })
+  const others = Array.from(left, ([ref, provider]) => {
+    const write: Write = { set: 'provider', id: provider.id, to: { active: false } }
+    return differenceOf(ref, provider, { ...provider, active: false }, write)
+  })
+  // Those whom nobody could have described stay as they are.
+  const undescribed = Array.from(
+    broken.keys(),
+    (ref): Difference => ({ ref, kind: 'unchanged', write: null }),
+  )
+  return [...described, ...others, ...undescribed]
 }
 
 function toProvider(

@@ -1,7 +1,7 @@
 import type { Act } from './audit'
 import { Refusal } from './errors'
-import { type KeyRecord, keyStateAt, type NewKey, type Partner } from './partner'
-import { type Decision, outcome, type Write } from './writes'
+import { type KeyEndReason, type KeyRecord, keyStateAt, type NewKey, type Partner } from './partner'
+import { type Decision, outcome, unknownRecord, type Write } from './writes'
 
 /** A partner, and all the keys that it ever had. */
 export interface KeyFacts {
@@ -11,7 +11,7 @@ export interface KeyFacts {
 
 /** A partner's first key, or the first after the last was revoked: in force from the key's start on. */
 export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
-  if (!partner) return unknownPartner()
+  if (!partner) return unknownRecord('partner')
   if (currentKeys(keys, at).length > 0) {
     return new Refusal('token_exists', 'the partner has a token; rotate replaces it')
   }
@@ -23,7 +23,7 @@ export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Ac
  * that waited never will.
  */
 export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
-  if (!partner) return unknownPartner()
+  if (!partner) return unknownRecord('partner')
   if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')
   if (!currentKeys(keys, at).some((known) => keyStateAt(known, at) === 'in force')) {
     return new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one')
@@ -36,7 +36,7 @@ export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }:
 
 /** Ends the key in force at once and cancels one that waits. */
 export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Decision {
-  if (!partner) return unknownPartner()
+  if (!partner) return unknownRecord('partner')
   const ended = endKeys(keys, at, at, 'revoked')
   return ended.length > 0
     ? outcome('token.revoke', 'partner', partner.id, ended)
@@ -48,26 +48,14 @@ function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {
   return keys.filter((key) => keyStateAt(key, at) !== 'ended' && key.endReason !== 'revoked')
 }
 
-function endKeys(
-  keys: readonly KeyRecord[],
-  at: number,
-  endsAt: number,
-  endReason: 'rotated' | 'revoked',
-): Write[] {
-  return currentKeys(keys, at).map((key) => ({
-    set: 'key',
-    id: key.id,
-    to:
-      keyStateAt(key, at) === 'waiting'
-        ? { endsAt: key.startsAt, endReason: 'cancelled' }
-        : { endsAt, endReason },
-  }))
+function endKeys(keys: readonly KeyRecord[], at: number, endsAt: number, endReason: KeyEndReason): Write[] {
+  return currentKeys(keys, at).map((key) => {
+    const isCancelled = keyStateAt(key, at) === 'waiting'
+    const to = isCancelled ? { endsAt: key.startsAt, endReason: 'cancelled' as const } : { endsAt, endReason }
+    return { set: 'key', id: key.id, to }
+  })
 }
 
 function addKey({ id: partnerId }: Partner, key: NewKey, issuedAt: number): Write {
   return { add: 'key', row: { ...key, partnerId, issuedAt, endsAt: null, endReason: null } }
-}
-
-function unknownPartner(): Refusal {
-  return new Refusal('record_unknown', 'there is no such partner')
 }

@@ -1,8 +1,7 @@
 import type { RequestRecord, ScreeningAnswer } from './booking-request'
 import { holdsSlot } from './decide-move'
-import { Refusal } from './errors'
 import type { Member } from './member'
-import { type Decision, outcome, type Write } from './writes'
+import { type Decision, decideState, outcome, unknownRecord, type Write } from './writes'
 
 /** All that is held on a person. Instants in ms. */
 export interface MemberExport {
@@ -15,14 +14,12 @@ export interface MemberExport {
 }
 
 export function decideMemberState(member: Member | null, active: boolean): Decision {
-  if (!member) return unknownMember()
-  const action = active ? 'member.reactivate' : 'member.deactivate'
-  return outcome(action, 'member', member.id, [{ set: 'member', id: member.id, to: { active } }])
+  return decideState('member', member, active)
 }
 
 /** All that is held may be handed over; the audit log tells who did. */
 export function decideExport(held: MemberExport | null): Decision<MemberExport> {
-  if (!held) return unknownMember()
+  if (!held) return unknownRecord('member')
   return { ...outcome('member.export', 'member', held.member.id, []), answer: () => held }
 }
 
@@ -31,7 +28,7 @@ export function decideExport(held: MemberExport | null): Decision<MemberExport> 
  * the slots that these hold: the answer is the ids of such requests.
  */
 export function decideErasure(member: Member | null, requests: readonly RequestRecord[]): Decision<number[]> {
-  if (!member) return unknownMember()
+  if (!member) return unknownRecord('member')
   const forgotten = requests.map(
     ({ id }): Write => ({ set: 'request', id, to: { memberId: null, screeningAnswers: null } }),
   )
@@ -40,8 +37,4 @@ export function decideErasure(member: Member | null, requests: readonly RequestR
     ...outcome('member.erase', 'member', member.id, [...forgotten, { remove: 'member', id: member.id }]),
     answer: () => holding.map(({ id }) => id),
   }
-}
-
-function unknownMember(): Refusal {
-  return new Refusal('record_unknown', 'there is no such member')
 }

@@ -3,7 +3,7 @@ import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis
 import type { SlotHolder } from './decide-submission'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
-import { type Change, type Decision, isStale, outcome, type Write } from './writes'
+import { type Change, type Decision, isStale, outcome, setting, unknownRecord } from './writes'
 
 /** The states from which a request can make each move (decisions, States). */
 const movesFrom: Record<'accepted' | 'declined', readonly RequestState[]> = {
@@ -18,24 +18,17 @@ export function holdsSlot(state: RequestState): boolean {
 
 /** pending -> accepted. */
 export function decideAcceptance(request: RequestRecord | null, { at }: Act): Decision {
-  const refusal = refuseMove(request, 'accepted')
-  if (refusal || !request) return refusal ?? unknownRequest()
-  return outcome('request.accept', 'request', request.id, [
-    { set: 'request', id: request.id, to: { state: 'accepted', acceptedAt: at } },
-  ])
+  if (!request) return unknownRecord('request')
+  const to = { state: 'accepted' as const, acceptedAt: at }
+  return refuseMove(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
 }
 
 /** pending or accepted -> declined; the slot is free again. */
 export function decideDecline(request: RequestRecord | null, { at }: Act): Decision {
+  if (!request) return unknownRecord('request')
+  const to = { state: 'declined' as const, declinedAt: at }
   const refusal = refuseMove(request, 'declined')
-  if (refusal || !request) return refusal ?? unknownRequest()
-  return outcome(
-    'request.decline',
-    'request',
-    request.id,
-    [{ set: 'request', id: request.id, to: { state: 'declined', declinedAt: at } }],
-    providersOf(request),
-  )
+  return refusal ?? setting('request.decline', 'request', request.id, to, providersOf(request))
 }
 
 /**
@@ -45,13 +38,12 @@ export function decideDecline(request: RequestRecord | null, { at }: Act): Decis
  * @param localOffsetMinutes minutes east of UTC of the provider's clock at the slot, by the zone data of now
  */
 export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
-  if (!request) return unknownRequest()
+  if (!request) return unknownRecord('request')
   const { id, state, startsAt } = request
   if (!holdsSlot(state) || startsAt === null) {
     return new Refusal('move_unknown', 'the request holds no slot')
   }
-  const write: Write = { set: 'request', id, to: { localOffsetMinutes } }
-  return outcome('request.acknowledge', 'request', id, [write], providersOf(request))
+  return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
 
 /** A provider attached to an intake, as a snapshot of the directory allows it. */
@@ -82,10 +74,10 @@ export function decideAssignment(
   { request, isProviderKnown, since, holders }: AssignmentFacts,
 ): 'stale' | Decision {
   const { providerId, startsAt, localOffsetMinutes } = draft
-  if (!request) return unknownRequest()
+  if (!request) return unknownRecord('request')
   const refusal = refuseAssignment(request)
   if (refusal) return refusal
-  if (!isProviderKnown) return new Refusal('record_unknown', 'there is no such provider')
+  if (!isProviderKnown) return unknownRecord('provider')
   // Without a slot too: the provider may have been deactivated since.
   if (isStale(since, providerId)) return 'stale'
   if (holders.some(({ requestId }) => requestId !== request.id)) {
@@ -101,23 +93,17 @@ export function decideAssignment(
     acceptedAt: null,
     declinedAt: null,
   }
-  return outcome(
-    'request.assign',
-    'request',
-    request.id,
-    [{ set: 'request', id: request.id, to }],
-    [...new Set([...providersOf(request), providerId])],
-  )
+  const taken = [...new Set([...providersOf(request), providerId])]
+  return setting('request.assign', 'request', request.id, to, taken)
 }
 
 /** Why a provider cannot be attached to a request, whoever it is; null if one can. */
 export function refuseAssignment({ isIntake, member }: RequestRecord): Refusal | null {
-  if (!isIntake) {
-    const why = 'a booking request came with its provider and slot; only an intake can be assigned'
-    return new Refusal('move_unknown', why)
-  }
-  const why = 'the person of this request was erased; there is nobody to assign to'
-  return member ? null : new Refusal('move_unknown', why)
+  if (isIntake && member) return null
+  const why = isIntake
+    ? 'the person of this request was erased; there is nobody to assign to'
+    : 'a booking request came with its provider and slot; only an intake can be assigned'
+  return new Refusal('move_unknown', why)
 }
 
 /** The screening answers of a request may be read; the audit log tells who did. */
@@ -125,19 +111,15 @@ export function decideReading(
   request: RequestRecord | null,
   answers: readonly ScreeningAnswer[],
 ): Decision<readonly ScreeningAnswer[]> {
-  if (!request) return unknownRequest()
+  if (!request) return unknownRecord('request')
   return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
 }
 
-function refuseMove(request: RequestRecord | null, name: 'accepted' | 'declined'): Refusal | null {
-  if (!request || movesFrom[name].includes(request.state)) return null
-  return new Refusal('move_unknown', `a request that is ${request.state} cannot be ${name}`)
+function refuseMove({ state }: RequestRecord, name: 'accepted' | 'declined'): Refusal | null {
+  if (movesFrom[name].includes(state)) return null
+  return new Refusal('move_unknown', `a request that is ${state} cannot be ${name}`)
 }
 
 function providersOf({ providerId }: RequestRecord): number[] {
   return providerId === null ? [] : [providerId]
-}
-
-function unknownRequest(): Refusal {
-  return new Refusal('record_unknown', 'there is no such request')
 }

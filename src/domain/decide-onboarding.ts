@@ -1,7 +1,7 @@
 import type { Act } from './audit'
 import { Refusal } from './errors'
 import type { Organization, Partner } from './partner'
-import { type Decision, outcome } from './writes'
+import { type Decision, decideState, outcome, setting, unknownRecord } from './writes'
 
 /** @param known the organization of that name, if there is one */
 export function decideOrganization(
@@ -18,10 +18,7 @@ export function decideOrganization(
 }
 
 export function decideOrganizationState(organization: Organization | null, active: boolean): Decision {
-  if (!organization) return unknown('organization')
-  const { id } = organization
-  const action = active ? 'organization.reactivate' : 'organization.deactivate'
-  return outcome(action, 'organization', id, [{ set: 'organization', id, to: { active } }])
+  return decideState('organization', organization, active)
 }
 
 /**
@@ -34,7 +31,7 @@ export function decidePartner(
   name: string,
   { at }: Act,
 ): Decision<Partner> {
-  if (organization === undefined) return unknown('organization')
+  if (organization === undefined) return unknownRecord('organization')
   if (known) return new Refusal('name_taken', 'there is a partner of that name')
   const row = { name, organizationId: organization?.id ?? null, active: true, createdAt: at }
   return {
@@ -44,10 +41,7 @@ export function decidePartner(
 }
 
 export function decidePartnerState(partner: Partner | null, active: boolean): Decision {
-  if (!partner) return unknown('partner')
-  const { id } = partner
-  const action = active ? 'partner.reactivate' : 'partner.deactivate'
-  return outcome(action, 'partner', id, [{ set: 'partner', id, to: { active } }])
+  return decideState('partner', partner, active)
 }
 
 /** @param organization as in decidePartner */
@@ -55,12 +49,8 @@ export function decidePartnerOrganization(
   partner: Partner | null,
   organization: Organization | null | undefined,
 ): Decision {
-  if (!partner) return unknown('partner')
-  if (organization === undefined) return unknown('organization')
-  const to = { organizationId: organization?.id ?? null }
-  return outcome('partner.set-organization', 'partner', partner.id, [{ set: 'partner', id: partner.id, to }])
-}
-
-function unknown(noun: string): Refusal {
-  return new Refusal('record_unknown', `there is no such ${noun}`)
+  if (!partner) return unknownRecord('partner')
+  if (organization === undefined) return unknownRecord('organization')
+  const organizationId = organization?.id ?? null
+  return setting('partner.set-organization', 'partner', partner.id, { organizationId })
 }

@@ -51,7 +51,7 @@ export function decideSubmission(
   const { member, emailOwnerId } = facts
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
-  const refusal = slot && refuseSlot(draft, slot.startsAt, facts)
+  const refusal = slot && refuseSlot(draft, facts)
   if (refusal) return refusal
   if (emailOwnerId !== null && emailOwnerId !== member?.id) {
     return new Refusal('email_taken', 'already belongs to a different member')
@@ -59,12 +59,8 @@ export function decideSubmission(
   return store(draft, member)
 }
 
-function refuseSlot(
-  { slotState }: SubmissionDraft,
-  startsAt: number,
-  { member, holders }: SubmissionFacts,
-): Refusal | null {
-  if (holders.some((held) => held.memberId === member?.id && held.startsAt === startsAt)) {
+function refuseSlot({ slot, slotState }: SubmissionDraft, { member, holders }: SubmissionFacts) {
+  if (holders.some((held) => held.memberId === member?.id && held.startsAt === slot?.startsAt)) {
     return new Refusal('slot_already_yours', 'the member already holds this slot')
   }
   if (slotState === 'provider unknown') {
@@ -78,23 +74,19 @@ function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRe
   const { partnerId, externalUserId, slot, submittedAt, authorizationNumber } = draft
   const profile: MemberProfile = { ...(known?.profile ?? untold), ...draft.member }
   const active = known?.active ?? true
-  const member: Write = known
-    ? { set: 'member', id: known.id, to: { profile, updatedAt: submittedAt } }
-    : {
-        add: 'member',
-        row: { partnerId, externalUserId, active, profile, createdAt: submittedAt, updatedAt: submittedAt },
-      }
+  const told = { profile, updatedAt: submittedAt }
+  const row = { ...told, partnerId, externalUserId, active, createdAt: submittedAt }
+  const member: Write = known ? { set: 'member', id: known.id, to: told } : { add: 'member', row }
   const state = slot ? ('pending' as const) : ('unassigned' as const)
   const startsAt = slot?.startsAt ?? null
-  const facts = { state, providerId: slot?.providerId ?? null, authorizationNumber, startsAt }
+  const providerId = slot?.providerId ?? null
+  const facts = { state, providerId, authorizationNumber, startsAt, acceptedAt: null, declinedAt: null }
   const request = {
     ...facts,
     memberId: known?.id ?? ('added' as const),
     isIntake: slot === null,
     endsAt: startsAt === null ? null : startsAt + slotMillis,
     localOffsetMinutes: draft.localOffsetMinutes,
-    acceptedAt: null,
-    declinedAt: null,
     screeningAnswers: draft.screeningAnswers,
     submittedAt,
   }
@@ -105,8 +97,6 @@ function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRe
     answer: ([memberId, id]) => ({
       ...facts,
       id: id as number,
-      acceptedAt: null,
-      declinedAt: null,
       member: { id: memberId as number, partnerId, externalUserId, active, profile },
     }),
   }

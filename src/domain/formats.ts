@@ -1,7 +1,7 @@
 import { parseDate, parseInstant, parseTimeOfDay } from '../scheduling/calendar'
 import { isLanguageTag, languageTagPattern } from './language'
 import { emailPattern, isEmail, isPhoneNumber, phoneNumberPattern } from './member'
-import { isAbsenceBoundary } from './provider'
+import { absenceForm } from './provider'
 import { countryCodePattern, isCountryCode } from './region'
 
 export interface Format {
@@ -48,7 +48,7 @@ export const formats = {
   },
   'time-of-day': { isValid: (text) => parseTimeOfDay(text) !== null, fault: 'not a time as HH:MM' },
   'absence-boundary': {
-    isValid: isAbsenceBoundary,
+    isValid: (text) => absenceForm(text) !== null,
     fault: 'not a date, a local date-time as YYYY-MM-DDTHH:MM or a UTC instant as YYYY-MM-DDTHH:MM:00Z',
   },
 } as const satisfies Record<string, Format>

@@ -70,14 +70,8 @@ export interface KeyRecord extends Omit<PartnerKey, 'secret' | 'partner'> {
   readonly lastUsedAt: number | null
 }
 
-/** How a key stands at a moment. */
-export type KeyState = 'in force' | 'waiting' | 'ended'
-
-/** @param now ms */
-export function keyStateAt(
-  { startsAt, endsAt }: Pick<KeyRecord, 'startsAt' | 'endsAt'>,
-  now: number,
-): KeyState {
+/** How a key stands at a moment (ms). */
+export function keyStateAt({ startsAt, endsAt }: Pick<KeyRecord, 'startsAt' | 'endsAt'>, now: number) {
   // One that was cancelled ends where it would have started.
   if (endsAt !== null && (endsAt <= now || endsAt <= startsAt)) return 'ended'
   return startsAt > now ? 'waiting' : 'in force'

@@ -1,5 +1,9 @@
 import { parseDate, parseInstant, parseTimeOfDay } from '../scheduling/calendar'
-import type { Modality } from './modality'
+
+/** How a session can be held (contract, provider search). */
+export const modalities = ['in-person', 'telephonic', 'in-video'] as const
+
+export type Modality = (typeof modalities)[number]
 
 /** A permission to practise in a region, on local dates of the provider's zone, both inclusive. */
 export interface License {
@@ -65,12 +69,9 @@ export function absenceFault({ from, until }: TimeOff): string | null {
   return isEmpty ? 'must be after from' : null
 }
 
-export function isAbsenceBoundary(text: string): boolean {
-  return absenceForm(text) !== null
-}
-
-/** A clinician as the operator describes them, apart from the regions that they are tied to. */
-export interface ProviderProfile {
+/** A clinician as the operator describes them. */
+export interface Provider {
+  readonly id: number
   /** The operator's own stable reference. */
   readonly ref: string
   readonly firstName: string
@@ -89,10 +90,6 @@ export interface ProviderProfile {
   readonly timeOff: readonly TimeOff[]
   readonly minimumNoticeMinutes: number
   readonly active: boolean
-}
-
-export interface Provider extends ProviderProfile {
-  readonly id: number
   readonly licenses: readonly License[]
   /** The regions where they see people in person. */
   readonly inPersonRegionIds: readonly number[]

@@ -52,10 +52,8 @@ export function scoreScreening(answers: readonly ScreeningAnswer[]): ScreeningSc
   const items = places.filter(({ question }) => !question.includes('how difficult'))
   const scores = items.flatMap(({ score }) => score ?? [])
   const total = scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0)
-  const isComplete =
-    scores.length === itemCount &&
-    items.length === itemCount &&
-    new Set(items.map(({ question }) => question)).size === itemCount
+  const questions = new Set(items.map(({ question }) => question))
+  const isComplete = [scores.length, items.length, questions.size].every((count) => count === itemCount)
   return {
     total,
     readCount: scores.length,

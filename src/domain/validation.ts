@@ -38,20 +38,14 @@ export function Text(options: TextOptions = {}): TUnsafe<string> {
 const choiceKind = 'Choice'
 
 /** One of some words, which JSON Schema calls an enum. */
-export function Choice<const Words extends readonly string[]>(
-  words: Words,
-  options: SchemaOptions = {},
-): TUnsafe<Words[number]> {
+export function Choice<const Words extends readonly string[]>(words: Words, options: SchemaOptions = {}) {
   return Type.Unsafe<Words[number]>({ ...options, [Kind]: choiceKind, type: 'string', enum: [...words] })
 }
 
 TypeRegistry.Set<TextOptions>(textKind, (options, value) => textFault(options, value) === null)
 TypeRegistry.Set<{ enum: string[] }>(choiceKind, ({ enum: words }, value) => words.includes(value as string))
 
-function textFault(
-  { minLength = 0, maxLength = Infinity, format }: TextOptions,
-  value: unknown,
-): string | null {
+function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions, value: unknown) {
   if (typeof value !== 'string') return 'must be a string'
   if (!value.isWellFormed() || value.includes('\0')) return 'holds a character that cannot be stored'
   if (value === '' && minLength > 0) return 'must not be empty'
@@ -103,34 +97,25 @@ function toPath(pointer: string): string {
 
 function faultOf({ type, schema, value, errors }: ValueError): string {
   if (value === undefined) return 'is required'
-  switch (type) {
-    case ValueErrorType.Kind:
-      if (schema[Kind] === choiceKind) return `must be one of ${schema.enum.join(', ')}`
-      return textFault(schema, value) ?? 'is not valid'
-    case ValueErrorType.Object:
-      return 'must be an object'
-    case ValueErrorType.Array:
-      return 'must be an array'
-    case ValueErrorType.Boolean:
-      return 'must be true or false'
-    case ValueErrorType.Integer:
-      return 'must be an integer'
-    case ValueErrorType.IntegerMinimum:
-      return `must be at least ${schema.minimum}`
-    case ValueErrorType.IntegerMaximum:
-      return `must be at most ${schema.maximum}`
-    case ValueErrorType.ArrayMinItems:
-      return `must have at least ${schema.minItems} ${schema.minItems === 1 ? 'element' : 'elements'}`
-    case ValueErrorType.ArrayMaxItems:
-      return `must have at most ${schema.maxItems} elements`
-    case ValueErrorType.ArrayUniqueItems:
-      return 'must not hold an element twice'
-    case ValueErrorType.ObjectAdditionalProperties:
-      return 'is not known here'
-    case ValueErrorType.Union:
-      // Something or null: what is said of the something says it best.
-      return faultsFrom(errors.at(-1) ?? [], 1)[0]?.fault ?? 'is not valid'
-    default:
-      return 'is not valid'
-  }
+  if (type === ValueErrorType.Kind && schema[Kind] !== choiceKind) return textFault(schema, value) ?? notValid
+  // Something or null: what is said of the something says it best.
+  if (type === ValueErrorType.Union) return faultsFrom(errors.at(-1) ?? [], 1)[0]?.fault ?? notValid
+  return faultsByType[type]?.(schema) ?? notValid
+}
+
+const notValid = 'is not valid'
+
+const faultsByType: Partial<Record<ValueErrorType, (schema: TSchema) => string>> = {
+  [ValueErrorType.Kind]: (choice) => `must be one of ${choice.enum.join(', ')}`,
+  [ValueErrorType.Object]: () => 'must be an object',
+  [ValueErrorType.Array]: () => 'must be an array',
+  [ValueErrorType.Boolean]: () => 'must be true or false',
+  [ValueErrorType.Integer]: () => 'must be an integer',
+  [ValueErrorType.IntegerMinimum]: ({ minimum }) => `must be at least ${minimum}`,
+  [ValueErrorType.IntegerMaximum]: ({ maximum }) => `must be at most ${maximum}`,
+  [ValueErrorType.ArrayMinItems]: ({ minItems }) =>
+    `must have at least ${minItems} ${minItems === 1 ? 'element' : 'elements'}`,
+  [ValueErrorType.ArrayMaxItems]: ({ maxItems }) => `must have at most ${maxItems} elements`,
+  [ValueErrorType.ArrayUniqueItems]: () => 'must not hold an element twice',
+  [ValueErrorType.ObjectAdditionalProperties]: () => 'is not known here',
 }

@@ -1,6 +1,6 @@
 import type { AuditAction } from './audit'
 import type { RequestState, ScreeningAnswer } from './booking-request'
-import type { Refusal } from './errors'
+import { Refusal } from './errors'
 import type { MemberProfile } from './member'
 import type { KeyEndReason } from './partner'
 import type { Provider } from './provider'
@@ -95,6 +95,31 @@ export function outcome(
   taken: readonly number[] = [],
 ): Outcome<void> {
   return { writes, taken, audit: { action, noun, id }, answer: () => {} }
+}
+
+/** The outcome of setting some members of a record, and nothing else. */
+export function setting<N extends Noun>(
+  action: AuditAction,
+  noun: N,
+  id: number,
+  to: Partial<Records[N]>,
+  taken: readonly number[] = [],
+): Outcome<void> {
+  return outcome(action, noun, id, [{ set: noun, id, to } as Write], taken)
+}
+
+/** Switches a record off or on again, whatever else can be told of it. */
+export function decideState(
+  noun: 'organization' | 'partner' | 'provider' | 'member',
+  record: { readonly id: number } | null,
+  active: boolean,
+): Decision {
+  if (!record) return unknownRecord(noun)
+  return setting(`${noun}.${active ? 'reactivate' : 'deactivate'}`, noun, record.id, { active })
+}
+
+export function unknownRecord(noun: Noun): Refusal {
+  return new Refusal('record_unknown', `there is no such ${noun}`)
 }
 
 /** How the audit log names a record, as `partner 3`; null where a line is about none. */

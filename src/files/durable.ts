@@ -33,9 +33,7 @@ interface Making {
  * @throws Error EEXIST if there is something at the path, unless it is a file that is to be replaced
  */
 export function beginFile(path: string, { replace = false, mode = 0o600 }: Making = {}): UnfinishedFile {
-  if (isThere(path) && !(replace && statSync(path).isFile())) {
-    throw taken()
-  }
+  if (isThere(path) && !(replace && statSync(path).isFile())) throw taken()
   const target = isThere(path) ? realpathSync(path) : path
   const aside = asidePath(target)
   closeSync(openSync(aside, 'wx', mode))

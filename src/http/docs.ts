@@ -6,7 +6,7 @@ import { version } from 'swagger-ui-dist/package.json'
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' with { type: 'file' }
-import { findExampleSlot } from '../operations/example-slot'
+import { findExampleSlot } from '../operations/free-slots'
 import type { Endpoint } from './endpoint'
 import { exampleSlot } from './examples'
 import type { Serving } from './gate'

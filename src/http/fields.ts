@@ -1,8 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { slotMillis } from '../domain/booking-request'
 import { formats } from '../domain/formats'
-import { modalities } from '../domain/modality'
 import { defaultPageSize, maximumPageSize } from '../domain/page'
+import { modalities } from '../domain/provider'
 import { Choice, Text } from '../domain/validation'
 import { formatInstant } from '../scheduling/calendar'
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { defaultPageSize } from '../domain/page'
 import type { Region } from '../domain/region'
-import { listRegions } from '../operations/list-regions'
+import { listRegions } from '../operations/search-providers'
 import { endpoint } from './endpoint'
 import { exampleRegionId } from './examples'
 import { CountryCode, Id, pageParameters } from './fields'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import { lookUpMember } from '../operations/look-up-member'
+import { lookUpMember } from '../operations/members'
 import { endpoint } from './endpoint'
 import { exampleMember } from './examples'
 import { ExternalUserId, Id } from './fields'

@@ -1,12 +1,12 @@
-import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import { type Directory, type Listing, localOffsetAt, withTaken } from '../directory/directory'
 import type { Act } from '../domain/audit'
-import { newAuthorizationNumber, type RequestRecord, slotMillis } from '../domain/booking-request'
+import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
 import { refuseAssignment } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
-import { formatInstant, minuteMillis } from '../scheduling/calendar'
+import { formatInstant } from '../scheduling/calendar'
 import type { Context } from './context'
 import { requireRequest } from './find-records'
 import { decideOnFreshSnapshot } from './fresh-snapshot'
@@ -52,7 +52,8 @@ export async function assignProvider(
     })
   } catch (error) {
     if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
-    throw slotUnavailable(provider, startsAt)
+    const why = `anteroom provider why ${provider.ref} ${formatInstant(startsAt)}`
+    throw new Refusal('slot_unavailable', `the slot is not available; the reason: ${why}`)
   }
   return requireRequest(context, requestId)
 }
@@ -65,10 +66,7 @@ export function requireAssignable(
   if (refusal) throw refusal
 }
 
-/**
- * Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against
- * it.
- */
+/** Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against it. */
 export function concernOf(
   directory: Directory,
   { profile }: Member,
@@ -82,17 +80,8 @@ export function concernOf(
 }
 
 /** The slot that a request holds is no hindrance to the same request: assigning it again frees it. */
-function withoutOwnSlot(listing: Listing, { providerId, state, startsAt }: RequestRecord): Listing {
-  const holdsOne = startsAt !== null && providerId === listing.provider.id && state !== 'declined'
-  if (!holdsOne) return listing
-  const start = startsAt / minuteMillis
-  const end = (startsAt + slotMillis) / minuteMillis
-  const { calendar } = listing
-  const taken = calendar.taken.filter((slot) => slot.start !== start || slot.end !== end)
-  return { ...listing, calendar: { ...calendar, taken }, answers: new Map() }
-}
-
-function slotUnavailable({ ref }: Provider, startsAt: number): Refusal {
-  const why = `anteroom provider why ${ref} ${formatInstant(startsAt)}`
-  return new Refusal('slot_unavailable', `the slot is not available; the reason: ${why}`)
+function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
+  if (!listing.taken.some(({ requestId }) => requestId === id)) return listing
+  const others = listing.taken.filter(({ requestId }) => requestId !== id)
+  return withTaken(listing, others)
 }

@@ -6,7 +6,7 @@ import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal } from '../scheduling/time-zone'
-import type { Context } from './context'
+import { type Context, thenShow } from './context'
 import { requireRequest } from './find-records'
 
 /** A booked time that the provider's clock will show otherwise than it was to be. */
@@ -26,13 +26,12 @@ export interface MovedBooking {
  */
 export function listMovedBookings(context: Context, now: number): Promise<MovedBooking[]> {
   const { directory } = context
-  const moved = directory.listProviders().flatMap(({ id }) => {
-    const listing = directory.findAnyListing(id)
-    const taken = listing?.taken ?? []
-    return taken
-      .filter((slot) => slot.startsAt > now && isMoved(listing as Listing, slot))
-      .map((slot) => describe(context, listing as Listing, slot))
-  })
+  const listings = directory.listProviders().flatMap(({ id }) => directory.findAnyListing(id) ?? [])
+  const moved = listings.flatMap((listing) =>
+    listing.taken
+      .filter((slot) => slot.startsAt > now && isMoved(listing, slot))
+      .map((slot) => describe(context, listing, slot)),
+  )
   return Promise.all(moved)
 }
 
@@ -49,8 +48,7 @@ export async function acknowledgeMove(context: Context, requestId: number, act: 
   if (!listing || !slot || !isMoved(listing, slot)) {
     throw new Refusal('move_unknown', 'the request holds no slot whose local time has changed')
   }
-  await store.acknowledge(requestId, localOffsetAt(listing, slot.startsAt), act)
-  await directory.catchUp()
+  await thenShow(context, store.acknowledge(requestId, localOffsetAt(listing, slot.startsAt), act))
 }
 
 function isMoved(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot): boolean {

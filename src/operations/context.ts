@@ -18,3 +18,10 @@ export interface Context extends Records {
   readonly directory: Directory
   readonly notebook: Notebook
 }
+
+/** Has the directory show what was written before anybody is answered. */
+export async function thenShow<T>({ directory }: Records, write: Promise<T>): Promise<T> {
+  const answer = await write
+  await directory?.catchUp()
+  return answer
+}

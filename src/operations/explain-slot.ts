@@ -13,19 +13,14 @@ import type { Context } from './context'
 
 const licenseReasons = ['region_deactivated', 'license_ended', 'license_not_started', 'no_license'] as const
 
-/** Why a slot is not offered: the steps of the rule, and what a search or a booking asks before and after it. */
-export type SlotReason =
-  | 'provider_deactivated'
-  | Exclude<Step, 'license'>
-  | (typeof licenseReasons)[number]
-  | 'not_listed'
-
-/** The reasons in the order in which they are looked for. */
-export const slotReasons: readonly SlotReason[] = [
-  'provider_deactivated',
+/** Why a slot is not offered: the steps of the rule in their order, and what a search or a booking asks around it. */
+export const slotReasons = [
+  'provider_deactivated' as const,
   ...steps.flatMap((step) => (step === 'license' ? licenseReasons : [step])),
-  'not_listed',
+  'not_listed' as const,
 ]
+
+export type SlotReason = (typeof slotReasons)[number]
 
 /** Whether a slot is offered, and if not the first reason why. */
 export interface SlotExplanation {
@@ -145,9 +140,7 @@ function explainLicense(
     .map(({ regionId, interval }) => ({ interval, region: regions.get(regionId) as Region }))
     .filter((license) => !region || license.region.id === region.id)
   const dormant = held.find((license) => !license.region.active && contains(license.interval, slot))
-  if (dormant) {
-    return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
-  }
+  if (dormant) return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
   // The nearest is the one that lacks the least of the slot's time, at its end or at its beginning.
   const lacking = ({ interval: { start, end } }: { interval: Interval }) =>
     Math.max(slot.end - end, start - slot.start)
@@ -174,15 +167,12 @@ function hoursAround(listing: Listing, day: number): string {
   const { schedule } = listing.calendar
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)
   const own = `${formatDay(day)} has ${hoursOn(listing, day)}`
-  return before.length === 0
-    ? own
-    : `${own}, ${formatDay(day - 1)} has ${before.map(formatWindow).join(', ')}`
+  if (before.length === 0) return own
+  return `${own}, ${formatDay(day - 1)} has ${before.map(formatWindow).join(', ')}`
 }
 
 function formatWindow({ startMinute, endMinute }: LocalWindow): string {
-  const end =
-    endMinute <= dayMinutes
-      ? formatTimeOfDay(endMinute)
-      : `${formatTimeOfDay(endMinute - dayMinutes)} the next day`
-  return `${formatTimeOfDay(startMinute)} to ${end}`
+  const start = formatTimeOfDay(startMinute)
+  if (endMinute <= dayMinutes) return `${start} to ${formatTimeOfDay(endMinute)}`
+  return `${start} to ${formatTimeOfDay(endMinute - dayMinutes)} the next day`
 }

@@ -6,26 +6,20 @@ import type { Organization, Partner, PartnerKey } from '../domain/partner'
 import { minuteMillis } from '../scheduling/calendar'
 import type { Context } from './context'
 import { deactivateMember } from './members'
-import { addOrganization, deactivateOrganization } from './organizations'
-import { addPartner, deactivatePartner } from './partners'
+import { addOrganization, addPartner, deactivateOrganization, deactivatePartner } from './partners'
 import { submitBookingRequest } from './submit-booking-request'
 import { issueFirstToken, rotateToken } from './tokens'
 
-/** What a partner of the sandbox stands for. */
-export type SandboxState =
-  | 'active'
-  | 'partner_inactive'
-  | 'organization_deactivated'
-  | 'no_organization'
-  | 'rotated'
-
-const stateOrder: readonly SandboxState[] = [
+/** What a partner of the sandbox stands for, those to build against first. */
+const states = [
   'active',
   'partner_inactive',
   'organization_deactivated',
   'no_organization',
   'rotated',
-]
+] as const
+
+export type SandboxState = (typeof states)[number]
 
 /** A token of the sandbox and what to expect of it. */
 export interface SandboxPartner {
@@ -76,7 +70,7 @@ export async function listSandboxPartners({ directory }: Context, now: number): 
     token: await signToken(key),
     organization: key.partner.organization?.name ?? null,
   }))
-  const order = ({ state }: SandboxPartner) => stateOrder.indexOf(state)
+  const order = ({ state }: SandboxPartner) => states.indexOf(state)
   return (await Promise.all(partners)).sort((a, b) => order(a) - order(b))
 }
 
@@ -108,17 +102,13 @@ async function takeSlots(context: Context, partner: Partner, now: number): Promi
 
 function submit(
   context: Context,
-  partner: Partner,
+  { id: partnerId }: Partner,
   externalUserId: string,
   slot: RequestedSlot | null,
   now: number,
 ) {
-  const member = {
-    email: `${externalUserId}@example.com`,
-    firstName: 'Sample',
-    lastName: 'Member',
-    country: 'CA',
-  }
-  const submission = { partnerId: partner.id, externalUserId, member, slot, screeningAnswers: [] }
+  const email = `${externalUserId}@example.com`
+  const member = { email, firstName: 'Sample', lastName: 'Member', country: 'CA' }
+  const submission = { partnerId, externalUserId, member, slot, screeningAnswers: [] }
   return submitBookingRequest(context, submission, now)
 }

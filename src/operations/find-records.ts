@@ -62,11 +62,7 @@ export async function requireMember(records: Records, name: MemberName): Promise
   return found
 }
 
-function requireOne<T extends { id: number; name: string }>(
-  all: readonly T[],
-  nameOrId: string,
-  noun: string,
-): T {
+function requireOne<T extends Organization | Partner>(all: readonly T[], nameOrId: string, noun: string): T {
   const found = all.find(({ name }) => name === nameOrId) ?? all.find(({ id }) => String(id) === nameOrId)
   if (!found) throw new Refusal('record_unknown', `there is no ${noun} of that name or id`)
   return found

@@ -1,6 +1,5 @@
 import { describeDirectory } from '../directory-files/describe'
-import type { DirectoryFile } from '../directory-files/document'
-import { readDirectoryFile } from '../directory-files/document'
+import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
 import { type CsvFile, readTables } from '../directory-files/tables'
 import type { Act } from '../domain/audit'
 import {
@@ -9,7 +8,7 @@ import {
   type DirectoryEntries,
   type DirectoryLoad,
 } from '../domain/compare-directory'
-import type { Context } from './context'
+import { type Context, thenShow } from './context'
 
 /**
  * Makes the directory what a file describes: regions are known by their codes and providers by their refs,
@@ -18,8 +17,7 @@ import type { Context } from './context'
  * @throws Refusal directory_invalid with every fault of the file; then nothing was changed
  */
 export async function loadDirectory(context: Context, document: unknown, act: Act): Promise<DirectoryLoad> {
-  const { directory } = context
-  const entries = readDirectoryFile(document, (name) => directory.knowsZone(name))
+  const entries = readDirectoryFile(document, (name) => context.directory.knowsZone(name))
   return loadCompared(context, compareWithDirectory(context, entries), act)
 }
 
@@ -38,13 +36,8 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
 }
 
 /** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */
-export async function loadCompared(
-  { store, directory }: Context,
-  comparison: DirectoryComparison,
-  act: Act,
-): Promise<DirectoryLoad> {
-  await store.loadDirectory(comparison, act)
-  await directory.catchUp()
+export async function loadCompared(context: Context, comparison: DirectoryComparison, act: Act) {
+  await thenShow(context, context.store.loadDirectory(comparison, act))
   return comparison.load
 }
 

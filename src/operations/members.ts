@@ -1,7 +1,17 @@
 import type { Act } from '../domain/audit'
 import type { MemberExport } from '../domain/decide-member'
+import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
+import type { Partner } from '../domain/partner'
 import type { Records } from './context'
+
+/** The member whom a partner knows by an id of its own. @throws Refusal member_not_found, or member_deactivated */
+export async function lookUpMember({ store }: Records, { id }: Partner, externalId: string): Promise<Member> {
+  const member = await store.findMember(id, externalId)
+  if (!member) throw new Refusal('member_not_found', 'no member has this id')
+  if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
+  return member
+}
 
 /** Refuses a member's look-ups and bookings for them, with 403. */
 export function deactivateMember({ store }: Records, { id }: Member, act: Act): Promise<void> {

@@ -1,18 +1,34 @@
 import type { Act } from '../domain/audit'
 import { type Organization, type Partner, requireName } from '../domain/partner'
-import type { Records } from './context'
+import { type Records, thenShow } from './context'
+
+/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+export function addOrganization({ store }: Records, name: string, act: Act): Promise<Organization> {
+  requireName(name)
+  return store.addOrganization(name, act)
+}
+
+/** All organizations in order of id. */
+export function listOrganizations({ store }: Records): Promise<Organization[]> {
+  return store.listOrganizations()
+}
+
+/** Refuses the API, with 403, to all partners of an organization. */
+export function deactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
+  return thenShow(records, records.store.setOrganizationActive(id, false, act))
+}
+
+/** Gives the API back to the partners of an organization. */
+export function reactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
+  return thenShow(records, records.store.setOrganizationActive(id, true, act))
+}
 
 /**
  * Adds a partner, of an organization or of none yet.
  *
  * @throws Refusal field_invalid for what cannot be a name, name_taken
  */
-export function addPartner(
-  { store }: Records,
-  name: string,
-  organization: Organization | null,
-  act: Act,
-): Promise<Partner> {
+export function addPartner({ store }: Records, name: string, organization: Organization | null, act: Act) {
   requireName(name)
   return store.addPartner(name, organization?.id ?? null, act)
 }
@@ -23,32 +39,21 @@ export function listPartners({ store }: Records): Promise<Partner[]> {
 }
 
 /** Says which organization a partner acts for; null for none. */
-export async function setPartnerOrganization(
-  { store, directory }: Records,
+export function setPartnerOrganization(
+  records: Records,
   { id }: Partner,
   organization: Organization | null,
   act: Act,
 ): Promise<void> {
-  await store.setPartnerOrganization(id, organization?.id ?? null, act)
-  await directory?.catchUp()
+  return thenShow(records, records.store.setPartnerOrganization(id, organization?.id ?? null, act))
 }
 
 /** Refuses a partner's token, with 401. */
-export function deactivatePartner(records: Records, partner: Partner, act: Act) {
-  return setActive(records, partner, false, act)
+export function deactivatePartner(records: Records, { id }: Partner, act: Act): Promise<void> {
+  return thenShow(records, records.store.setPartnerActive(id, false, act))
 }
 
 /** Takes the token of a deactivated partner again. */
-export function reactivatePartner(records: Records, partner: Partner, act: Act) {
-  return setActive(records, partner, true, act)
-}
-
-async function setActive(
-  { store, directory }: Records,
-  { id }: Partner,
-  active: boolean,
-  act: Act,
-): Promise<void> {
-  await store.setPartnerActive(id, active, act)
-  await directory?.catchUp()
+export function reactivatePartner(records: Records, { id }: Partner, act: Act): Promise<void> {
+  return thenShow(records, records.store.setPartnerActive(id, true, act))
 }

@@ -1,29 +1,19 @@
 import type { UnlistedProvider } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { Provider } from '../domain/provider'
-import type { Context } from './context'
+import { type Context, thenShow } from './context'
 
 /** Enough to switch a provider off and on, be their record one that cannot be read. */
 export type ProviderName = Pick<Provider, 'id' | 'ref'>
 
 /** Offers none of the slots of a provider; what is booked stays. */
-export function deactivateProvider(context: Context, provider: ProviderName, act: Act) {
-  return setActive(context, provider, false, act)
+export function deactivateProvider(context: Context, { id }: ProviderName, act: Act): Promise<void> {
+  return thenShow(context, context.store.setProviderActive(id, false, act))
 }
 
 /** Offers the slots of a deactivated provider again. */
-export function reactivateProvider(context: Context, provider: ProviderName, act: Act) {
-  return setActive(context, provider, true, act)
-}
-
-async function setActive(
-  { store, directory }: Context,
-  { id }: ProviderName,
-  active: boolean,
-  act: Act,
-): Promise<void> {
-  await store.setProviderActive(id, active, act)
-  await directory.catchUp()
+export function reactivateProvider(context: Context, { id }: ProviderName, act: Act): Promise<void> {
+  return thenShow(context, context.store.setProviderActive(id, true, act))
 }
 
 /** Those who are left out of searches, since their record cannot be read or used, and why. */

@@ -1,12 +1,16 @@
 import type { Listing } from '../directory/directory'
 import { Refusal } from '../domain/errors'
 import { languageMatches } from '../domain/language'
-import type { Modality } from '../domain/modality'
 import { type Page, type PageRequest, pageOf } from '../domain/page'
-import type { Provider } from '../domain/provider'
+import type { Modality, Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import type { Availability } from '../scheduling/availability'
 import type { Context } from './context'
+
+/** A page of a country's active regions in order of their codes; empty for a country without any. */
+export function listRegions({ directory }: Context, countryCode: string, page: PageRequest): Page<Region> {
+  return pageOf(directory.listRegions(countryCode.toUpperCase()), page)
+}
 
 /** What a search asks for (contract, GET providers). */
 export interface ProviderSearch extends PageRequest {
@@ -32,25 +36,18 @@ export interface FoundProvider {
 export function searchProviders(context: Context, search: ProviderSearch, now: number): Page<FoundProvider> {
   const { directory } = context
   const region = regionOf(context, search)
-  const listed = region ? directory.listLicensed(region.id, now) : []
-  const page = pageOf(
-    listed.filter((listing) => region && suits(listing, region, search)),
-    search,
-  )
-  return {
-    ...page,
-    items: page.items.map((listing) => ({
-      provider: listing.provider,
-      availability: directory.availabilityIn(listing, (region as Region).id, now),
-    })),
-  }
+  if (!region) return pageOf([], search)
+  const suiting = directory.listLicensed(region.id, now).filter((found) => suits(found, region, search))
+  const page = pageOf(suiting, search)
+  const items = page.items.map((listing) => ({
+    provider: listing.provider,
+    availability: directory.availabilityIn(listing, region.id, now),
+  }))
+  return { ...page, items }
 }
 
 /** The one region that a search is about (contract, rules 1 to 5); null for a country that has none. */
-function regionOf(
-  { directory }: Context,
-  { regionId, countryCode, modality }: ProviderSearch,
-): Region | null {
+function regionOf({ directory }: Context, { regionId, countryCode, modality }: ProviderSearch) {
   const country = countryCode?.toUpperCase()
   if (regionId !== undefined) {
     const region = directory.findRegion(regionId)
@@ -70,8 +67,6 @@ function regionOf(
 function suits({ provider }: Listing, region: Region, { modality, languageTag }: ProviderSearch): boolean {
   if (modality && !provider.modalities.includes(modality)) return false
   if (modality === 'in-person' && !provider.inPersonRegionIds.includes(region.id)) return false
-  return (
-    languageTag === undefined ||
-    provider.languagesSpoken.some((spoken) => languageMatches(spoken, languageTag))
-  )
+  if (languageTag === undefined) return true
+  return provider.languagesSpoken.some((spoken) => languageMatches(spoken, languageTag))
 }

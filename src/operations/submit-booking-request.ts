@@ -1,5 +1,5 @@
 import { localOffsetAt } from '../directory/directory'
-import { type BookingRequest, newAuthorizationNumber, type Submission } from '../domain/booking-request'
+import { newAuthorizationNumber, type Submission } from '../domain/booking-request'
 import type { Context } from './context'
 import { decideOnFreshSnapshot } from './fresh-snapshot'
 
@@ -11,11 +11,7 @@ import { decideOnFreshSnapshot } from './fresh-snapshot'
  * @throws Refusal member_deactivated, slot_already_yours, provider_unknown, slot_unavailable or email_taken, the first
  *   that applies in this order
  */
-export function submitBookingRequest(
-  context: Context,
-  submission: Submission,
-  now: number,
-): Promise<BookingRequest> {
+export function submitBookingRequest(context: Context, submission: Submission, now: number) {
   const { directory, store } = context
   const { slot } = submission
   return decideOnFreshSnapshot(context, () => {

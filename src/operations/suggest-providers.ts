@@ -1,8 +1,7 @@
 import type { Listing } from '../directory/directory'
 import { languageMatches } from '../domain/language'
 import type { Member } from '../domain/member'
-import type { Modality } from '../domain/modality'
-import type { Provider } from '../domain/provider'
+import type { Modality, Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
@@ -19,12 +18,6 @@ export interface Wish {
   readonly modalities: readonly Modality[]
 }
 
-/** A free slot of a provider: its start in ms, and what their own clock and calendar show then. */
-export interface SuggestedSlot {
-  readonly startsAt: number
-  readonly localTime: string
-}
-
 /** One thing that speaks for a provider, against them, or (`fits` null) cannot be told. */
 export type Reason =
   | { readonly about: 'license'; readonly fits: true | null; readonly regions: readonly string[] }
@@ -36,8 +29,8 @@ export type Reason =
 export interface Suggestion {
   readonly provider: Provider
   readonly reasons: readonly Reason[]
-  /** The soonest ones. */
-  readonly slots: readonly SuggestedSlot[]
+  /** The soonest free ones: the start in ms, and what the provider's own clock and calendar show then. */
+  readonly slots: readonly { readonly startsAt: number; readonly localTime: string }[]
 }
 
 /** A provider licensed where the member is, before the wish is looked at. */
@@ -70,26 +63,15 @@ const shownSlots = 3
  * @param now ms
  * @throws Refusal record_unknown, or move_unknown for what is no intake that can be assigned
  */
-export async function suggestProviders(
-  context: Context,
-  requestId: number,
-  now: number,
-): Promise<Suggestions> {
-  const request = await requireRequest(context, requestId)
+export async function suggestProviders(context: Context, id: number, now: number): Promise<Suggestions> {
+  const request = await requireRequest(context, id)
   requireAssignable(request)
   const { member } = request
-  const { profile } = member
-  const whereabouts = whereaboutsOf(context.directory, profile)
-  const wish = {
-    language: profile.preferredSpokenLanguage,
-    modalities: modalitiesIn(profile.preferredModality ?? ''),
-  }
-  return {
-    member,
-    whereabouts,
-    wish,
-    suggestions: rankCandidates(candidatesIn(context, whereabouts, now), wish),
-  }
+  const { preferredSpokenLanguage: language, preferredModality } = member.profile
+  const whereabouts = whereaboutsOf(context.directory, member.profile)
+  const wish = { language, modalities: modalitiesIn(preferredModality ?? '') }
+  const suggestions = rankCandidates(candidatesIn(context, whereabouts, now), wish)
+  return { member, whereabouts, wish, suggestions }
 }
 
 /** The candidates, best first: language, then modality, then who is free soonest. */
@@ -148,19 +130,11 @@ function reasonsFor(candidate: Candidate, { language, modalities }: Wish): Reaso
   const { regions, isRegionKnown, provider, modalities: offered, freeSlots } = candidate
   const spoken = provider.languagesSpoken.filter((tag) => languageMatches(tag, language))
   const matching = offered.filter((modality) => modalities.includes(modality))
-  const wantsOne = modalities.length > 0
+  const [speaks, suits] = [spoken.length > 0, matching.length > 0]
   return [
-    { about: 'license', fits: isRegionKnown ? true : null, regions },
-    {
-      about: 'language',
-      fits: spoken.length > 0,
-      spoken: spoken.length > 0 ? spoken : provider.languagesSpoken,
-    },
-    {
-      about: 'modality',
-      fits: wantsOne ? matching.length > 0 : null,
-      offered: matching.length > 0 ? matching : offered,
-    },
+    { about: 'license', fits: isRegionKnown || null, regions },
+    { about: 'language', fits: speaks, spoken: speaks ? spoken : provider.languagesSpoken },
+    { about: 'modality', fits: modalities.length > 0 ? suits : null, offered: suits ? matching : offered },
     { about: 'slots', fits: freeSlots.length > 0, free: freeSlots.length },
   ]
 }

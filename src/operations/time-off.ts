@@ -1,18 +1,13 @@
-import type { Listing } from '../directory/directory'
+import { type Listing, toInterval } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
 import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
-import { minuteMillis } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
-import type { Context } from './context'
+import { type Context, thenShow } from './context'
 
-/**
- * An absence from its two boundaries, by the rules of directory files.
- *
- * @throws Refusal field_invalid
- */
+/** An absence from its two boundaries, by the rules of directory files. @throws Refusal field_invalid */
 export function parseTimeOff(from: string, until: string): TimeOff {
   const { isValid, fault } = formats['absence-boundary']
   if (!isValid(from)) throw new Refusal('field_invalid', `from: ${fault}`)
@@ -32,38 +27,25 @@ export interface TimeOffAdded {
 
 /** Adds an absence to a provider's schedule; one that is there already is not added twice. */
 export async function addTimeOff(
-  { store, directory }: Context,
+  context: Context,
   provider: Provider,
   absence: TimeOff,
   act: Act,
 ): Promise<TimeOffAdded> {
   const isKnown = positionOf(absence, provider) >= 0
-  if (!isKnown) {
-    await store.addTimeOff(provider.id, absence, act)
-    await directory.catchUp()
-  }
-  return { isKnown, held: heldIn(absence, directory.findAnyListing(provider.id), act.at) }
+  if (!isKnown) await thenShow(context, context.store.addTimeOff(provider.id, absence, act))
+  return { isKnown, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
 /** Takes an absence back. @throws Refusal record_unknown if there is no such absence */
-export async function removeTimeOff(
-  { store, directory }: Context,
-  { id }: Provider,
-  absence: TimeOff,
-  act: Act,
-): Promise<void> {
-  await store.removeTimeOff(id, absence, act)
-  await directory.catchUp()
+export function removeTimeOff(context: Context, { id }: Provider, absence: TimeOff, act: Act): Promise<void> {
+  return thenShow(context, context.store.removeTimeOff(id, absence, act))
 }
 
 function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
-  if (!listing) return []
-  const { provider, calendar, taken } = listing
-  const away = calendar.schedule.timeOff[positionOf(absence, provider)]
-  return taken.filter(
-    ({ startsAt, endsAt }) =>
-      endsAt > now && away && touches(away, { start: startsAt / minuteMillis, end: endsAt / minuteMillis }),
-  )
+  const away = listing?.calendar.schedule.timeOff[positionOf(absence, listing.provider)]
+  if (!listing || !away) return []
+  return listing.taken.filter((slot) => slot.endsAt > now && touches(away, toInterval(slot)))
 }
 
 function positionOf({ from, until }: TimeOff, { timeOff }: Provider): number {

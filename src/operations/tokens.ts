@@ -3,21 +3,16 @@ import { newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
-import type { Context, Records } from './context'
+import { type Context, type Records, thenShow } from './context'
 
 /**
  * A partner's first token, or the first after the last was revoked. It is told here and never again.
  *
  * @throws Refusal token_exists while the partner has one that is in force or waits
  */
-export async function issueFirstToken(
-  { store, directory }: Records,
-  partner: Partner,
-  act: Act,
-): Promise<string> {
+export async function issueFirstToken(records: Records, { id }: Partner, act: Act): Promise<string> {
   const key = { ...newKey(), startsAt: act.at }
-  await store.issueKey(partner.id, key, act)
-  await directory?.catchUp()
+  await thenShow(records, records.store.issueKey(id, key, act))
   return signToken({ ...key, issuedAt: act.at })
 }
 
@@ -27,22 +22,15 @@ export async function issueFirstToken(
  *
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force
  */
-export async function rotateToken(
-  { store, directory }: Records,
-  partner: Partner,
-  cutoverAt: number,
-  act: Act,
-): Promise<string> {
+export async function rotateToken(records: Records, { id }: Partner, cutoverAt: number, act: Act) {
   const key = { ...newKey(), startsAt: cutoverAt }
-  await store.rotateKey(partner.id, key, act)
-  await directory?.catchUp()
+  await thenShow(records, records.store.rotateKey(id, key, act))
   return signToken({ ...key, issuedAt: act.at })
 }
 
 /** Ends a partner's token at once and cancels one that waits. @throws Refusal record_unknown for neither */
-export async function revokeToken({ store, directory }: Records, { id }: Partner, act: Act): Promise<void> {
-  await store.revokeKeys(id, act)
-  await directory?.catchUp()
+export function revokeToken(records: Records, { id }: Partner, act: Act): Promise<void> {
+  return thenShow(records, records.store.revokeKeys(id, act))
 }
 
 /** The keys of a partner, in order of issue. */
@@ -69,30 +57,31 @@ export async function verifyToken(context: Context, token: string, now: number):
     return await verdictOf(context, token, kid, now)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { refusal: error, why: whyNot(error), partner: null }
+    const isForged = error.kind === 'token_invalid'
+    const why = isForged ? 'it is malformed, or its signature does not fit' : error.message
+    return { refusal: error, why, partner: null }
   }
 }
 
 async function verdictOf(context: Context, token: string, kid: string, now: number): Promise<TokenVerdict> {
   const record = (await context.store.listKeys()).find((key) => key.kid === kid)
   const partner = context.directory.findKey(kid)?.partner ?? null
-  const told = { partner: partner?.name ?? null }
+  const verdict = (refusal: Refusal | null, why: string) => ({ refusal, why, partner: partner?.name ?? null })
   try {
     await authenticate(token, (id) => context.directory.findKey(id), now)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const why = error.kind === 'partner_inactive' ? error.message : endOf(record, now)
-    return { ...told, refusal: error, why }
+    return verdict(error, error.kind === 'partner_inactive' ? error.message : endOf(record, now))
   }
   if (!partner?.organization) {
     const why = 'the partner has no organization'
-    return { ...told, refusal: new Refusal('organization_not_configured', why), why }
+    return verdict(new Refusal('organization_not_configured', why), why)
   }
   if (!partner.organization.active) {
     const why = "the partner's organization is deactivated"
-    return { ...told, refusal: new Refusal('organization_deactivated', why), why }
+    return verdict(new Refusal('organization_deactivated', why), why)
   }
-  return { ...told, refusal: null, why: 'the token is in force' }
+  return verdict(null, 'the token is in force')
 }
 
 function endOf(record: KeyRecord | undefined, now: number): string {
@@ -100,8 +89,4 @@ function endOf(record: KeyRecord | undefined, now: number): string {
   return record?.endReason === 'rotated'
     ? 'another token has taken its place'
     : `the token was ${record?.endReason}`
-}
-
-function whyNot({ kind, message }: Refusal): string {
-  return kind === 'token_invalid' ? 'it is malformed, or its signature does not fit' : message
 }

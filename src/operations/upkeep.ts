@@ -1,4 +1,4 @@
-import type { Act } from '../domain/audit'
+import type { Act, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { Finding } from '../domain/upkeep'
 import type { ZoneEdition } from '../domain/zone-data'
@@ -32,4 +32,19 @@ export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEditio
 /** Whether the database is as it should be. */
 export function checkDatabase({ upkeep, clock }: Records): Promise<Finding[]> {
   return upkeep.check(clock.now())
+}
+
+/** The newest lines of the audit log, at most so many and otherwise all, oldest first. */
+export function listAudit({ store }: Records, limit = Number.MAX_SAFE_INTEGER): Promise<AuditLine[]> {
+  return store.listAudit(limit)
+}
+
+/** Where the log stands. */
+export function auditHead({ store }: Records): Promise<AuditHead> {
+  return store.auditHead()
+}
+
+/** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
+export function verifyAudit({ store }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
+  return store.verifyAudit(noted)
 }

@@ -1,7 +1,7 @@
 import { dayMinutes, minuteMillis } from './calendar'
 import { contains, type Interval } from './interval'
 import { dropTouching, slotAt, toSlots } from './slots'
-import { type Schedule, type Window, workingTime } from './working-hours'
+import { type Schedule, workingTime } from './working-hours'
 
 /** How far ahead slots are offered (contract, Limits: next 30 days), as elapsed time. */
 export const horizonMinutes = 30 * dayMinutes
@@ -23,20 +23,6 @@ export interface Availability {
   readonly holdsUntil: number
 }
 
-/** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
-export interface Rule {
-  /** The first minute that is not over. */
-  readonly earliest: number
-  /** The schedule's windows, from whose starts slots are counted. */
-  readonly windows: readonly Window[]
-  /** Time off and taken slots. */
-  readonly busy: readonly Interval[]
-  readonly isLicensed: (start: number) => boolean
-  /** Whether what is left until the slot is notice enough. */
-  readonly isNoticed: (start: number) => boolean
-  readonly isWithinHorizon: (start: number) => boolean
-}
-
 /**
  * The one rule for what can be had, for search, for booking, and for saying why not: slots of the working
  * time that lie whole inside one of `licensed`, touch neither taken slots nor time off, and start in
@@ -44,46 +30,38 @@ export interface Rule {
  *
  * @param now milliseconds since 1970-01-01T00:00Z
  */
-export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number): Rule {
+export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number) {
   const { schedule, taken, minimumNoticeMinutes } = calendar
   const earliest = Math.ceil(now / minuteMillis)
   const horizon = earliest + horizonMinutes
   // One day more than is offered, to know when the next slot will come into the horizon.
   const range = { start: Math.floor(now / minuteMillis), end: horizon + dayMinutes }
   return {
+    /** The first minute that is not over. */
     earliest,
+    /** The schedule's windows, from whose starts slots are counted. */
     windows: workingTime(schedule, range),
+    /** Time off and taken slots. */
     busy: [...taken, ...schedule.timeOff].filter(({ start, end }) => end > range.start && start < range.end),
-    isLicensed: (start) => licensed.some((license) => contains(license, slotAt(start))),
-    isNoticed: (start) => start >= earliest + minimumNoticeMinutes,
-    isWithinHorizon: (start) => start < horizon,
+    isLicensed: (start: number) => licensed.some((license) => contains(license, slotAt(start))),
+    /** Whether what is left until the slot is notice enough. */
+    isNoticed: (start: number) => start >= earliest + minimumNoticeMinutes,
+    isWithinHorizon: (start: number) => start < horizon,
   }
 }
 
-/**
- * What can be had by the rule.
- *
- * @param now milliseconds since 1970-01-01T00:00Z
- */
+/** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
+export type Rule = ReturnType<typeof ruleAt>
+
+/** What can be had by the rule. @param now milliseconds since 1970-01-01T00:00Z */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
   const rule = ruleAt(calendar, licensed, now)
   const free = dropTouching(toSlots(rule.windows), rule.busy).filter(rule.isLicensed).filter(rule.isNoticed)
   const slots = free.filter(rule.isWithinHorizon)
-  return {
-    slots,
-    heldFrom: now,
-    holdsUntil: nextChange(slots[0], free[slots.length], calendar.minimumNoticeMinutes, now),
-  }
-}
-
-/** The moment, in ms, at which the first slot has come too near or a new one enters the horizon. */
-function nextChange(
-  first: number | undefined,
-  entering: number | undefined,
-  notice: number,
-  now: number,
-): number {
-  const leaves = first === undefined ? Infinity : (first - notice) * minuteMillis + 1
-  const enters = entering === undefined ? Infinity : (entering - horizonMinutes) * minuteMillis + 1
-  return Math.min(leaves, enters, now + dayMinutes * minuteMillis)
+  const [first = Infinity, entering = Infinity] = [slots[0], free[slots.length]]
+  // Until the first slot has come too near or a new one enters the horizon.
+  const leaves = (first - calendar.minimumNoticeMinutes) * minuteMillis + 1
+  const enters = (entering - horizonMinutes) * minuteMillis + 1
+  const holdsUntil = Math.min(leaves, enters, now + dayMinutes * minuteMillis)
+  return { slots, heldFrom: now, holdsUntil }
 }

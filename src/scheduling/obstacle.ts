@@ -86,9 +86,8 @@ function findNearest(asked: Asked): Hindrance | null {
   const window = windowOf(asked)
   const starts = window ? toSlots([window]) : []
   if (starts.includes(asked.start)) return null
-  const before = starts.filter((other) => other < asked.start).slice(-1)
-  const after = starts.filter((other) => other > asked.start).slice(0, 1)
-  return { nearest: [...before, ...after] }
+  const next = starts.filter((other) => other < asked.start).length
+  return { nearest: starts.slice(Math.max(0, next - 1), next + 1) }
 }
 
 function findBusy(intervals: readonly Interval[], start: number): Hindrance | null {

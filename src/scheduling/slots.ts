@@ -23,6 +23,5 @@ export function toSlots(windows: readonly Window[]): number[] {
 
 /** The slots that touch none of the busy intervals. The others stay where they are: the grid never moves. */
 export function dropTouching(starts: readonly number[], busy: readonly Interval[]): number[] {
-  if (busy.length === 0) return [...starts]
   return starts.filter((start) => !busy.some((interval) => touches(slotAt(start), interval)))
 }

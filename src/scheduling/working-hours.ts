@@ -81,34 +81,30 @@ export function windowsBetween(schedule: Schedule, fromDay: number, untilDay: nu
   return windows
 }
 
-/** The last date up to `day` on which the working time pauses; where it never does, that of endless chains. */
+/**
+ * The last date up to `day` on which the working time pauses; where it never does, that of endless chains. A date is
+ * like the one a week later unless the clock or the schedule changes between them, so the days before a change tell all.
+ */
 function lastPause(schedule: Schedule, day: number): number {
-  let exceptions: number[] | undefined
-  let date = day
-  while (date > endlessChainDay) {
-    if (pausesOn(schedule, date)) return date
-    exceptions ??= exceptionsOf(schedule, day + 1)
-    while ((exceptions.at(-1) ?? -Infinity) > date + 1) exceptions.pop()
-    // So many dates, this one the last, lie beside no exception: each is like the one a week before, and the
-    // last seven tell of all.
-    const ordinary = Math.max(1, date - (exceptions.at(-1) ?? endlessChainDay) - 1)
-    for (let back = 1; back < Math.min(ordinary, 7); back++) {
-      if (pausesOn(schedule, date - back)) return date - back
-    }
-    date -= ordinary
-  }
-  return Math.min(day, endlessChainDay)
+  if (pausesOn(schedule, day)) return day
+  const told = [day + 2, ...changesUntil(schedule, day + 1)].flatMap((change) =>
+    Array.from({ length: 10 }, (_, back) => change + 1 - back),
+  )
+  const dates = [...new Set(told)].filter((date) => endlessChainDay < date && date < day)
+  return (
+    dates.sort((a, b) => b - a).find((date) => pausesOn(schedule, date)) ?? Math.min(day, endlessChainDay)
+  )
 }
 
-/** The dates until `day`, ascending, that can differ from the date a week before: by the clock or the schedule. */
-function exceptionsOf({ zone, overrides, workingHours }: Schedule, day: number): number[] {
+/** The dates until `day` that can differ from the date a week before: by the clock or the schedule. */
+function changesUntil({ zone, overrides, workingHours }: Schedule, day: number): number[] {
   const [from, until] = [(endlessChainDay - 1) * dayMinutes, (day + 2) * dayMinutes]
-  const changes = zone.transitions.filter((at) => from < at && at < until)
+  const clockChanges = zone.transitions.filter((at) => from < at && at < until)
   return [
-    ...changes.map((at) => localDay(zone, at)),
+    ...clockChanges.map((at) => localDay(zone, at)),
     ...overrides.keys(),
     ...workingHours.flatMap(({ fromDay, untilDay }) => [fromDay, untilDay + 1]),
-  ].sort((a, b) => a - b)
+  ]
 }
 
 /** Whether some moment of a date lies inside no window, be it where two of them meet. */

@@ -55,11 +55,8 @@ export function createVault(masterKey: Uint8Array): Vault {
 
 /** By which a master key is told from others without telling it. */
 function keyIdOf(masterKey: Uint8Array): Uint8Array {
-  return createHash('sha256')
-    .update('anteroom master key id\n')
-    .update(masterKey)
-    .digest()
-    .subarray(0, keyIdBytes)
+  const hash = createHash('sha256').update('anteroom master key id\n').update(masterKey).digest()
+  return hash.subarray(0, keyIdBytes)
 }
 
 /** What is authenticated beside the value. JSON keeps the parts apart, whatever they hold. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../domain/errors'
 import type { ZoneData } from '../domain/zone-data'
@@ -18,8 +18,7 @@ const notZones = new Set(['posix', 'right', 'localtime', 'posixrules', 'Factory'
 export function zonesFromFolder(folder: string): ZoneData {
   const builtIn = builtInZones()
   const zones = new Map<string, TimeZone>()
-  for (const name of list(folder)) {
-    if (notZones.has(name)) continue
+  for (const name of list(folder).filter((name) => !notZones.has(name))) {
     for (const zone of readZones(folder, name, 1, builtIn)) zones.set(zone.name, zone)
   }
   if (zones.size === 0) throw folderFault(folder, 'holds no zones')
@@ -36,11 +35,19 @@ export function zonesFromFolder(folder: string): ZoneData {
 }
 
 function list(folder: string): string[] {
+  const faults: Record<string, string> = { ENOENT: 'is missing', ENOTDIR: 'is not a folder' }
+  return asked(
+    () => readdirSync(folder),
+    (code) => folderFault(folder, faults[code] ?? 'cannot be read'),
+  )
+}
+
+/** What the file system answers, or the refusal for the code of its fault. */
+function asked<T>(ask: () => T, refusalFor: (code: string) => Refusal): T {
   try {
-    return readdirSync(folder)
+    return ask()
   } catch (error) {
-    const faults: Record<string, string> = { ENOENT: 'is missing', ENOTDIR: 'is not a folder' }
-    throw folderFault(folder, faults[codeOf(error)] ?? 'cannot be read')
+    throw refusalFor((error as NodeJS.ErrnoException).code ?? '')
   }
 }
 
@@ -54,50 +61,33 @@ const deepest = 3
 /** The zones of a file, or of all the files in a folder. */
 function readZones(folder: string, name: string, depth: number, builtIn: ZoneData): TimeZone[] {
   const path = join(folder, name)
-  const stats = inspect(name, path)
+  const stats = asked(
+    () => statSync(path),
+    (code) =>
+      zoneFileFault(name, /ENOENT|ELOOP/.test(code) ? 'is a link that leads nowhere' : 'cannot be read'),
+  )
   if (stats.isDirectory()) {
     if (depth === deepest) return []
     return list(path).flatMap((below) => readZones(folder, `${name}/${below}`, depth + 1, builtIn))
   }
   // Reading anything else could wait for ever.
   if (!stats.isFile()) throw zoneFileFault(name, 'is not a file')
-  const zone = readTzif(name, read(name, path))
+  const bytes = asked(
+    () => readFileSync(path),
+    () => zoneFileFault(name, 'cannot be read'),
+  )
+  const zone = readTzif(name, bytes)
   if (zone) return [zone]
   if (builtIn.find(name)) throw zoneFileFault(name, stats.size === 0 ? 'is empty' : 'holds no zone')
   return []
 }
 
-function inspect(name: string, path: string): Stats {
-  try {
-    return statSync(path)
-  } catch (error) {
-    const leadsNowhere = ['ENOENT', 'ELOOP'].includes(codeOf(error))
-    throw zoneFileFault(name, leadsNowhere ? 'is a link that leads nowhere' : 'cannot be read')
-  }
-}
-
-function read(name: string, path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch {
-    throw zoneFileFault(name, 'cannot be read')
-  }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? ''
-}
-
 const unknownEdition = 'unknown'
 
-/** Folders tell their edition in a line of tzdata.zi (`# version 2026f`) or in a file of their own. */
+/** Folders tell their edition in a file of its own or in the first lines of tzdata.zi (`# version 2026f`). */
 function editionOf(folder: string): string {
-  const told: [string, RegExp][] = [
-    ['+VERSION', /^(\d{4}[a-z]+)\s*$/],
-    ['version', /^(\d{4}[a-z]+)\s*$/],
-    ['tzdata.zi', /^# version (\d{4}[a-z]+)\s*$/m],
-  ]
-  for (const [name, pattern] of told) {
+  for (const name of ['+VERSION', 'version', 'tzdata.zi']) {
+    const pattern = name === 'tzdata.zi' ? /^# version (\d{4}[a-z]+)\s*$/m : /^(\d{4}[a-z]+)\s*$/
     try {
       const edition = pattern.exec(readFileSync(join(folder, name), 'utf8'))?.[1]
       if (edition) return edition

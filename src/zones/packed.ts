@@ -42,11 +42,7 @@ function unpack(name: string, source: string): TimeZone {
     at += fromBase60(length)
     transitions.push(Math.round(at))
   }
-  return {
-    name,
-    transitions,
-    offsets: Array.from(rules, (rule) => minutesEast[fromBase60(rule)] as number),
-  }
+  return { name, transitions, offsets: Array.from(rules, (rule) => minutesEast[fromBase60(rule)] as number) }
 }
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX'

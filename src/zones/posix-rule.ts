@@ -1,13 +1,9 @@
-/** A clock change: from `at` (minutes since 1970-01-01T00:00Z) on, `offset` minutes east of UTC hold. */
-export interface ClockChange {
-  readonly at: number
-  readonly offset: number
-}
-
-/** The rule by which a zone goes on for ever, as a TZif footer tells it. */
+/**
+ * The rule by which a zone goes on for ever, as a TZif footer tells it: the clock changes of a year, in order. From `at`
+ * (minutes since 1970-01-01T00:00Z) on, `offset` minutes east of UTC hold.
+ */
 export interface PosixRule {
-  /** The clock changes of a year, in order. */
-  changesIn(year: number): ClockChange[]
+  changesIn(year: number): { readonly at: number; readonly offset: number }[]
 }
 
 const zoneName = '(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)'

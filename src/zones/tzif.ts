@@ -41,8 +41,8 @@ function readSecondBlock(name: string, bytes: Buffer): TimeZone {
       transitions.push(Math.round(Number(bytes.readBigInt64BE(times + i * 8)) / 60))
       offsets.push(offsetOf(bytes.readUInt8(indexes + i)))
     }
-    const [, footer] =
-      /^\n([^\n]*)\n/.exec(bytes.toString('latin1', start + blockLength(bytes, start, 8))) ?? []
+    const rest = bytes.toString('latin1', start + blockLength(bytes, start, 8))
+    const footer = /^\n([^\n]*)\n/.exec(rest)?.[1]
     if (footer === undefined) throw new RangeError('there is no footer')
     if (follow(footer, transitions, offsets) && isSound(transitions, offsets)) {
       return { name, transitions, offsets }
@@ -69,10 +69,9 @@ function countAt(bytes: Buffer, start: number, nth: number): number {
 
 /** The length of a header and the block of data behind it, whose times take 4 or 8 bytes. */
 function blockLength(bytes: Buffer, start: number, timeBytes: number): number {
-  const [isUt, isStd, leap, time, type, chars] = [0, 1, 2, 3, 4, 5].map((nth) =>
-    countAt(bytes, start, nth),
-  ) as [number, number, number, number, number, number]
-  return headerBytes + time * (timeBytes + 1) + type * 6 + chars + leap * (timeBytes + 4) + isStd + isUt
+  // Of indicators of two kinds, leap seconds, transitions, types and characters.
+  const sizes = [1, 1, timeBytes + 4, timeBytes + 1, 6, 1]
+  return sizes.reduce((length, size, nth) => length + countAt(bytes, start, nth) * size, headerBytes)
 }
 
 /** Adds the clock changes that a footer's rule brings after the last transition told; false if it is no rule. */

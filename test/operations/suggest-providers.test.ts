@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { MemberUpdate } from '../../src/domain/member'
-import type { Modality } from '../../src/domain/modality'
-import type { Provider } from '../../src/domain/provider'
+import type { Modality, Provider } from '../../src/domain/provider'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import {
   type Candidate,
