@@ -91,7 +91,7 @@ const processHomes: Record<string, Home> = {
   },
   'what is printed: through the filter of control characters': {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
-    where: ['src/cli/output.ts', 'src/cli/progress.ts'],
+    where: ['src/cli/output.ts', 'src/cli/progress.ts', 'src/main.ts'],
   },
   'the store: operations hold every act, and commands call them': {
     what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,

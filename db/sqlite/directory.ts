@@ -1,6 +1,7 @@
 import { asc, eq, inArray, sql } from 'drizzle-orm'
 import type { UnreadableProvider } from '../../src/domain/directory-feed'
-import type { Modality, Override, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import type { Provider } from '../../src/domain/provider'
+import { areProviderLists } from '../../src/domain/provider-lists'
 import type { Region } from '../../src/domain/region'
 import type { Records } from '../../src/domain/writes'
 import { type Drizzle, placeholders } from './drizzle'
@@ -50,7 +51,7 @@ export function directoryQueries(db: Drizzle) {
       for (const row of some.all(named)) {
         const { id, ref } = row
         const lists = readLists(row)
-        if (!lists) found.unreadable.push({ id, ref })
+        if (!lists) found.unreadable.push({ id, ref, active: row.active })
         else {
           const licenses = held.get(id)?.map(({ license }) => license) ?? []
           const inPersonRegionIds = seenIn.get(id)?.map(({ regionId }) => regionId) ?? []
@@ -65,22 +66,17 @@ export function directoryQueries(db: Drizzle) {
 /** The lists in a provider's row; null if one cannot be read. */
 function readLists(row: typeof providers.$inferSelect) {
   try {
-    return {
-      languagesSpoken: toList<string>(row.languagesSpoken),
-      modalities: toList<Modality>(row.modalities),
-      workingHours: toList<WeeklyHours>(row.workingHours),
-      overrides: toList<Override>(row.overrides),
-      timeOff: toList<TimeOff>(row.timeOff),
+    const lists = {
+      languagesSpoken: JSON.parse(row.languagesSpoken),
+      modalities: JSON.parse(row.modalities),
+      workingHours: JSON.parse(row.workingHours),
+      overrides: JSON.parse(row.overrides),
+      timeOff: JSON.parse(row.timeOff),
     }
+    return areProviderLists(lists) ? lists : null
   } catch {
     return null
   }
-}
-
-function toList<Item>(text: string): Item[] {
-  const list: unknown = JSON.parse(text)
-  if (!Array.isArray(list)) throw new TypeError('not a list')
-  return list
 }
 
 /** A provider's row, with what ties it to regions in tables of their own. */

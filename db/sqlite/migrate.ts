@@ -117,13 +117,16 @@ function sealAnew(database: Database, vault: Vault): void {
   const setSecret = database.query('UPDATE partner_keys SET sealed_secret = ? WHERE id = ?')
   for (const key of keys.all()) setSecret.run(seal(key.sealed, secretPlace(key), isSecret), key.id)
 
-  const requests = database.query<Sealed, []>(
+  // Some at a time: all of them may be more than memory holds.
+  const requests = database.query<Sealed, [after: number]>(
     `SELECT id, record_key AS recordKey, sealed_screening_answers AS sealed FROM booking_requests
-     WHERE sealed_screening_answers IS NOT NULL`,
+     WHERE id > ? AND sealed_screening_answers IS NOT NULL ORDER BY id LIMIT 1000`,
   )
   const setAnswers = database.query('UPDATE booking_requests SET sealed_screening_answers = ? WHERE id = ?')
-  for (const { id, recordKey, sealed } of requests.all()) {
-    setAnswers.run(seal(sealed, answersPlace(recordKey), isAnswers), id)
+  for (let some = requests.all(0); some.length > 0; some = requests.all(some.at(-1)?.id as number)) {
+    for (const { id, recordKey, sealed } of some) {
+      setAnswers.run(seal(sealed, answersPlace(recordKey), isAnswers), id)
+    }
   }
 
   const proof = readSetting(database, keyProofPlace.recordKey)

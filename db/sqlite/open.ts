@@ -57,6 +57,8 @@ export function openDatabase(opening: Opening): Database {
 
 /** Each step leaves a database that the same steps can be taken with again. */
 function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): void {
+  // First of all: an upgrade too leaves nothing of what it replaces.
+  database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database)
   // Before there is a log, so that the file itself has the number that its first transaction goes on from.
   if (schema === 0) createSchema(database, vault)
@@ -68,7 +70,6 @@ function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): 
   }
   database.run('PRAGMA journal_mode = WAL')
   database.run('PRAGMA synchronous = FULL')
-  database.run('PRAGMA secure_delete = ON')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
   settle(database, purpose, vault)

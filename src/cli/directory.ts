@@ -7,6 +7,7 @@ import { Refusal } from '../domain/errors'
 import { writeDurably } from '../files/durable'
 import type { Context } from '../operations/context'
 import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
+import { listUnreadable } from '../operations/providers'
 import { type Call, commandGroup, contextCommand } from './command'
 import { filesOf, readEntries, readSource } from './directory-files'
 import { exitCodes } from './exit-code'
@@ -17,6 +18,7 @@ import {
   oneLine,
   printJson,
   printLines,
+  printNotice,
   printResult,
   printTable,
   printText,
@@ -183,6 +185,8 @@ interface ExportFlags {
 async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<void> {
   const { format, table, to } = flags
   const directory = exportDirectory(context)
+  const unreadable = listUnreadable(context).map(({ ref }) => ref)
+  if (unreadable.length > 0) printNotice(`cannot be read, and so is not exported: ${unreadable.join(', ')}`)
   if (table) {
     if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
     printText(formatTable(table, directory))

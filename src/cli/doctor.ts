@@ -63,7 +63,9 @@ function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
 }
 
 function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
-  const faults = unlisted.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
+  // Those who are deactivated are missed by nobody.
+  const missed = unlisted.filter(({ active }) => active)
+  const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
   return finding('providers', faults.join('; '), 'all are listed')
 }
 

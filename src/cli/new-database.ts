@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { asidePath, isThere, listUnfinished, nameFile, removeAbandoned } from '../files/durable'
+import { asidePath, isThere, listUnfinished, nameFile, removeAbandoned, sync } from '../files/durable'
 
 // A database and its master key are made in a folder aside under these names. The key gets its own name first, when
 // both are whole: a key without a database tells that the last step is still to be taken, and any process can take it.
@@ -27,6 +27,8 @@ export async function makeDatabase(
     await make(made, hadKey ? key : join(aside, keyName))
     // A copy, since SQLite may not have let go of the file that it made.
     copyFileSync(made, join(aside, wholeName))
+    // Before the key has its name, which says that both are whole.
+    sync(join(aside, wholeName))
     const isFirst = key === null || hadKey || nameUnlessThere(join(aside, keyName), key)
     if (isFirst) nameUnlessThere(join(aside, wholeName), database)
     else finishDatabase(database, key)
@@ -41,9 +43,11 @@ export function finishDatabase(database: string, key: string | null): boolean {
   const { ino } = statSync(key)
   for (const aside of listUnfinished(database)) {
     if (statSync(join(aside, keyName), { throwIfNoEntry: false })?.ino !== ino) continue
-    nameUnlessThere(join(aside, wholeName), database)
+    // One that had its name already, and was moved away since, is not to come back.
+    const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
+    if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
     rmSync(aside, { recursive: true, force: true })
-    return true
+    if (isUnnamed) return true
   }
   return false
 }

@@ -1,21 +1,22 @@
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
-import { absenceFault, modalities, weekdays } from '../domain/provider'
+import { absenceFault } from '../domain/provider'
+import {
+  AbsenceShape,
+  CalendarDate,
+  closed,
+  HoursShape,
+  listShapes,
+  OverrideShape,
+} from '../domain/provider-lists'
 import { regionRef } from '../domain/region'
-import { Choice, type Fault, Text, type Validator, validator } from '../domain/validation'
+import { type Fault, Text, type Validator, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
-import { slotMinutes } from '../scheduling/slots'
-
-const closed = <Members extends TProperties>(members: Members) =>
-  Type.Object(members, { additionalProperties: false })
 
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Type.Union([Type.Null(), Text({ maxLength: 500 })])
-const CalendarDate = Text({ format: 'date' })
-const TimeOfDay = Text({ format: 'time-of-day' })
 const RegionRef = Text({ minLength: 1, maxLength: 10 })
-const StepMinutes = Type.Integer({ minimum: slotMinutes, maximum: dayMinutes })
 
 const RegionInFile = closed({
   id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
@@ -26,28 +27,10 @@ const RegionInFile = closed({
   active: Type.Optional(Type.Boolean()),
 })
 
-const WindowInFile = closed({ start: TimeOfDay, end: TimeOfDay, stepMinutes: Type.Optional(StepMinutes) })
-
 const LicenseInFile = closed({
   region: RegionRef,
   from: CalendarDate,
   until: Type.Optional(Type.Union([Type.Null(), CalendarDate])),
-})
-
-const HoursInFile = closed({
-  weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
-  start: TimeOfDay,
-  end: TimeOfDay,
-  from: Type.Optional(CalendarDate),
-  until: Type.Optional(CalendarDate),
-  stepMinutes: Type.Optional(StepMinutes),
-})
-
-const OverrideInFile = closed({ date: CalendarDate, windows: Type.Array(WindowInFile) })
-
-const AbsenceInFile = closed({
-  from: Text({ format: 'absence-boundary' }),
-  until: Text({ format: 'absence-boundary' }),
 })
 
 const ProviderInFile = closed({
@@ -59,13 +42,13 @@ const ProviderInFile = closed({
   gender: Type.Optional(Line),
   bio: Type.Optional(Type.Union([Type.Null(), Text({ maxLength: 4000 })])),
   timeZone: Text({ minLength: 1, maxLength: 100 }),
-  languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
-  modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
+  languagesSpoken: listShapes.languagesSpoken,
+  modalities: listShapes.modalities,
   inPersonRegions: Type.Optional(Type.Array(RegionRef, { uniqueItems: true })),
   licenses: Type.Array(LicenseInFile),
-  workingHours: Type.Array(HoursInFile),
-  overrides: Type.Optional(Type.Array(OverrideInFile)),
-  timeOff: Type.Optional(Type.Array(AbsenceInFile)),
+  workingHours: listShapes.workingHours,
+  overrides: Type.Optional(listShapes.overrides),
+  timeOff: Type.Optional(listShapes.timeOff),
   minimumNoticeMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * dayMinutes })),
   active: Type.Optional(Type.Boolean()),
 })
@@ -88,9 +71,9 @@ export const isDirectoryFile = shape.accepts
 const partShapes = {
   text: validator(Name),
   license: validator(LicenseInFile),
-  hours: validator(HoursInFile),
-  override: validator(OverrideInFile),
-  absence: validator(AbsenceInFile),
+  hours: validator(HoursShape),
+  override: validator(OverrideShape),
+  absence: validator(AbsenceShape),
 }
 
 /** A description of a directory that is refused, with every fault, a line of the message each. */

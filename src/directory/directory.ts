@@ -212,9 +212,9 @@ export class Directory {
       this.#providers.set(provider.id, provider)
       this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
     }
-    for (const { id, ref } of changes.unreadable) {
-      this.#providers.delete(id)
-      this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
+    for (const unreadable of changes.unreadable) {
+      this.#providers.delete(unreadable.id)
+      this.#leaveOut({ ...unreadable, fault: 'the record cannot be read' })
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
@@ -226,26 +226,26 @@ export class Directory {
 
   /** One provider who cannot be listed must not keep the others from being so. */
   #tryToList(provider: Provider, taken: readonly TakenSlot[]): void {
-    const { id, ref, timeZone } = provider
+    const { id, ref, active, timeZone } = provider
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
-      this.#leaveOut({ id, ref, fault: `the zone data does not know the time zone ${timeZone}` })
+      this.#leaveOut({ id, ref, active, fault: `the zone data does not know the time zone ${timeZone}` })
       return
     }
     try {
       this.#replace(toListing(provider, zone, taken))
       this.#unlisted.delete(id)
     } catch {
-      this.#leaveOut({ id, ref, fault: 'the record cannot be read' })
+      this.#leaveOut({ id, ref, active, fault: 'the record cannot be read' })
     }
   }
 
   #leaveOut(unlisted: UnlistedProvider): void {
-    const { id, ref, fault } = unlisted
+    const { id, ref, active, fault } = unlisted
     const isKnown = this.#unlisted.get(id)?.fault === fault
     this.#unlist(id)
     this.#unlisted.set(id, unlisted)
-    if (!isKnown) this.sources.report(`provider ${ref} is left out of searches: ${fault}`)
+    if (active && !isKnown) this.sources.report(`provider ${ref} is left out of searches: ${fault}`)
   }
 
   #unlist(id: number): void {

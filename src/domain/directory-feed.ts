@@ -20,6 +20,7 @@ export interface TakenSlot {
 export interface UnreadableProvider {
   readonly id: number
   readonly ref: string
+  readonly active: boolean
 }
 
 /** What of the directory is not as it was at an earlier version; null stands for unchanged. */

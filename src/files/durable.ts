@@ -109,7 +109,8 @@ export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-function sync(path: string): void {
+/** Makes what stands at a path, a file or a folder, survive a power cut (fsync). */
+export function sync(path: string): void {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)

@@ -21,8 +21,14 @@ export async function requirePartner({ store }: Records, nameOrId: string): Prom
 export function requireProvider({ directory }: Context, refOrId: string): Provider {
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
-  if (!found) throw new Refusal('record_unknown', 'there is no provider of that ref or id')
-  return found
+  if (found) return found
+  const isUnreadable = directory
+    .listUnreadable()
+    .some(({ id, ref }) => ref === refOrId || String(id) === refOrId)
+  const why = isUnreadable
+    ? 'the record of that provider cannot be read; directory load mends it, with a JSON file that has them'
+    : 'there is no provider of that ref or id'
+  throw new Refusal('record_unknown', why)
 }
 
 /** The same where what they are called is enough: of those too whose record cannot be read. */

@@ -76,6 +76,23 @@ describe('the database of the first release', () => {
     expect(await operator.do('provider', 'deactivate', ref as string, '--yes')).toContain('is deactivated')
   })
 
+  test('holds nothing of a member who is erased after it was brought up to date, not even as it was sealed before', async () => {
+    const database = new Database(operator.database)
+    const sealed = database
+      .query<{ sealed: Uint8Array; memberId: number }, []>(
+        'SELECT sealed_screening_answers AS sealed, member_id AS memberId FROM booking_requests WHERE member_id > 0',
+      )
+      .all()
+    database.close()
+    await operator.do('migrate')
+    for (const memberId of new Set(sealed.map((row) => row.memberId))) {
+      await operator.do('member', 'erase', String(memberId), '--yes')
+    }
+    const bytes = readFileSync(operator.database)
+    expect(sealed.length).toBeGreaterThan(3)
+    expect(sealed.filter((row) => bytes.includes(row.sealed))).toEqual([])
+  })
+
   test('is left alone by both while its older server runs', async () => {
     const server = new Database(operator.database)
     server.run('PRAGMA journal_mode = WAL')

@@ -161,7 +161,7 @@ describe('what is to be written', () => {
 })
 
 describe('a provider who cannot be read', () => {
-  const broken = { ...facts, providers: [], unreadable: [{ id: 5, ref: 'first' }] }
+  const broken = { ...facts, providers: [], unreadable: [{ id: 5, ref: 'first', active: true }] }
 
   test('is mended under their id by a description', () => {
     const { id, ...row } = provider
@@ -339,7 +339,7 @@ describe('whatever is described and whatever is there', () => {
     const found = afterwards(empty, compareDirectory(earlier, empty).writes)
     const [first, ...others] = found.providers
     if (!isBroken || !first) return found
-    return { ...found, providers: others, unreadable: [{ id: first.id, ref: first.ref }] }
+    return { ...found, providers: others, unreadable: [{ id: first.id, ref: first.ref, active: true }] }
   })
   const withoutIds = ({ regions, providers }: DirectoryEntries, { regions: found }: DirectoryFacts) => ({
     providers,

@@ -146,9 +146,9 @@ describe('an endpoint whose path has a parameter', () => {
   )
 
   test.each([
-    ['x', 'id: must be at least 1'],
+    ['x', 'id: must be an integer'],
     ['0', 'id: must be at least 1'],
-    ['1e2', 'id: must be at least 1'],
+    ['1e2', 'id: must be an integer'],
     ['%ff', 'id: not percent-encoded UTF-8'],
   ])('is 400 for %s', async (id, message) => {
     expect(await ask(`/partners/v1/echo/${id}/`)).toEqual([400, null, { message, status: 400 }])

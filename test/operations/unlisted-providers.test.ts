@@ -4,7 +4,7 @@ import { Directory } from '../../src/directory/directory'
 import type { Act } from '../../src/domain/audit'
 import type { Context } from '../../src/operations/context'
 import { requireProviderName } from '../../src/operations/find-records'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { exportDirectory, loadDirectory } from '../../src/operations/load-directory'
 import { Notebook } from '../../src/operations/notebook'
 import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
 import { searchProviders } from '../../src/operations/search-providers'
@@ -87,6 +87,10 @@ const faults: [what: string, set: string, fault: string][] = [
   ['whose working hours are no JSON', "working_hours = '[{'", unreadable],
   ['whose languages are no JSON', "languages_spoken = 'en'", unreadable],
   ['whose languages are no list', "languages_spoken = '5'", unreadable],
+  ['one of whose languages is none', `languages_spoken = '["en",7]'`, unreadable],
+  ['one of whose modalities is none', `modalities = '[{}]'`, unreadable],
+  ['whose working hours are a list of what they cannot be', "working_hours = '[1]'", unreadable],
+  ['whose override has no windows', `overrides = '[{"date":"2026-11-30"}]'`, unreadable],
   ['whose modalities are no list', "modalities = 'null'", unreadable],
   ['whose overrides are no list', "overrides = '{}'", unreadable],
   ['whose time off is a list of what it cannot be', "time_off = '[null]'", unreadable],
@@ -106,7 +110,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     context = await start()
     const report = `provider on-2 is left out of searches: ${fault}`
     expect(reports).toEqual([report])
-    expect(listUnlisted(context)).toEqual([{ id: 2, ref: 'on-2', fault }])
+    expect(listUnlisted(context)).toEqual([{ id: 2, ref: 'on-2', active: true, fault }])
     expect(found()).toEqual(['on-1', 'on-3'])
     expect(found({ languageTag: 'en' })).toEqual(['on-1', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('provider_unknown')
@@ -179,6 +183,13 @@ describe.each(faults)('what is booked of a provider %s', (_, set) => {
     await loadDirectory(context, file, act)
     expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], true])
   })
+})
+
+test.each(faults)('a provider %s keeps no command from listing and describing the others', async (_, set) => {
+  damage(set, 'on-2')
+  context = await start()
+  const described = exportDirectory(context).providers.map(({ ref }) => ref)
+  expect(described.filter((ref) => ref !== 'on-2')).toEqual(['on-1', 'on-3'])
 })
 
 describe('a license from a date that is none', () => {

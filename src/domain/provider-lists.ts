@@ -1,0 +1,40 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+import { dayMinutes } from '../scheduling/calendar'
+import { slotMinutes } from '../scheduling/slots'
+import { modalities, weekdays } from './provider'
+import { Choice, Text, validator } from './validation'
+
+/** An object that has no members but these. */
+export const closed = <Members extends TProperties>(members: Members) =>
+  Type.Object(members, { additionalProperties: false })
+
+export const CalendarDate = Text({ format: 'date' })
+const TimeOfDay = Text({ format: 'time-of-day' })
+const StepMinutes = Type.Integer({ minimum: slotMinutes, maximum: dayMinutes })
+const Window = closed({ start: TimeOfDay, end: TimeOfDay, stepMinutes: Type.Optional(StepMinutes) })
+
+export const HoursShape = closed({
+  weekdays: Type.Array(Choice(weekdays), { minItems: 1, uniqueItems: true }),
+  start: TimeOfDay,
+  end: TimeOfDay,
+  from: Type.Optional(CalendarDate),
+  until: Type.Optional(CalendarDate),
+  stepMinutes: Type.Optional(StepMinutes),
+})
+
+export const OverrideShape = closed({ date: CalendarDate, windows: Type.Array(Window) })
+
+const Boundary = Text({ format: 'absence-boundary' })
+export const AbsenceShape = closed({ from: Boundary, until: Boundary })
+
+/** The lists that describe a provider, in a directory file and where they are stored. */
+export const listShapes = {
+  languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
+  modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
+  workingHours: Type.Array(HoursShape),
+  overrides: Type.Array(OverrideShape),
+  timeOff: Type.Array(AbsenceShape),
+}
+
+/** Whether what was stored is what a directory file may say: what is not must reach no search and no command. */
+export const areProviderLists = validator(closed(listShapes)).accepts
