@@ -1,9 +1,9 @@
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
+import { tryCheckpoint } from './checkpoint'
 import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
-import { tryCutLog } from './log'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
 import { sqliteStore } from './store'
@@ -33,7 +33,7 @@ export function openEngine(opening: Opening): Engine {
       isClosed = true
       try {
         // Checkpoint: so that the file alone is the whole database, once nobody has it open.
-        tryCutLog(database)
+        tryCheckpoint(database)
       } catch {
         // No room, say: then the log stays beside the file, and whoever opens it next reads both.
       }

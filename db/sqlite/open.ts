@@ -23,7 +23,7 @@ export interface Opening {
 }
 
 /** How long opening waits for another process; afterwards the writer waits, without holding up the reads. */
-const openingPatienceMillis = 5_000
+const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
 
 /**
@@ -44,7 +44,7 @@ export function openDatabase(opening: Opening): Database {
   }
   const database = new Database(path, { readwrite: true, create: false })
   try {
-    database.run(`PRAGMA busy_timeout = ${openingPatienceMillis}`)
+    database.run(`PRAGMA busy_timeout = ${openingBusyTimeoutMillis}`)
     patiently(() => setUp(database, opening))
     database.run('PRAGMA busy_timeout = 0')
     return database
@@ -88,7 +88,7 @@ function recognize(database: Database): number {
  * or is the last to leave one, turns others away at once.
  */
 function patiently<T>(work: () => T): T {
-  const deadline = performance.now() + openingPatienceMillis
+  const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {
     try {
       return work()

@@ -1,8 +1,8 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
+import { checkpoint } from './checkpoint'
 import { copyDatabase, faultsIn } from './copy'
 import { applicationId, readPragma, schemaOf } from './file-head'
-import { cutLog } from './log'
 import type { Queries } from './queries'
 import { readSetting } from './setting'
 import type { Writer } from './writer'
@@ -35,7 +35,7 @@ export function createUpkeep(database: Database, writer: Writer, audit: Queries[
         backupFinding(database, now),
       ]
     },
-    purge: () => cutLog(database),
+    purge: () => checkpoint(database),
     noteZoneData: ({ edition, folder }) =>
       writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {
