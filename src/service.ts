@@ -64,7 +64,12 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const { records, feed, close } = openStorage(options)
   const { store } = records
-  const directory = await Directory.load({ feed, findZone: zones.find, clock, report })
+  const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
+    async (error) => {
+      await close()
+      throw error
+    },
+  )
   const notebook = new Notebook()
   const context: Context = { ...records, directory, notebook }
   return {

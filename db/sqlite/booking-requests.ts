@@ -41,6 +41,14 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .prepare()
 
   return {
+    /** The screening answers of a request, none for a person who was erased. */
+    screeningOf(id: number): ScreeningAnswer[] {
+      const { sealedScreeningAnswers: sealed, recordKey } = answersOf.get({ id }) ?? {}
+      if (!sealed || !recordKey) return []
+      const opened = openSealed(vault, sealed, answersPlace(recordKey), `request ${id}`)
+      return JSON.parse(opened.toString())
+    },
+
     /** The requests that hold a slot of the provider touching the one that starts at an instant. */
     touching: (providerId: number, startsAt: number): SlotHolder[] =>
       touching.all({ providerId, from: startsAt - slotMillis, until: startsAt + slotMillis }) as SlotHolder[],
@@ -63,14 +71,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     },
 
     listOf: (memberId: number): RequestRecord[] => ofMember.all({ id: memberId }).map(toRecord),
-
-    /** The screening answers of a request, none for a person who was erased. */
-    screeningOf(id: number): ScreeningAnswer[] {
-      const { sealedScreeningAnswers: sealed, recordKey } = answersOf.get({ id }) ?? {}
-      if (!sealed || !recordKey) return []
-      const opened = openSealed(vault, sealed, answersPlace(recordKey), `request ${id}`)
-      return JSON.parse(opened.toString())
-    },
   }
 }
 

@@ -24,14 +24,27 @@ export function copyDatabase(database: Database, path: string, replace = false):
       throw error
     }
   } catch (error) {
-    const { code } = error as { code?: string }
-    if (code === 'EEXIST') throw unusable('there is a file at that path already')
-    if (code === 'SQLITE_CORRUPT') throw unusable('the database file is damaged; anteroom doctor tells more')
-    if (error instanceof SQLiteError || code === 'ENOSPC' || code === 'ENOTDIR') {
-      throw unusable('no sound copy could be made there; is there room for it?')
-    }
-    throw error
+    throw toUnusable(error)
   }
+}
+
+/** Gives a copy its name. @throws Refusal database_unusable if something has it by now */
+export function publishCopy(copy: UnfinishedFile): void {
+  try {
+    copy.publish()
+  } catch (error) {
+    throw toUnusable(error)
+  }
+}
+
+function toUnusable(error: unknown): unknown {
+  const { code } = error as { code?: string }
+  if (code === 'EEXIST') return unusable('there is a file at that path already')
+  if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
+  if (error instanceof SQLiteError || code === 'ENOSPC' || code === 'ENOTDIR') {
+    return unusable('no sound copy could be made there; is there room for it?')
+  }
+  return error
 }
 
 /** Makes a copy a file of its own, to which no log of the original's belongs, and sees whether it is whole. */

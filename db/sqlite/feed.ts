@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
-import type { DirectoryFeed, TakenSlot } from '../../src/domain/directory-feed'
+import type { DirectoryChanges, DirectoryFeed, TakenSlot, Version } from '../../src/domain/directory-feed'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
+import { toRefusal } from './constraint'
 import type { Queries } from './queries'
 
 /** How much of a large reading is done before other requests get their turn of the event loop. */
@@ -16,24 +17,29 @@ export function directoryFeed(database: Database, queries: Queries): DirectoryFe
     inChunks(ids, (chunk) => chunk.map((id): [number, TakenSlot[]] => [id, requests.takenSlots(id, after)]))
 
   return {
-    async changesSince(since, after) {
-      // Read before all the rest: what is committed meanwhile has a later version and will be read again.
-      const version = changes.newestVersion()
-      if (version === since) return null
-      const rows = since === null ? null : changes.since(since)
-      const providerIds = rows ? idsOf('provider', rows) : directory.listProviderIds()
-      const found = await readProviders(providerIds)
-      const taken = new Map(await readTaken(rows ? idsOf('taken', rows) : providerIds, after))
-      const isTold = (noun: ChangedNoun) => rows === null || rows.some((row) => row.noun === noun)
-      return {
-        version,
-        keys: isTold('partner') ? partners.listKeys() : null,
-        regions: isTold('region') ? directory.listRegions() : null,
-        providers: found.flatMap(({ providers }) => providers),
-        unreadable: found.flatMap(({ unreadable }) => unreadable),
-        taken,
-      }
-    },
+    changesSince: (since, after) =>
+      read(since, after).catch((error) => {
+        throw toRefusal(error)
+      }),
+  }
+
+  async function read(since: Version | null, after: number): Promise<DirectoryChanges | null> {
+    // Read before all the rest: what is committed meanwhile has a later version and will be read again.
+    const version = changes.newestVersion()
+    if (version === since) return null
+    const rows = since === null ? null : changes.since(since)
+    const providerIds = rows ? idsOf('provider', rows) : directory.listProviderIds()
+    const found = await readProviders(providerIds)
+    const taken = new Map(await readTaken(rows ? idsOf('taken', rows) : providerIds, after))
+    const isTold = (noun: ChangedNoun) => rows === null || rows.some((row) => row.noun === noun)
+    return {
+      version,
+      keys: isTold('partner') ? partners.listKeys() : null,
+      regions: isTold('region') ? directory.listRegions() : null,
+      providers: found.flatMap(({ providers }) => providers),
+      unreadable: found.flatMap(({ unreadable }) => unreadable),
+      taken,
+    }
   }
 }
 

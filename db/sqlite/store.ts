@@ -1,4 +1,5 @@
 import type { Act } from '../../src/domain/audit'
+import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import * as keys from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
@@ -102,7 +103,7 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     findRequest: (id) => read(() => requests.find(id)),
     readScreening: (id, act) =>
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
-    sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, requests.screeningOf(id)]))),
+    sortingAnswers: (ids) => read(() => new Map(ids.flatMap((id) => readableAnswers(requests, id)))),
 
     assign: (id, draft, act) =>
       writer.write(() => {
@@ -122,6 +123,18 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
   } satisfies Partial<Store>
+}
+
+/** The screening answers of a request, by its id; nothing if they cannot be opened. */
+function readableAnswers(
+  { screeningOf }: Queries['requests'],
+  id: number,
+): [id: number, answers: ScreeningAnswer[]][] {
+  try {
+    return [[id, screeningOf(id)]]
+  } catch {
+    return []
+  }
 }
 
 function memberStore({ members, requests }: Queries, read: Read, change: Change) {

@@ -1,7 +1,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
 import { checkpoint } from './checkpoint'
-import { copyDatabase, faultsIn } from './copy'
+import { copyDatabase, faultsIn, publishCopy } from './copy'
 import { applicationId, readPragma, schemaOf } from './file-head'
 import type { Queries } from './queries'
 import { readSetting } from './setting'
@@ -20,11 +20,12 @@ export function createUpkeep(database: Database, writer: Writer, audit: Queries[
     async backUp(target, act) {
       using copy = copyDatabase(database, target)
       // Before it has its name: there is no copy that nobody knows of.
-      await writer.write(() => {
-        note(lastBackupName, String(act.at))
-        audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' })
-      })
-      copy.publish()
+      await writer.write(() =>
+        audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' }),
+      )
+      publishCopy(copy)
+      // Its age is a convenience: the copy stands, whether or not it can be noted.
+      await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
     },
     async check(now) {
       return [

@@ -72,8 +72,16 @@ export class Writer {
       return answers
     } catch (error) {
       // A full disk, say: nothing of the group was stored.
-      if (this.database.inTransaction) this.database.run('ROLLBACK')
+      this.#rollBack()
       return group.map(() => ({ error }))
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.database.inTransaction) this.database.run('ROLLBACK')
+    } catch {
+      // The disk is gone, say: the callers are told of the first failure, and nothing was committed.
     }
   }
 

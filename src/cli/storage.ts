@@ -42,12 +42,15 @@ export function withContext(flags: object, work: Work<Context>): Promise<void> {
 /** The same with the whole service. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
   const service = await openProduction(readStorageConfig(flags))
-  const refusal = await refuseOtherZoneData(service.context, service.zones)
-  const makeActUnlessRefused = () => {
-    if (refusal) throw refusal
-    return makeAct()
+  try {
+    const refusal = await refuseOtherZoneData(service.context, service.zones)
+    await work(service, () => {
+      if (refusal) throw refusal
+      return makeAct()
+    })
+  } finally {
+    await service.close()
   }
-  await work(service, makeActUnlessRefused).finally(service.close)
 }
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */

@@ -82,7 +82,9 @@ export function readTables(
 ): DirectoryEntries {
   const { document, faults, placeOf } = documentOf(files, stored)
   try {
-    const entries = readDirectoryFile(document, isZone)
+    // A stored zone that the data lacks is no fault of these files.
+    const storedZones = new Set(stored.providers.map(({ timeZone }) => timeZone))
+    const entries = readDirectoryFile(document, (name) => storedZones.has(name) || isZone(name))
     if (faults.length === 0) return entries
     throw new DirectoryInvalid([])
   } catch (error) {

@@ -7,10 +7,13 @@ export function decideProviderState(provider: Pick<Provider, 'id'> | null, activ
   return decideState('provider', provider, active)
 }
 
-export function decideTimeOff(provider: Provider | null, absence: TimeOff): Decision {
+/** Answers whether the absence is new: one that is there already is not added twice, and nothing is written. */
+export function decideTimeOff(provider: Provider | null, absence: TimeOff): Decision<boolean> {
   if (!provider) return unknownRecord('provider')
+  const isKnown = provider.timeOff.some(({ from, until }) => from === absence.from && until === absence.until)
+  if (isKnown) return { writes: [], taken: [], audit: null, answer: () => false }
   const timeOff = [...provider.timeOff, absence]
-  return setting('provider.time-off-add', 'provider', provider.id, { timeOff })
+  return { ...setting('provider.time-off-add', 'provider', provider.id, { timeOff }), answer: () => true }
 }
 
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {

@@ -3,7 +3,7 @@ import type { Version } from './directory-feed'
 import { Refusal } from './errors'
 import { defaultLanguageTag } from './language'
 import type { Member, MemberProfile } from './member'
-import { type Change, type Decision, isStale, type Write } from './writes'
+import { type Change, type Decision, isCallerStale, isStale, type Write } from './writes'
 
 /** A submission with what a snapshot of the directory says of the slot that it asks for. */
 export interface SubmissionDraft extends Submission {
@@ -49,6 +49,8 @@ export function decideSubmission(
 ): 'stale' | Decision<BookingRequest> {
   const { slot } = draft
   const { member, emailOwnerId } = facts
+  // A token may have been revoked while this waited for its turn to be written.
+  if (isCallerStale(facts.since)) return 'stale'
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
   const refusal = slot && refuseSlot(draft, facts)

@@ -51,7 +51,8 @@ export interface Store {
   /** Makes the directory what was compared. @throws Refusal directory_changed */
   loadDirectory(comparison: DirectoryComparison, act: Act): Promise<void>
   setProviderActive(id: number, active: boolean, act: Act): Promise<void>
-  addTimeOff(providerId: number, timeOff: TimeOff, act: Act): Promise<void>
+  /** Tells whether the absence is new. */
+  addTimeOff(providerId: number, timeOff: TimeOff, act: Act): Promise<boolean>
   /** @throws Refusal record_unknown if there is no such absence */
   removeTimeOff(providerId: number, timeOff: TimeOff, act: Act): Promise<void>
 
@@ -60,7 +61,7 @@ export interface Store {
   findRequest(id: number): Promise<RequestRecord | null>
   /** The screening answers of a request. */
   readScreening(requestId: number, act: Act): Promise<readonly ScreeningAnswer[]>
-  /** The screening answers of the requests named, unaudited: to sort by, never to show. */
+  /** The screening answers of the requests named, those alone that can be opened, unaudited: to sort by, never to show. */
   sortingAnswers(requestIds: readonly number[]): Promise<ReadonlyMap<number, readonly ScreeningAnswer[]>>
   /** @throws Refusal move_unknown or slot_unavailable */
   assign(requestId: number, draft: AssignmentDraft, act: Act): Promise<'done' | 'stale'>

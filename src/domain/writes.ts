@@ -147,6 +147,11 @@ export const shownAs: Record<Noun, ChangedNoun | null> = {
   request: null,
 }
 
+/** Whether anything about partners has changed: whoever was let in has to be asked for again. */
+export function isCallerStale(since: readonly Change[] | null): boolean {
+  return since === null || since.some(({ noun }) => noun === 'partner')
+}
+
 /**
  * Whether what was decided of a provider on an earlier snapshot of the directory has to be decided anew
  * (optimistic concurrency). Taken slots are looked up when it is written and make nothing stale.

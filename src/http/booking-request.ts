@@ -154,14 +154,14 @@ export const bookingRequest = endpoint({
     slot_unavailable: 'the slot is not available',
     slot_already_yours: 'the member already holds this slot',
     email_taken: 'already belongs to a different member',
-    storage_busy: 'the service is busy; try again',
   },
   examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),
   handler:
     (context) =>
-    async ({ body, caller, now }) => {
+    async ({ body, caller, now, stillInForce }) => {
       const submission = toSubmission(body, caller.partner, now)
-      return { body: presentBookingRequest(await submitBookingRequest(context, submission, now)) }
+      const stored = await submitBookingRequest(context, submission, now, stillInForce)
+      return { body: presentBookingRequest(stored) }
     },
 })
 

@@ -17,6 +17,8 @@ export interface Call<Params, Query, Body> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
+  /** Asks for the caller again. @throws Refusal if they are no longer let in */
+  readonly stillInForce: () => Promise<unknown>
 }
 
 /** What is answered when all is well: a value, or its JSON where that is at hand. */

@@ -65,6 +65,7 @@ export type Words = Partial<Record<ErrorCode, string>>
 /** What every path can answer, whatever is asked for. */
 export const refusalsEverywhere = {
   method_not_allowed: 'the path does not take this method',
+  storage_busy: 'the service is busy; try again',
   storage_failed: 'the service cannot store anything at the moment; try again',
   internal_error: 'the service failed; nothing is known to be wrong with the request',
 } as const satisfies Words

@@ -89,6 +89,7 @@ function carryingOut(endpoint: Endpoint, serving: Serving) {
     const received = schema ? await receive(incoming, schema, serving) : bodiless
     const reply = await handle({
       ...received,
+      stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
       params: valid(checks.params, 'path', readParams(params, checks.params.schema)),
       query: valid(checks.query, 'query', readQuery(request.url, checks.query.schema)),
       body: valid(checks.body, 'body', received.body),

@@ -37,7 +37,12 @@ export async function assignProvider(
       const request = await requireRequest(context, requestId)
       requireAssignable(request)
       const listing = directory.findListing(provider.id)
-      if (!listing) throw new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
+      if (!listing) {
+        const why = directory.findAnyListing(provider.id)
+          ? 'is deactivated'
+          : 'is left out of searches; doctor says why'
+        throw new Refusal('move_unknown', `provider ${provider.ref} ${why}`)
+      }
       if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
         throw new Refusal('slot_unavailable', 'the slot is not available')
       }

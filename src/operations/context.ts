@@ -22,6 +22,7 @@ export interface Context extends Records {
 /** Has the directory show what was written before anybody is answered. */
 export async function thenShow<T>({ directory }: Records, write: Promise<T>): Promise<T> {
   const answer = await write
-  await directory?.catchUp()
+  // What was written is written, even if it cannot be shown at once.
+  await directory?.catchUp().catch(() => {})
   return answer
 }

@@ -15,13 +15,16 @@ const mostKept = 10_000
  */
 export class Notebook {
   #uses = new Map<string, number>()
+  /** The last use of each key that was written down. */
+  #written = new Map<string, number>()
   #minute = 0
   #seen = new Set<string>()
   #refusals: AuditEntry[] = []
   #flushing: Promise<void> = Promise.resolve()
 
   noteUse(kid: string, now: number): void {
-    this.#uses.set(kid, startOfMinute(now))
+    const minute = startOfMinute(now)
+    if (this.#written.get(kid) !== minute) this.#uses.set(kid, minute)
   }
 
   /** @param address where the request came from */
@@ -51,7 +54,10 @@ export class Notebook {
     this.#refusals.splice(0, refusals.length)
     const uses = new Map(this.#uses)
     if (uses.size > 0) await store.noteKeyUses(uses)
-    for (const [kid, at] of uses) if (this.#uses.get(kid) === at) this.#uses.delete(kid)
+    for (const [kid, at] of uses) {
+      this.#written.set(kid, at)
+      if (this.#uses.get(kid) === at) this.#uses.delete(kid)
+    }
   }
 }
 

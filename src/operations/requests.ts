@@ -42,7 +42,9 @@ export async function listRequests({ store }: Records, filter: RequestFilter): P
   if (!filter.intakesOnly) return requests.map((request) => ({ request, ninthItem: null }))
   const answers = await store.sortingAnswers(requests.map(({ id }) => id))
   const queued = requests.map((request) => {
-    const given = answers.get(request.id) ?? []
+    const given = answers.get(request.id)
+    // Answers that cannot be opened are for a person to look at, as those that cannot be understood.
+    if (!given) return { request, ninthItem: 'unclear' as const }
     return { request, ninthItem: given.length > 0 ? scoreScreening(given).ninthItem : null }
   })
   return queued.sort((a, b) => urgencyOf(b) - urgencyOf(a))

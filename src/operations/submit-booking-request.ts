@@ -3,6 +3,9 @@ import { newAuthorizationNumber, type Submission } from '../domain/booking-reque
 import type { Context } from './context'
 import { decideOnFreshSnapshot } from './fresh-snapshot'
 
+/** Asks for the caller again. @throws Refusal if the token, the partner or the organization is no longer in order */
+export type StillInForce = () => Promise<unknown>
+
 /**
  * Finds or creates the member and submits a booking request, or an intake where no slot is asked for. A
  * refusal changes nothing.
@@ -11,10 +14,16 @@ import { decideOnFreshSnapshot } from './fresh-snapshot'
  * @throws Refusal member_deactivated, slot_already_yours, provider_unknown, slot_unavailable or email_taken, the first
  *   that applies in this order
  */
-export function submitBookingRequest(context: Context, submission: Submission, now: number) {
+export function submitBookingRequest(
+  context: Context,
+  submission: Submission,
+  now: number,
+  stillInForce: StillInForce = async () => {},
+) {
   const { directory, store } = context
   const { slot } = submission
-  return decideOnFreshSnapshot(context, () => {
+  return decideOnFreshSnapshot(context, async (round) => {
+    if (round > 0) await stillInForce()
     const listing = slot && directory.findListing(slot.providerId)
     const isOffered = slot && listing && directory.isOffered(listing, slot.startsAt, now)
     const slotState = listing ? (isOffered ? 'offered' : 'not offered') : 'provider unknown'

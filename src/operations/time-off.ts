@@ -32,9 +32,8 @@ export async function addTimeOff(
   absence: TimeOff,
   act: Act,
 ): Promise<TimeOffAdded> {
-  const isKnown = positionOf(absence, provider) >= 0
-  if (!isKnown) await thenShow(context, context.store.addTimeOff(provider.id, absence, act))
-  return { isKnown, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
+  const isNew = await thenShow(context, context.store.addTimeOff(provider.id, absence, act))
+  return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
 /** Takes an absence back. @throws Refusal record_unknown if there is no such absence */

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { booking, provider, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
@@ -100,5 +101,30 @@ describe('what is taken back while a body is on its way counts, and nothing is b
     const partner = await service.addPartner('Slow')
     const answer = await bookMeanwhile(partner, 'slow', '2026-12-02T12:00:00Z', async () => undefined)
     expect(answer.status).toBe(201)
+  })
+})
+
+describe('what is taken back while a booking waits for its turn to be written counts too', () => {
+  test.each([
+    ['a partner that is deactivated', 'UPDATE partners SET active = 0 WHERE id = ?', 'partner_inactive'],
+    [
+      'a token that is revoked',
+      "UPDATE partner_keys SET ends_at = starts_at, end_reason = 'revoked' WHERE partner_id = ?",
+      'token_invalid',
+    ],
+  ])('%s', async (what, change, code) => {
+    const { partner, token } = await service.addPartner(`Waiting, ${what}`)
+    const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
+    using other = new Database(service.databasePath)
+    for (const body of [booking(`waiting-${code}`, slot), booking(`waiting-${code}`)]) {
+      other.run('BEGIN IMMEDIATE')
+      const answer = service.post(paths.booking, body, token)
+      await Bun.sleep(100)
+      other.query(change).run(partner.id)
+      other.query("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)").run(partner.id)
+      other.run('COMMIT')
+      expectUnauthorized(await answer, code)
+    }
+    expect(await isFree(slot.utcStartTime)).toBe(true)
   })
 })

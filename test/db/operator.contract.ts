@@ -164,7 +164,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const { first } = await furnish(place)
       const before = (await everything(place)).providers.find(({ id }) => id === first)
       const absence = { from: '2027-01-04T09:00', until: '2027-01-04T12:00' }
-      const since = async (change: () => Promise<void>): Promise<unknown> => {
+      const since = async (change: () => Promise<unknown>): Promise<unknown> => {
         const version = await versionOf(place)
         await change()
         return (await place.feed.changesSince(version, 0))?.providers

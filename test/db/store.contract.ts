@@ -350,26 +350,43 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine, { version }))).toBe('stale')
     })
 
-    test('not through another provider, a booking or a partner', async () => {
+    test('not through another provider or a booking', async () => {
       await using place = await open()
-      const { organization, book } = await furnish(place)
+      const { book } = await furnish(place)
       const version = await versionOf(place)
       await load(place, [ontario, quebec], [entry('first'), entry('second', { minimumNoticeMinutes: 60 })])
       await book('kim', nine)
-      await place.store.setOrganizationActive(organization.id, false, act)
       expect(await place.feed.changesSince(version, 0)).not.toBeNull()
       expect(await endOf(book('robin', nine + minutes(45), { version }))).toBe('stored')
       expect(await endOf(book('robin', nine, { version }))).toBe('slot_unavailable')
     })
 
-    test('never for an intake, for which no slot was looked at', async () => {
+    test('once anything about a partner has changed, for an intake too: whoever was let in may be no more', async () => {
+      await using place = await open()
+      const { organization, partner, intake, book } = await furnish(place)
+      for (const change of [
+        () => place.store.setPartnerActive(partner.id, true, act),
+        () => place.store.setOrganizationActive(organization.id, true, act),
+        () => place.store.issueKey(partner.id, { kid: 'a', secret: Buffer.alloc(32), startsAt: now }, act),
+        () => place.store.revokeKeys(partner.id, act),
+      ]) {
+        const version = await versionOf(place)
+        await change()
+        expect(await endOf(intake('robin', { version }))).toBe('stale')
+        expect(await endOf(book('robin', nine, { version }))).toBe('stale')
+      }
+      expect(await endOf(intake('robin'))).toBe('stored')
+    })
+
+    test('not through the directory for an intake, for which no slot was looked at', async () => {
       await using place = await open()
       const { intake, book } = await furnish(place)
       const version = await versionOf(place)
       await load(place, [ontario], [])
       await book('kim', nine)
-      await place.forgetChanges()
       expect(await endOf(intake('robin', { version }))).toBe('stored')
+      await place.forgetChanges()
+      expect(await endOf(intake('robin', { version }))).toBe('stale')
     })
   })
 

@@ -276,7 +276,7 @@ describe('what generated clients read', () => {
       'MethodNotAllowed',
       'OrganizationNotConfigured',
       'InternalError',
-      'StorageFailed',
+      'StorageBusyOrStorageFailed',
       'OrganizationDeactivatedOrMemberDeactivated',
     ])
     for (const name of Object.keys(document.components.responses)) {

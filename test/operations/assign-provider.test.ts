@@ -151,7 +151,7 @@ describe('is refused, and nothing is changed:', () => {
 
 describe('what another process writes meanwhile is caught up with:', () => {
   /** Does something right before the first assignment is written. */
-  function meanwhile(happens: () => Promise<void>): Context {
+  function meanwhile(happens: () => Promise<unknown>): Context {
     let isDone = false
     const store: Store = {
       ...context.store,

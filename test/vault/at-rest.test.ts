@@ -22,13 +22,13 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
   const masterKey = createMasterKey(folder.file('key'))
   const { store, feed, close } = openTestEngine(path, masterKey)
   const partner = await store.addPartner('Readable Partner', null, actAt(0))
-  const version = await versionOf({ feed })
   const keys = [
     { ...newKey(), issuedAt: 0, startsAt: 0 },
     { ...newKey(), issuedAt: 10, startsAt: 10 },
   ]
   await store.issueKey(partner.id, keys[0] as NewKey, actAt(0))
   await store.rotateKey(partner.id, keys[1] as NewKey, actAt(10))
+  const version = await versionOf({ feed })
   for (const canary of canaries) {
     const submission = store.submit({
       partnerId: partner.id,
