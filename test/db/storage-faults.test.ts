@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
 import { prepareQueries } from '../../db/sqlite/queries'
@@ -9,7 +10,7 @@ import { Refusal } from '../../src/domain/errors'
 import { createVault } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { act, type Connection, endOf, furnish, now, stored, update, versionOf } from './furniture'
-import { openTestDatabase, testKey } from './place'
+import { openTestDatabase, openTestEngine, testKey } from './place'
 
 let folder: Folder
 let database: Database
@@ -144,4 +145,21 @@ describe('a commit that fails', () => {
     expect(await Promise.all(names.map(find))).toEqual([null, null, null])
     expect(await Promise.all(names.map(submit))).toEqual(Array(3).fill('stored'))
   })
+})
+
+test('a damaged page is storage_failed to whoever asks for the directory, and no error of SQLite', async () => {
+  const path = folder.file('a.sqlite')
+  const { rootpage: page = 0, size = 0 } =
+    database
+      .query<{ rootpage: number; size: number }, []>(
+        "SELECT rootpage, page_size AS size FROM sqlite_schema, pragma_page_size WHERE name = 'changes'",
+      )
+      .get() ?? {}
+  database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  await connection.close()
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(size, 0xff), 0, size, (page - 1) * size)
+  closeSync(file)
+  connection = openTestEngine(path)
+  expect(await endOf(connection.feed.changesSince(null, 0))).toBe('storage_failed')
 })

@@ -29,6 +29,13 @@ describe('a provider', () => {
     })
   })
 
+  test('is away no more than before where the absence is there: nothing is written and nothing audited', () => {
+    const decided = decideTimeOff({ ...provider, timeOff: [known, absence] }, absence)
+    expect(done(decided)).toEqual({ writes: [], taken: [], audit: null, answer })
+    expect(done(decided).answer([])).toBe(false)
+    expect(done(decideTimeOff(provider, absence)).answer([])).toBe(true)
+  })
+
   test('is there again: the absence of exactly these boundaries goes, others stay', () => {
     const away = { ...provider, timeOff: [known, absence, { ...absence, until: '2027-01-04T13:00' }] }
     expect(done(decideTimeOffRemoval(away, absence))).toEqual({

@@ -205,3 +205,13 @@ describe('refused authentications', () => {
     expect(lines.slice(10_000)).toEqual([line('after', now + 30 * minute)])
   })
 })
+
+test('the use of a key in a minute is written once, however often it is used and written down in it', async () => {
+  const { store, uses } = paper()
+  const notebook = new Notebook()
+  for (const at of [now, now + 1, now + minute - 1, now + minute]) {
+    notebook.noteUse('kid-1', at)
+    await notebook.flush(store)
+  }
+  expect(uses).toEqual([[['kid-1', now]], [['kid-1', now + minute]]])
+})

@@ -7,6 +7,7 @@ import { requireProviderName } from '../../src/operations/find-records'
 import { exportDirectory, loadDirectory } from '../../src/operations/load-directory'
 import { Notebook } from '../../src/operations/notebook'
 import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
+import { listRequests } from '../../src/operations/requests'
 import { searchProviders } from '../../src/operations/search-providers'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { issueFirstToken } from '../../src/operations/tokens'
@@ -216,5 +217,24 @@ describe('a key that cannot be opened', () => {
       kind: 'database_unusable',
       message: `what is sealed of the key ${kid} is not as it was written`,
     })
+  })
+})
+
+describe('an intake whose answers cannot be opened', () => {
+  test('is listed for a person to look at, among all others', async () => {
+    const submit = (externalUserId: string) => {
+      const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
+      const screeningAnswers = [{ question: 'Little interest?', answer: '0' }]
+      const submission = { partnerId: 1, externalUserId, member, slot: null, screeningAnswers }
+      return submitBookingRequest(context, submission, now)
+    }
+    const [broken, whole] = [await submit('broken'), await submit('whole')]
+    using database = new Database(place.path)
+    database.run(`UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE id = ${broken.id}`)
+    const listed = await listRequests(context, { intakesOnly: true, unassignedOnly: true })
+    expect(listed.map(({ request, ninthItem }) => [request.id, ninthItem])).toEqual([
+      [broken.id, 'unclear'],
+      [whole.id, 'not asked'],
+    ])
   })
 })
