@@ -69,6 +69,9 @@ type Row = Origin & { readonly values: Readonly<Record<string, unknown>> }
 type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
 
+/** The directory as it is stored, and the refs of the providers whose records cannot be read. */
+export type StoredDirectory = DirectoryFile & { readonly unreadable: ReadonlySet<unknown> }
+
 /**
  * What CSV files describe; each file is the table that its header row fits best. What no file tells is as
  * `stored` has it: a file of licenses alone replaces the licenses of all, and nothing else.
@@ -77,7 +80,7 @@ type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides
  */
 export function readTables(
   files: readonly CsvFile[],
-  stored: DirectoryFile,
+  stored: StoredDirectory,
   isZone: IsZone,
 ): DirectoryEntries {
   const { document, faults, placeOf } = documentOf(files, stored)
@@ -95,7 +98,7 @@ export function readTables(
 }
 
 /** A document made of CSV files, not validated yet, and the faults that it cannot show. */
-function documentOf(files: readonly CsvFile[], stored: DirectoryFile) {
+function documentOf(files: readonly CsvFile[], stored: StoredDirectory) {
   const faults: Fault[] = []
   const rows = new Map<TableName, Row[]>()
   for (const file of files) {
@@ -199,24 +202,37 @@ function byLine(a: Fault, b: Fault): number {
   return compare(lineOf(a), lineOf(b))
 }
 
+const unreadableFault =
+  'its stored record cannot be read: load providers, licenses and schedules together, or a JSON file'
+
 class DocumentBuilder {
   readonly #origins = new Map<string, Origin>()
   /** The providers by ref, each with its path; of those with one ref, the first. */
   readonly #byRef = new Map<unknown, { path: string; provider: ProviderElement }>()
 
   constructor(
-    private readonly stored: DirectoryFile,
+    private readonly stored: StoredDirectory,
     private readonly tables: ReadonlyMap<TableName, readonly Row[]>,
     private readonly faults: Fault[],
   ) {}
 
   build() {
+    this.#refuseUnreadable()
     const regions = this.#elements('regions') ?? this.stored.regions
     const providers = this.#providers()
     for (const row of this.tables.get('licenses') ?? []) this.#addLicense(row)
     for (const row of this.tables.get('schedules') ?? []) this.#addToSchedule(row)
     const placeOf = (path: string) => this.#placeOf(path, providers)
     return { document: { regions, providers }, faults: this.faults, placeOf }
+  }
+
+  /** Of a provider whose record cannot be read nothing is known that the files leave out. */
+  #refuseUnreadable(): void {
+    const needed = ['providers', 'licenses', 'schedules'] as const
+    if (needed.every((table) => this.tables.has(table))) return
+    for (const row of needed.flatMap((table) => this.tables.get(table) ?? [])) {
+      if (this.stored.unreadable.has(row.values.ref)) this.#fail(row, 'ref', unreadableFault)
+    }
   }
 
   /** The rows of a table as the elements of the list of its name. */
@@ -292,7 +308,10 @@ class DocumentBuilder {
 
   #require(row: Row): { path: string; provider: ProviderElement } | null {
     const found = this.#byRef.get(row.values.ref)
-    if (!found) this.#fail(row, 'ref', row.values.ref === undefined ? 'is required' : 'names no provider')
+    const { ref } = row.values
+    if (!found && !this.stored.unreadable.has(ref)) {
+      this.#fail(row, 'ref', ref === undefined ? 'is required' : 'names no provider')
+    }
     return found ?? null
   }
 

@@ -52,5 +52,7 @@ export function exportDirectory({ directory }: Context): DirectoryFile {
  * @throws DirectoryInvalid with every fault and the line of the file that it is on
  */
 export function readDirectoryTables(context: Context, files: readonly CsvFile[]): DirectoryEntries {
-  return readTables(files, exportDirectory(context), (name) => context.directory.knowsZone(name))
+  const { directory } = context
+  const unreadable = new Set<unknown>(directory.listUnreadable().map(({ ref }) => ref))
+  return readTables(files, { ...exportDirectory(context), unreadable }, (name) => directory.knowsZone(name))
 }

@@ -1,10 +1,18 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { Directory } from '../../src/directory/directory'
+import type { DirectoryInvalid } from '../../src/directory-files/document'
+import { type CsvFile, formatTable, type TableName, tableNames } from '../../src/directory-files/tables'
 import type { Act } from '../../src/domain/audit'
 import type { Context } from '../../src/operations/context'
 import { requireProviderName } from '../../src/operations/find-records'
-import { exportDirectory, loadDirectory } from '../../src/operations/load-directory'
+import {
+  compareWithDirectory,
+  exportDirectory,
+  loadCompared,
+  loadDirectory,
+  readDirectoryTables,
+} from '../../src/operations/load-directory'
 import { Notebook } from '../../src/operations/notebook'
 import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
 import { listRequests } from '../../src/operations/requests'
@@ -236,5 +244,58 @@ describe('an intake whose answers cannot be opened', () => {
       [broken.id, 'unclear'],
       [whole.id, 'not asked'],
     ])
+  })
+})
+
+describe('CSV files that name a provider whose record cannot be read', () => {
+  let tables: Record<TableName, CsvFile>
+
+  beforeEach(async () => {
+    const exported = exportDirectory(context)
+    const written = tableNames.map((table) => {
+      const bytes = new TextEncoder().encode(formatTable(table, exported))
+      return [table, { name: `${table}.csv`, bytes }]
+    })
+    tables = Object.fromEntries(written)
+    damage("working_hours = '[{'", 'on-2')
+    context = await start()
+  })
+
+  const fault =
+    'its stored record cannot be read: load providers, licenses and schedules together, or a JSON file'
+  const given: TableName[][] = [
+    ['providers'],
+    ['licenses'],
+    ['schedules'],
+    ['regions', 'providers', 'licenses'],
+  ]
+
+  test.each(given.map((names) => [names.join(', '), names] as const))(
+    'are refused where they are of %s alone, since what they leave out is unknown',
+    (_, names) => {
+      try {
+        readDirectoryTables(
+          context,
+          names.map((table) => tables[table]),
+        )
+        expect.unreachable()
+      } catch (error) {
+        expect((error as DirectoryInvalid).faults).toEqual(
+          names
+            .filter((table) => table !== 'regions')
+            .map((table) => ({ path: `${table}.csv line 3, ref`, fault }))
+            .sort((a, b) => (a.path < b.path ? -1 : 1)),
+        )
+      }
+    },
+  )
+
+  test('mend it where they tell all of a provider', async () => {
+    const { providers, licenses, schedules } = tables
+    const entries = readDirectoryTables(context, [providers, licenses, schedules])
+    const comparison = compareWithDirectory(context, entries)
+    expect(await loadCompared(context, comparison, act)).toMatchObject({ changed: ['on-2'], deactivated: [] })
+    expect(listUnlisted(context)).toEqual([])
+    expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
   })
 })
