@@ -6,6 +6,7 @@ import { openDatabase, type Purpose } from '../db/sqlite/open'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
+import { type Limits, unlimited } from './domain/limits'
 import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
@@ -28,6 +29,8 @@ export interface ServiceOptions {
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
+  /** None unless given. */
+  readonly limits?: Limits
   /** Is told what an operator should know of. */
   readonly report: (line: string) => void
 }
@@ -60,7 +63,7 @@ export function openStorage(options: ServiceOptions) {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, report } = options
+  const { purpose, zoneFolder, clock, limits = unlimited, report } = options
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const { records, feed, close } = openStorage(options)
   const { store } = records
@@ -71,7 +74,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
   )
   const notebook = new Notebook()
-  const context: Context = { ...records, directory, notebook }
+  const context: Context = { ...records, directory, notebook, limits }
   return {
     context,
     zones,

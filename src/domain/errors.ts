@@ -1,9 +1,12 @@
 /** What a partner's request can be refused for: X-Error-Code, and in a 401 the contract's code. */
 export type PartnerKind =
+  | 'authentication_limited'
   | 'token_invalid'
   | 'missing_claim'
   | 'partner_not_found'
   | 'partner_inactive'
+  | 'rate_limited'
+  | 'overloaded'
   | 'organization_not_configured'
   | 'organization_deactivated'
   | 'path_unknown'
@@ -19,9 +22,12 @@ export type PartnerKind =
   | 'provider_unknown'
   | 'slot_unavailable'
   | 'slot_already_yours'
+  | 'slot_conflicts_with_yours'
+  | 'too_many_open_requests'
   | 'member_deactivated'
   | 'member_not_found'
   | 'email_taken'
+  | 'email_conflicts_limited'
   | 'storage_busy'
   | 'storage_failed'
 
@@ -46,13 +52,21 @@ export class Refusal extends Error {
 
   /**
    * @param message names the field and the fault; never a submitted value, an internal name or a secret
-   * @param options the cause, for the log alone
+   * @param options the cause, for the log alone, and when it is worth to ask again
    */
   constructor(
     readonly kind: Kind,
     message: string,
-    options?: ErrorOptions,
+    options: RefusalOptions = {},
   ) {
     super(message, options)
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null
   }
+
+  /** Null where waiting changes nothing, or nobody can tell how long. */
+  readonly retryAfterSeconds: number | null
+}
+
+interface RefusalOptions extends ErrorOptions {
+  readonly retryAfterSeconds?: number
 }

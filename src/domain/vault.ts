@@ -17,6 +17,11 @@ export interface Vault {
   /** @throws Error if the value was altered, belongs to another place or was sealed under another key */
   open(sealed: Uint8Array, place: SealedPlace): Uint8Array
   /**
+   * A keyed hash (HMAC-SHA-256, RFC 2104) under a key of this purpose alone: 32 bytes, the same for the same text, which
+   * nobody without the master key can make or try out.
+   */
+  keyedHash(purpose: HashPurpose, text: string): Uint8Array
+  /**
    * Opens a value as the first release sealed it, bound to a record key alone. For its upgrade only: nothing else may
    * open that format.
    *
@@ -24,6 +29,9 @@ export interface Vault {
    */
   openFirst(sealed: Uint8Array, recordKey: string): Uint8Array
 }
+
+/** What keyed hashes are for: two purposes never have the same hash of a text. */
+export type HashPurpose = 'audit line' | 'audit head' | 'external id' | 'email'
 
 /** A new random key for a record. */
 export function newRecordKey(): string {

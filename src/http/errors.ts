@@ -23,11 +23,14 @@ const [asIssued, operator] = ['Send it as it was issued', 'Ask the operator']
 /** Every error code in the order in which requests are judged: the only place that knows their statuses. */
 export const errorCodes: Record<ErrorCode, Told> = {
   path_unknown: told(404, 'There is nothing at this path', 'Correct the path'),
+  authentication_limited: told(429, 'Too many tokens from this address were refused', again),
   token_invalid: told(401, 'The token is missing, malformed, forged or not in force', asIssued),
   missing_claim: told(401, 'The token lacks its kid header', asIssued),
   partner_not_found: told(401, 'The token belongs to another environment', "Use this environment's token"),
   partner_inactive: told(401, 'The partner is deactivated', operator),
   method_not_allowed: told(405, 'The path does not take this method', 'Use a method that Allow names'),
+  rate_limited: told(429, "The partner's rate is used up; nothing was changed", again),
+  overloaded: told(503, 'The service has more to do than it can; nothing was changed', again),
   organization_not_configured: told(409, 'The partner has no organization configured', operator),
   organization_deactivated: told(403, "The partner's organization is deactivated", operator),
   media_type_unsupported: told(415, 'The body is not announced as plain JSON', 'Send application/json'),
@@ -53,6 +56,24 @@ export const errorCodes: Record<ErrorCode, Told> = {
     slot,
   ),
   slot_already_yours: told(400, 'The member already holds this slot', 'Take it as booked', slot),
+  slot_conflicts_with_yours: told(
+    400,
+    'The member holds a slot that overlaps with this one',
+    'Offer another',
+    slot,
+  ),
+  too_many_open_requests: told(
+    400,
+    'The member has as many open requests as they may have',
+    'Wait until one is over',
+    'user.external_user_id',
+  ),
+  email_conflicts_limited: told(
+    429,
+    'Too many addresses of different members were sent',
+    'Correct the addresses; send the same request again after Retry-After seconds',
+    'memberData.email',
+  ),
   email_taken: told(409, 'The address belongs to a different member', 'Ask for another', 'memberData.email'),
   storage_busy: told(503, 'The service is busy; nothing was changed', again),
   storage_failed: told(503, 'The service cannot store anything; nothing was changed', again),
@@ -91,7 +112,7 @@ export function answerTo(error: unknown, elysiaCode: string | number): Response 
   if (error instanceof Refusal && isTold(error.kind)) {
     if (error.kind === 'storage_failed') logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
-    const response = errorResponse(error.kind, words)
+    const response = errorResponse(error.kind, words, error.retryAfterSeconds)
     if (error instanceof MethodNotAllowed) response.headers.set('Allow', error.allow)
     return response
   }
@@ -101,12 +122,12 @@ export function answerTo(error: unknown, elysiaCode: string | number): Response 
 }
 
 /** An error as the contract has it. */
-export function errorResponse(code: ErrorCode, words: string): Response {
+export function errorResponse(code: ErrorCode, words: string, retryAfterSeconds?: number | null): Response {
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = status === 401 ? { code, message } : { message, status }
   const response = Response.json(body, { status, headers: { 'X-Error-Code': code } })
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
-  if (status === 503) response.headers.set('Retry-After', '1')
+  if (status === 503 || status === 429) response.headers.set('Retry-After', String(retryAfterSeconds ?? 1))
   return response
 }

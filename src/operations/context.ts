@@ -1,5 +1,6 @@
 import type { Directory } from '../directory/directory'
 import type { Clock } from '../domain/clock'
+import type { Limits } from '../domain/limits'
 import type { Store } from '../domain/store'
 import type { Upkeep } from '../domain/upkeep'
 import type { Notebook } from './notebook'
@@ -17,6 +18,7 @@ export interface Records {
 export interface Context extends Records {
   readonly directory: Directory
   readonly notebook: Notebook
+  readonly limits: Limits
 }
 
 /** Has the directory show what was written before anybody is answered. */

@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import type { SealedPlace, Vault } from '../domain/vault'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import type { HashPurpose, SealedPlace, Vault } from '../domain/vault'
 
 /** The length of a master key. */
 export const masterKeyBytes = 32
@@ -11,6 +11,7 @@ const firstFormat = 1
 const keyIdBytes = 4
 const nonceBytes = 12
 const tagBytes = 16
+const hashKeyBytes = 32
 
 /** A new random master key. */
 export function newMasterKey(): Uint8Array {
@@ -40,8 +41,19 @@ export function createVault(masterKey: Uint8Array): Vault {
     return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
   }
 
+  const hashKeys = new Map<HashPurpose, Uint8Array>()
+  /** HKDF (RFC 5869): a key for each purpose, none of which tells another. */
+  function hashKey(purpose: HashPurpose): Uint8Array {
+    const known = hashKeys.get(purpose)
+    if (known) return known
+    const made = Buffer.from(hkdfSync('sha256', masterKey, '', `anteroom ${purpose}`, hashKeyBytes))
+    hashKeys.set(purpose, made)
+    return made
+  }
+
   return {
     seal,
+    keyedHash: (purpose, text) => createHmac('sha256', hashKey(purpose)).update(text).digest(),
     open(sealed, place) {
       if (!head.equals(sealed.subarray(0, head.length))) throw new Error('not a value sealed under this key')
       return decipher(sealed, head.length, bindingOf(head, place))

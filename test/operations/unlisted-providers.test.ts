@@ -4,6 +4,7 @@ import { Directory } from '../../src/directory/directory'
 import type { DirectoryInvalid } from '../../src/directory-files/document'
 import { type CsvFile, formatTable, type TableName, tableNames } from '../../src/directory-files/tables'
 import type { Act } from '../../src/domain/audit'
+import { unlimited } from '../../src/domain/limits'
 import type { Context } from '../../src/operations/context'
 import { requireProviderName } from '../../src/operations/find-records'
 import {
@@ -39,7 +40,14 @@ async function start(): Promise<Context> {
   const report = (fault: string) => void reports.push(fault)
   const { store, feed, upkeep } = place
   const directory = await Directory.load({ feed, findZone: builtInZones().find, clock, report })
-  return { store, upkeep: upkeep as Context['upkeep'], clock, directory, notebook: new Notebook() }
+  return {
+    store,
+    upkeep: upkeep as Context['upkeep'],
+    clock,
+    directory,
+    notebook: new Notebook(),
+    limits: unlimited,
+  }
 }
 
 /** Changes a row behind the engine's back, as a fault of the disk or a hand would, and tells of it or not. */

@@ -1,0 +1,28 @@
+/** So many in so many seconds, at once or one after another. */
+export interface Rate {
+  readonly most: number
+  readonly seconds: number
+}
+
+/** What the service holds its callers to; null for no limit. */
+export interface Limits {
+  /** What a partner's reads may cost: a region list or a look-up 1, a search 1 and as much as the providers of its page. */
+  readonly reads: Rate | null
+  /** What a partner may submit. */
+  readonly bookings: Rate | null
+  /** Tokens refused from one address. */
+  readonly failedAuthentications: Rate | null
+  /** The open requests with a slot to come that one member may hold. */
+  readonly openRequests: number | null
+  /** Addresses of different members that a partner may send in an hour. */
+  readonly emailConflicts: number | null
+}
+
+/** No limits: for partners' testing, and for commands, which call nothing. */
+export const unlimited: Limits = {
+  reads: null,
+  bookings: null,
+  failedAuthentications: null,
+  openRequests: null,
+  emailConflicts: null,
+}
