@@ -1106,6 +1106,32 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(other.store.submit({ ...later, member: leesAddress }))).toBe('email_taken')
     })
 
+    test('that book one member two slots at the same time have one stored', async () => {
+      await using place = await open()
+      const { partner, first, second } = await furnish(place)
+      const other = await place.openAgain()
+      const version = await versionOf(other)
+      const book = ({ store }: Connection, providerId: number, authorizationNumber: string) =>
+        store.submit({
+          partnerId: partner.id,
+          externalUserId: 'robin',
+          member: update,
+          slot: { providerId, startsAt: nine },
+          slotState: 'offered',
+          localOffsetMinutes: 0,
+          authorizationNumber,
+          screeningAnswers: [],
+          submittedAt: now,
+          limits: unlimited,
+          version,
+        })
+      const ends = await Promise.all([
+        endOf(book(place, first, 'AUTH-HERE')),
+        endOf(book(other, second, 'AUTH-THERE')),
+      ])
+      expect(ends.sort()).toEqual(['slot_conflicts_with_yours', 'stored'])
+    })
+
     test('that issue a key each at once have one stored', async () => {
       await using place = await open()
       const { partner } = await furnish(place)
