@@ -138,7 +138,7 @@ async function find({ context, flags, act }: Call<Records, FindFlags>): Promise<
 /** @throws Refusal field_invalid unless exactly one thing to look by is given */
 async function membersFor({ email, name }: FindFlags, records: Records, act: Act): Promise<FoundMembers> {
   if (email !== undefined && name === undefined) {
-    const member = await findMemberByEmail(records, email, act)
+    const member = await findMemberByEmail(records, email.trim(), act)
     return member ? { members: [member], count: 1 } : { members: [], count: 0 }
   }
   if (name?.trim() && email === undefined) return findMembersByName(records, name.trim(), act)

@@ -135,7 +135,7 @@ describe('who looks for a member', () => {
     expect(found.stdout).toMatch(
       /^ID +STATE +PARTNER +PARTNER'S ID\n\d+ +active +Lantern +sought-external\n$/,
     )
-    const words = ['member', 'find', '--email', 'sought-email@example.com']
+    const words = ['member', 'find', '--email', ' sought-email@example.com ']
     expect(await practice.operator.ask<object>(...words)).toEqual([
       { id: member.id, state: 'active', partner: 'Lantern', externalUserId: 'sought-external' },
     ])
