@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { type Engine, openEngine } from '../db/sqlite/engine'
 import { recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
@@ -12,7 +12,13 @@ import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
-import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
+import {
+  createMasterKey,
+  parseMasterKey,
+  readMasterKey,
+  readMasterKeyCredential,
+  readMasterKeyDescriptor,
+} from './vault/master-key-file'
 import { createVault } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
@@ -55,7 +61,7 @@ export function openStorage(options: ServiceOptions) {
   const { purpose, database, masterKey, create, upgrade = false, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
-  const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
+  const vault = createVault(keyFrom(masterKey, database, create))
   const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
   const records: Records = { store, upkeep, clock, directory: null }
   return { records, feed, close }
@@ -115,15 +121,18 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   const { purpose, database: path, masterKey } = options
   recognizeFile(path, false)
   const wasOutdated = isOutdated(path)
-  const vault = createVault(keyFrom(masterKey, false))
+  const vault = createVault(keyFrom(masterKey, path, false))
   openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
   return wasOutdated ? copyPathOf(path) : null
 }
 
 /** A key is made with a database and never for one that is there: it would not fit. */
-function keyFrom(source: MasterKeySource, create: boolean): Uint8Array {
+function keyFrom(source: MasterKeySource, database: string, create: boolean): Uint8Array {
   if ('base64' in source) return parseMasterKey(source.base64)
-  return create && !existsSync(source.file) ? createMasterKey(source.file) : readMasterKey(source.file)
+  if ('descriptor' in source) return readMasterKeyDescriptor(source.descriptor)
+  if ('credential' in source) return readMasterKeyCredential(source.credential)
+  if (create && !existsSync(database) && !existsSync(source.file)) return createMasterKey(source.file)
+  return readMasterKey(source.file, statSync(database, { throwIfNoEntry: false })?.uid)
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

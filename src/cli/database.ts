@@ -1,3 +1,4 @@
+import { basename, dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { readStorageConfig } from '../config'
 import { Refusal } from '../domain/errors'
@@ -32,19 +33,41 @@ async function init(flags: object): Promise<void> {
     })
   }
   printLines(`Made the database ${database}.`)
-  if (key !== null) {
-    printLines(`Made the master key ${key}: keep a copy of it apart from the database.`)
-    printLines('Without it, nothing that is sealed in the database can be read again.')
-  }
+  if (key !== null) printLines(...keyLines(key, database))
   printLines(
     '',
     'Next:',
     '  anteroom organization add NAME',
     '  anteroom partner add NAME --organization NAME',
-    '  anteroom token issue PARTNER',
+    '  anteroom token issue PARTNER --output FILE',
     '  anteroom directory load FILE',
     '  anteroom serve --base-url https://…',
   )
+}
+
+/** What to do with a new master key: where it should be, and why. */
+function keyLines(key: string, database: string): string[] {
+  const made = [
+    `Made the master key ${key}: keep a copy of it where no copy of the database is.`,
+    'Without it, nothing that is sealed in the database or in a backup can be read again.',
+  ]
+  if (dirname(resolve(key)) !== dirname(resolve(database))) return made
+  const folder = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
+  const place = `${folder}/${shellWord(basename(key))}`
+  return [
+    ...made,
+    '',
+    'It lies beside the database: whoever copies the folder has both, and can read all that is sealed.',
+    'Move it before there is anything to protect, as by',
+    `  mkdir -p -m 700 ${folder} && mv ${shellWord(key)} ${place}`,
+    `  export ANTEROOM_MASTER_KEY_FILE=${place}`,
+    'or hand it over from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
+  ]
+}
+
+/** A text as one word of a shell's (POSIX sh). */
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** `anteroom backup`: a sound copy of the database, while the service runs. */

@@ -2,13 +2,13 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
-import { readMasterKey } from '../../src/vault/master-key-file'
+import { parseMasterKey } from '../../src/vault/master-key-file'
 import { createVault } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
-const masterKey = readMasterKey(`${fixtures}/first-release.sqlite.key`)
+const masterKey = parseMasterKey(readFileSync(`${fixtures}/first-release.sqlite.key`, 'utf8'))
 const vault = createVault(masterKey)
 const production = { purpose: 'production' as const, masterKey, create: false }
 
