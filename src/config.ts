@@ -103,6 +103,20 @@ export function readStorageConfig(flags: Flags, environment: Environment = proce
   return toStorageConfig(environment, readSettings(environment, flags, ['database']))
 }
 
+/**
+ * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the one that is set.
+ *
+ * @throws Refusal settings_invalid with every fault
+ */
+export function readMasterKeySource(
+  flags: Flags,
+  database: string,
+  environment: Environment = process.env,
+): MasterKeySource {
+  const values = readSettings(environment, flags, [])
+  return masterKeySource(environment, values, values.database ?? database)
+}
+
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
 export function readServerConfig(flags: Flags, environment: Environment = process.env): ServerConfig {
   const values = readSettings(environment, flags, ['database', 'baseUrl'])

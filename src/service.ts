@@ -3,15 +3,18 @@ import { type Engine, openEngine } from '../db/sqlite/engine'
 import { recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
 import { openDatabase, type Purpose } from '../db/sqlite/open'
+import { restoreDatabase } from '../db/sqlite/restore'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Protection } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
+import { type BackupKeys, openBackup, protectBackup } from './vault/backup'
 import {
   createMasterKey,
   parseMasterKey,
@@ -61,9 +64,11 @@ export function openStorage(options: ServiceOptions) {
   const { purpose, database, masterKey, create, upgrade = false, clock } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
-  const vault = createVault(keyFrom(masterKey, database, create))
+  const key = keyFrom(masterKey, database, create)
+  const vault = createVault(key)
   const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
-  const records: Records = { store, upkeep, clock, directory: null }
+  const protect = (protection: Protection) => protectBackup(key, protection)
+  const records: Records = { store, upkeep, clock, protect, directory: null }
   return { records, feed, close }
 }
 
@@ -124,6 +129,28 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   const vault = createVault(keyFrom(masterKey, path, false))
   openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
   return wasOutdated ? copyPathOf(path) : null
+}
+
+/** A backup, where it shall stand, and what opens it: the master key unless another key of it is named. */
+export interface Restoring
+  extends Pick<ServiceOptions, 'purpose' | 'masterKey'>,
+    Omit<BackupKeys, 'masterKey'> {
+  readonly backup: string
+  readonly path: string
+}
+
+/**
+ * Makes a database of a backup, at a place where nothing is. Tells whether it has an older schema.
+ *
+ * @throws Refusal database_unusable
+ */
+export async function restoreBackup({ masterKey, ...restoring }: Restoring): Promise<boolean> {
+  const { backup, path } = restoring
+  const key = keyFrom(masterKey, backup, false)
+  const decrypt = (sealed: string, plain: string) =>
+    openBackup(sealed, plain, { ...restoring, masterKey: key })
+  await restoreDatabase({ ...restoring, vault: createVault(key), decrypt })
+  return isOutdated(path)
 }
 
 /** A key is made with a database and never for one that is there: it would not fit. */

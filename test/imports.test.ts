@@ -53,6 +53,7 @@ const homes: Record<string, readonly string[]> = {
   'drizzle-orm': ['db/sqlite'],
   'bun:sqlite': ['db/sqlite'],
   jose: ['src/auth'],
+  'age-encryption': ['src/vault'],
   'node:crypto': ['src/vault', 'src/auth', 'src/domain'],
   'temporal-polyfill': ['src/scheduling', 'src/domain'],
   'moment-timezone': ['src/zones'],

@@ -76,7 +76,7 @@ function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): 
 }
 
 /** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
-function recognize(database: Database): number {
+export function recognize(database: Database): number {
   requireOurs(readPragma(database, 'application_id'), readPragma(database, 'schema_version') === 0)
   const schema = schemaOf(readPragma(database, 'user_version'))
   if (schema > currentSchema) throw unusable('the database was written by a newer version of this program')
@@ -118,8 +118,8 @@ function settle(database: Database, purpose: Purpose, vault: Vault): void {
   note.immediate()
 }
 
-/** Holds a database to what was noted, before anything of it is changed. */
-function prove(database: Database, purpose: Purpose, vault: Vault, schema: number): void {
+/** Holds a database to what was noted, before anything of it is changed. @throws Refusal database_unusable */
+export function prove(database: Database, purpose: Purpose, vault: Vault, schema: number): void {
   const noted = readSetting(database, 'purpose')
   if (!noted) return
   if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)

@@ -1,7 +1,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
 import { checkpoint } from './checkpoint'
-import { copyDatabase, faultsIn, publishCopy } from './copy'
+import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
 import { applicationId, readPragma, schemaOf } from './file-head'
 import type { Queries } from './queries'
 import { readSetting } from './setting'
@@ -17,8 +17,8 @@ export function createUpkeep(database: Database, writer: Writer, audit: Queries[
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
       .run(name, Buffer.from(value))
   return {
-    async backUp(target, act) {
-      using copy = copyDatabase(database, target)
+    async backUp(target, protect, act) {
+      using copy = protect ? await copyProtected(database, target, protect) : copyDatabase(database, target)
       // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() =>
         audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' }),

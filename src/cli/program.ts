@@ -3,7 +3,7 @@ import { version } from '../../package.json'
 import { Refusal } from '../domain/errors'
 import { auditCommand } from './audit'
 import { completionCommand } from './completion'
-import { backupCommand, initCommand, migrateCommand } from './database'
+import { backupCommand, initCommand, migrateCommand, restoreCommand } from './database'
 import { directoryCommand } from './directory'
 import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
@@ -34,6 +34,7 @@ export function createProgram(): Command {
     .addCommand(memberCommand())
     .addCommand(auditCommand())
     .addCommand(backupCommand())
+    .addCommand(restoreCommand())
     .addCommand(migrateCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())

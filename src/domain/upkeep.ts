@@ -10,6 +10,17 @@ export interface Finding {
   readonly detail: string
 }
 
+/** From whom a copy is kept: nobody but the master key opens it, and whoever is named beside it, or a passphrase. */
+export interface Protection {
+  /** Public keys in the age format, whose owners can open it too. */
+  readonly recipients: readonly string[]
+  /** The path of a file with a passphrase, which opens it instead. */
+  readonly passphraseFile?: string | undefined
+}
+
+/** Writes what one file holds to another, encrypted, and sees that it can be read again. */
+export type Protect = (plain: string, encrypted: string) => Promise<void>
+
 /**
  * What needs the engine itself and not only its records: keeping copies, looking after its health, and leaving no
  * trace of what was erased. An engine that cannot do one of these refuses with what the operator can do instead.
@@ -20,9 +31,10 @@ export interface Upkeep {
    * and notes when.
    *
    * @param target where, in the engine's own terms
-   * @throws Refusal database_unusable if there is something already, or no copy could be made
+   * @param protect encrypts it; null for one that whoever finds it can open
+   * @throws Refusal database_unusable if there is something already, or no copy could be made; whatever `protect` throws
    */
-  backUp(target: string, act: Act): Promise<void>
+  backUp(target: string, protect: Protect | null, act: Act): Promise<void>
 
   /** Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy. */
   check(now: number): Promise<Finding[]>

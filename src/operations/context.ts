@@ -2,7 +2,7 @@ import type { Directory } from '../directory/directory'
 import type { Clock } from '../domain/clock'
 import type { Limits } from '../domain/limits'
 import type { Store } from '../domain/store'
-import type { Upkeep } from '../domain/upkeep'
+import type { Protect, Protection, Upkeep } from '../domain/upkeep'
 import type { Notebook } from './notebook'
 
 /** What operations on records work on. */
@@ -10,6 +10,8 @@ export interface Records {
   readonly store: Store
   readonly upkeep: Upkeep
   readonly clock: Clock
+  /** Tells how copies are encrypted, under the master key or as told otherwise. */
+  readonly protect: (protection: Protection) => Promise<Protect>
   /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
   readonly directory: Directory | null
 }
