@@ -1,28 +1,21 @@
-import { existsSync, statSync } from 'node:fs'
+import type { Purpose } from '../db/sqlite/data-key'
 import { type Engine, openEngine } from '../db/sqlite/engine'
 import { recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
-import { openDatabase, type Purpose } from '../db/sqlite/open'
+import { openDatabase } from '../db/sqlite/open'
 import { restoreDatabase } from '../db/sqlite/restore'
 import type { MasterKeySource } from './config'
+import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
-import type { Protection } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
-import { type BackupKeys, openBackup, protectBackup } from './vault/backup'
-import {
-  createMasterKey,
-  parseMasterKey,
-  readMasterKey,
-  readMasterKeyCredential,
-  readMasterKeyDescriptor,
-} from './vault/master-key-file'
-import { createVault } from './vault/vault'
+import { type BackupKeys, openBackup } from './vault/backup'
+import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
 
@@ -61,14 +54,20 @@ export interface Service extends Pick<Engine, 'close'> {
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
 export function openStorage(options: ServiceOptions) {
-  const { purpose, database, masterKey, create, upgrade = false, clock } = options
+  const { purpose, database, masterKey, create, upgrade = false, clock, report } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
-  const key = keyFrom(masterKey, database, create)
-  const vault = createVault(key)
-  const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
-  const protect = (protection: Protection) => protectBackup(key, protection)
-  const records: Records = { store, upkeep, clock, protect, directory: null }
+  const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
+  const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
+  const { store, upkeep, feed, close } = openEngine({
+    path: database,
+    purpose,
+    masterKey: masterKeyOf(key),
+    create,
+    upgrade,
+  })
+  if (keptCopy !== null) report(keptCopyNote(keptCopy))
+  const records: Records = { store, upkeep, clock, custody, directory: null }
   return { records, feed, close }
 }
 
@@ -126,9 +125,14 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   const { purpose, database: path, masterKey } = options
   recognizeFile(path, false)
   const wasOutdated = isOutdated(path)
-  const vault = createVault(keyFrom(masterKey, path, false))
-  openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
+  const { key } = takeCustody({ source: masterKey, database: path, purpose, create: false })
+  openDatabase({ path, purpose, masterKey: masterKeyOf(key), create: false, upgrade: true }).close()
   return wasOutdated ? copyPathOf(path) : null
+}
+
+/** What an operator has to know of the copy that an upgrade leaves. */
+export function keptCopyNote(copy: string): string {
+  return `The database as it was is kept in ${copy}; names and addresses of people lie readable in it: remove it once all is well.`
 }
 
 /** A backup, where it shall stand, and what opens it: the master key unless another key of it is named. */
@@ -145,21 +149,11 @@ export interface Restoring
  * @throws Refusal database_unusable
  */
 export async function restoreBackup({ masterKey, ...restoring }: Restoring): Promise<boolean> {
-  const { backup, path } = restoring
-  const key = keyFrom(masterKey, backup, false)
-  const decrypt = (sealed: string, plain: string) =>
-    openBackup(sealed, plain, { ...restoring, masterKey: key })
-  await restoreDatabase({ ...restoring, vault: createVault(key), decrypt })
-  return isOutdated(path)
-}
-
-/** A key is made with a database and never for one that is there: it would not fit. */
-function keyFrom(source: MasterKeySource, database: string, create: boolean): Uint8Array {
-  if ('base64' in source) return parseMasterKey(source.base64)
-  if ('descriptor' in source) return readMasterKeyDescriptor(source.descriptor)
-  if ('credential' in source) return readMasterKeyCredential(source.credential)
-  if (create && !existsSync(database) && !existsSync(source.file)) return createMasterKey(source.file)
-  return readMasterKey(source.file, statSync(database, { throwIfNoEntry: false })?.uid)
+  const key = readKey(masterKey, restoring.backup)
+  const decrypt = (encrypted: string, plain: string) =>
+    openBackup(encrypted, plain, { ...restoring, masterKey: key })
+  await restoreDatabase({ ...restoring, masterKey: masterKeyOf(key), decrypt })
+  return isOutdated(restoring.path)
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

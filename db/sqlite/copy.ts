@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from 'bun:sqlite'
-import type { Protect } from '../../src/domain/upkeep'
+import type { Protect } from '../../src/domain/vault'
 import { beginFile, removeAbandoned, type UnfinishedFile } from '../../src/files/durable'
 import { newUserVersion, readPragma, schemaOf, unusable } from './file-head'
 

@@ -1,17 +1,18 @@
 import { Database } from 'bun:sqlite'
 import { copyFileSync } from 'node:fs'
-import type { Vault } from '../../src/domain/vault'
+import type { MasterKey } from '../../src/domain/vault'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { finishCopy, toUnusable } from './copy'
+import type { Purpose } from './data-key'
 import { isDatabase, unusable } from './file-head'
-import { type Purpose, prove, recognize } from './open'
+import { prove, recognize } from './open'
 
 /** A backup, and where it shall stand as a database. */
 export interface Restoring {
   readonly backup: string
   readonly path: string
   readonly purpose: Purpose
-  readonly vault: Vault
+  readonly masterKey: MasterKey
   /** Writes what an encrypted backup holds to another file. */
   readonly decrypt: (backup: string, path: string) => Promise<void>
 }
@@ -40,13 +41,13 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
 }
 
 /** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
-function adopt(path: string, { purpose, vault }: Restoring): void {
+function adopt(path: string, { purpose, masterKey }: Restoring): void {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
   const database = new Database(path, { readwrite: true, create: false })
   try {
     const schema = recognize(database)
     if (schema === 0) throw unusable('what the backup holds is an empty database')
-    prove(database, purpose, vault, schema)
+    prove({ database, purpose, masterKey }, schema)
   } finally {
     database.close()
   }

@@ -2,7 +2,9 @@ import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
 import { checkpoint } from './checkpoint'
 import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
+import { rewrapDataKey } from './data-key'
 import { applicationId, readPragma, schemaOf } from './file-head'
+import type { Opening } from './open'
 import type { Queries } from './queries'
 import { readSetting } from './setting'
 import type { Writer } from './writer'
@@ -11,7 +13,13 @@ const lastBackupName = 'last_backup_at'
 const zoneDataName = 'zone_data'
 
 /** The Upkeep of an open SQLite database. */
-export function createUpkeep(database: Database, writer: Writer, audit: Queries['audit']): Upkeep {
+export function createUpkeep(
+  database: Database,
+  { purpose, masterKey }: Opening,
+  writer: Writer,
+  queries: Queries,
+): Upkeep {
+  const { audit } = queries
   const note = (name: string, value: string) =>
     database
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
@@ -27,12 +35,19 @@ export function createUpkeep(database: Database, writer: Writer, audit: Queries[
       // Its age is a convenience: the copy stands, whether or not it can be noted.
       await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
     },
+    rewrap: (next, act) =>
+      writer.write(() => {
+        if (!rewrapDataKey(database, purpose, masterKey, next)) return false
+        audit.append({ ...act, action: 'key.rotate', record: null, outcome: 'done' })
+        return true
+      }),
     async check(now) {
       return [
         finding('schema', undefined, `version ${schemaOf(readPragma(database, 'user_version'))}`),
         settingsFinding(database),
         whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         whereReadable('orphans', () => orphansFinding(database)),
+        whereReadable('sealed values', () => sealedFinding(queries)),
         backupFinding(database, now),
       ]
     },
@@ -73,6 +88,18 @@ function whereReadable(check: string, find: () => Finding): Finding {
 function orphansFinding(database: Database): Finding {
   const orphans = database.query('PRAGMA foreign_key_check').all().length
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
+}
+
+function sealedFinding({ members, requests }: Queries): Finding {
+  const named = [
+    ...[...members.listUnreadable()].map((id) => `member ${id}`),
+    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+  ]
+  return finding(
+    'sealed values',
+    named.length > 0 && `cannot be opened: ${named.join(', ')}`,
+    'all can be opened',
+  )
 }
 
 const dayMillis = 24 * 60 * 60_000

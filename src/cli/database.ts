@@ -5,7 +5,7 @@ import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
-import { migrateDatabase, restoreBackup } from '../service'
+import { keptCopyNote, migrateDatabase, restoreBackup } from '../service'
 import { fileName } from './arguments'
 import { type Call, recordsCommand } from './command'
 import { finishDatabase, makeDatabase } from './new-database'
@@ -154,5 +154,5 @@ export function migrateCommand(): Command {
 function migrate(flags: object): void {
   const copy = migrateDatabase({ purpose: 'production', ...readStorageConfig(flags) })
   if (copy === null) printLines('The database is up to date.')
-  else printLines(`The database is up to date now. As it was, it is kept in ${copy}.`)
+  else printLines('The database is up to date now.', keptCopyNote(copy))
 }

@@ -7,6 +7,7 @@ import { backupCommand, initCommand, migrateCommand, restoreCommand } from './da
 import { directoryCommand } from './directory'
 import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
+import { keyCommand } from './key'
 import { memberCommand } from './member'
 import { organizationCommand } from './organization'
 import { oneLine, printNotice } from './output'
@@ -35,6 +36,7 @@ export function createProgram(): Command {
     .addCommand(auditCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
+    .addCommand(keyCommand())
     .addCommand(migrateCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())

@@ -1,4 +1,5 @@
 import type { Act } from './audit'
+import type { MasterKey, Protect } from './vault'
 import type { ZoneEdition } from './zone-data'
 
 /** What a check found. Only what is bad makes the whole unhealthy. */
@@ -9,17 +10,6 @@ export interface Finding {
   /** In the operator's words. */
   readonly detail: string
 }
-
-/** From whom a copy is kept: nobody but the master key opens it, and whoever is named beside it, or a passphrase. */
-export interface Protection {
-  /** Public keys in the age format, whose owners can open it too. */
-  readonly recipients: readonly string[]
-  /** The path of a file with a passphrase, which opens it instead. */
-  readonly passphraseFile?: string | undefined
-}
-
-/** Writes what one file holds to another, encrypted, and sees that it can be read again. */
-export type Protect = (plain: string, encrypted: string) => Promise<void>
 
 /**
  * What needs the engine itself and not only its records: keeping copies, looking after its health, and leaving no
@@ -35,6 +25,13 @@ export interface Upkeep {
    * @throws Refusal database_unusable if there is something already, or no copy could be made; whatever `protect` throws
    */
   backUp(target: string, protect: Protect | null, act: Act): Promise<void>
+
+  /**
+   * Seals the data key under another master key, and nothing else. False if it is sealed under that one already.
+   *
+   * @throws Refusal database_unusable if it is sealed under neither this key nor that one
+   */
+  rewrap(next: MasterKey, act: Act): Promise<boolean>
 
   /** Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy. */
   check(now: number): Promise<Finding[]>

@@ -2,7 +2,8 @@ import type { Directory } from '../directory/directory'
 import type { Clock } from '../domain/clock'
 import type { Limits } from '../domain/limits'
 import type { Store } from '../domain/store'
-import type { Protect, Protection, Upkeep } from '../domain/upkeep'
+import type { Upkeep } from '../domain/upkeep'
+import type { Custody } from '../domain/vault'
 import type { Notebook } from './notebook'
 
 /** What operations on records work on. */
@@ -10,8 +11,7 @@ export interface Records {
   readonly store: Store
   readonly upkeep: Upkeep
   readonly clock: Clock
-  /** Tells how copies are encrypted, under the master key or as told otherwise. */
-  readonly protect: (protection: Protection) => Promise<Protect>
+  readonly custody: Custody
   /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
   readonly directory: Directory | null
 }

@@ -1,6 +1,7 @@
 import type { Act, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import type { Finding, Protection } from '../domain/upkeep'
+import type { Finding } from '../domain/upkeep'
+import type { Protection } from '../domain/vault'
 import type { ZoneEdition } from '../domain/zone-data'
 import type { Records } from './context'
 
@@ -11,12 +12,12 @@ import type { Records } from './context'
  * @throws Refusal database_unusable, or field_invalid for what is no recipient
  */
 export async function backUp(
-  { upkeep, protect }: Records,
+  { upkeep, custody }: Records,
   target: string,
   protection: Protection | null,
   act: Act,
 ): Promise<void> {
-  await upkeep.backUp(target, protection && (await protect(protection)), act)
+  await upkeep.backUp(target, protection && (await custody.protect(protection)), act)
 }
 
 /** Notes which zone data is served, for the commands beside the server. */

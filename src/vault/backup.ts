@@ -2,7 +2,7 @@ import { createHash, type Hash, hkdfSync } from 'node:crypto'
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
 import { Refusal } from '../domain/errors'
-import type { Protect, Protection } from '../domain/upkeep'
+import type { Protect, Protection } from '../domain/vault'
 import { readSecretFile } from './secret-file'
 
 /** What opens an encrypted backup. */
