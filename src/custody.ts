@@ -1,9 +1,9 @@
-import { chownSync, existsSync, realpathSync, statSync } from 'node:fs'
+import { chownSync, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { isSealedUnder, type Purpose } from '../db/sqlite/data-key'
 import type { MasterKeySource } from './config'
 import { Refusal } from './domain/errors'
 import type { Custody } from './domain/vault'
-import { nameFile } from './files/durable'
+import { listUnfinished, nameFile } from './files/durable'
 import { protectBackup } from './vault/backup'
 import {
   createMasterKey,
@@ -110,4 +110,6 @@ function takePlace(path: string, key: Uint8Array, file: string): void {
   } catch (error) {
     if (existsSync(path)) throw error
   }
+  // No other copy of a key is left lying, finished or not.
+  for (const left of listUnfinished(path)) rmSync(left, { force: true })
 }
