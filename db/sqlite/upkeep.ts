@@ -90,16 +90,17 @@ function orphansFinding(database: Database): Finding {
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
 }
 
+/** Records that a finding names; of more it tells how many. */
+const mostNamed = 20
+
 function sealedFinding({ members, requests }: Queries): Finding {
   const named = [
     ...[...members.listUnreadable()].map((id) => `member ${id}`),
     ...[...requests.listUnreadable()].map((id) => `request ${id}`),
   ]
-  return finding(
-    'sealed values',
-    named.length > 0 && `cannot be opened: ${named.join(', ')}`,
-    'all can be opened',
-  )
+  const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : ''
+  const fault = named.length > 0 && `cannot be opened: ${named.slice(0, mostNamed).join(', ')}${more}`
+  return finding('sealed values', fault, 'all can be opened')
 }
 
 const dayMillis = 24 * 60 * 60_000
