@@ -71,6 +71,7 @@ test('no file holds anything of a person: database, log, shared memory, temporar
     expect(names).toContain('anteroom.sqlite-wal')
     expect(names).toContain('anteroom.sqlite-shm')
     await operator.do('backup', operator.folder.file('backup'))
+    await operator.do('backup', operator.folder.file('backup-plain'), '--plain')
     expect(hitsBelow(operator.folder.path)).toEqual([])
     await submitAll(service, token)
     service.signal('SIGKILL')
