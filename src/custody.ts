@@ -86,20 +86,30 @@ async function rotate(
     throw new Refusal('field_invalid', '--new-key-file: is needed, since the master key is given in no file')
   }
   // What another rotation has begun is gone on with: of two at once, none is left with a key that nothing is sealed under.
-  const next = createMasterKey(path)
+  const next = makeNext(path, file)
   if (Buffer.from(next).equals(key)) {
     throw new Refusal('field_invalid', '--new-key-file: holds the master key that is in force')
   }
-  if (file !== null) giveOwner(path, file)
   await putInForce(masterKeyOf(next))
   if (file !== null) takePlace(path, next, file)
   return file ?? path
 }
 
-/** Root's key would be of no use to the service that it is for. */
-function giveOwner(path: string, model: string): void {
-  const { uid, gid } = statSync(model)
-  if (statSync(path).uid !== uid) chownSync(path, uid, gid)
+/** @param file whose place it shall take, and so whose owner it gets: root's would be of no use to the service */
+function makeNext(path: string, file: string | null): Uint8Array {
+  if (file === null) return createMasterKey(path)
+  const { uid, gid } = statSync(file)
+  try {
+    const key = createMasterKey(path, uid)
+    if (statSync(path).uid !== uid) chownSync(path, uid, gid)
+    return key
+  } catch (error) {
+    if (!/^(EACCES|EPERM|EROFS)$/.test((error as { code?: string }).code ?? '')) throw error
+    throw new Refusal(
+      'database_unusable',
+      `no key can be made beside ${file}: name a place by --new-key-file`,
+    )
+  }
 }
 
 /** Somebody else's taking the same step meanwhile is as good. */

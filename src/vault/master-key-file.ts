@@ -43,12 +43,14 @@ export function parseMasterKey(text: string): Uint8Array {
 /**
  * Makes a master key file that its owner alone can read, whole and on disk at once: of two who make it together,
  * both get the key of the first.
+ *
+ * @param owner as readMasterKey has it, for a file that is there already
  */
-export function createMasterKey(path: string): Uint8Array {
+export function createMasterKey(path: string, owner?: number): Uint8Array {
   try {
     writeDurably(path, `${Buffer.from(newMasterKey()).toString('base64')}\n`)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
   }
-  return readMasterKey(path)
+  return readMasterKey(path, owner)
 }

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { booking } from '../support/builders'
 import { Operator } from '../support/operator'
@@ -137,7 +138,12 @@ describe('a rotation of the master key', () => {
 
   test.if(process.getuid?.() === 0)('by root leaves the key to whoever had it', async () => {
     for (const file of [key, operator.database]) chownSync(file, 12_345, 12_345)
+    // What one that was killed has left is theirs too.
+    copyFileSync(old, next)
+    writeFileSync(next, `${Buffer.alloc(32, 9).toString('base64')}\n`)
+    chownSync(next, 12_345, 12_345)
     await operator.do(...rotate)
+    expect(contentOf(key)).toBe(`${Buffer.alloc(32, 9).toString('base64')}\n`)
     expect([statSync(key).uid, statSync(key).gid]).toEqual([12_345, 12_345])
   })
 
