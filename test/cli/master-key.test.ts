@@ -3,12 +3,16 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
+  mkdtempSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
@@ -118,6 +122,11 @@ describe('the master key of a database', () => {
   })
 })
 
+/** Whether a folder lies on another disk than tests' folders. */
+function isOtherDisk(folder: string): boolean {
+  return existsSync(folder) && statSync(folder).dev !== statSync(tmpdir()).dev
+}
+
 describe('init', () => {
   test('says why a key beside the database should be moved, and where, and nothing of it otherwise', async () => {
     using operator = new Operator()
@@ -138,6 +147,29 @@ describe('init', () => {
     expect(brief).toContain(`Made the master key ${apart}: keep a copy of it`)
     expect(brief).not.toContain('beside')
     expect(statSync(apart).mode & 0o777).toBe(0o600)
+  })
+
+  test.if(isOtherDisk('/dev/shm'))('makes the key on another disk than the database', async () => {
+    using operator = new Operator()
+    const folder = mkdtempSync('/dev/shm/anteroom-test-')
+    try {
+      const key = join(folder, 'key')
+      await operator.do('init', '--master-key-file', key)
+      expect([readdirSync(folder), statSync(key).mode & 0o777]).toEqual([['key'], 0o600])
+      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+      await operator.do('organization', 'list', '--master-key-file', key)
+
+      // Killed before the database had its name: whose key it is shows in what it holds.
+      const aside = `${operator.database}.unfinished-0a1b2c3d`
+      mkdirSync(aside)
+      copyFileSync(key, `${aside}/key`)
+      renameSync(operator.database, `${aside}/whole`)
+      await operator.do('init', '--master-key-file', key)
+      await operator.do('organization', 'list', '--master-key-file', key)
+      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   })
 
   test('makes a database for a key that is handed over, and no key file', async () => {
