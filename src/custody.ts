@@ -1,9 +1,9 @@
-import { chownSync, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { chownSync, existsSync, linkSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { isSealedUnder, type Purpose } from '../db/sqlite/data-key'
 import type { MasterKeySource } from './config'
 import { Refusal } from './domain/errors'
 import type { Custody } from './domain/vault'
-import { listUnfinished, nameFile } from './files/durable'
+import { asidePath, listUnfinished, nameFile } from './files/durable'
 import { protectBackup } from './vault/backup'
 import {
   createMasterKey,
@@ -100,16 +100,33 @@ function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
   try {
+    requireReplaceable(file)
     const key = createMasterKey(path, uid)
     if (statSync(path).uid !== uid) chownSync(path, uid, gid)
     return key
   } catch (error) {
-    if (!/^(EACCES|EPERM|EROFS)$/.test((error as { code?: string }).code ?? '')) throw error
+    if (!isNoPlace(error)) throw error
     throw new Refusal(
       'database_unusable',
-      `no key can be made beside ${file}: name a place by --new-key-file`,
+      `no key can take the place of ${file}: name another by --new-key-file`,
     )
   }
+}
+
+/** A file that is mounted by itself, as containers have them, cannot be replaced: that must be known before. */
+function requireReplaceable(file: string): void {
+  const probe = asidePath(`${file}${nextEnd}`)
+  try {
+    linkSync(file, probe)
+    rmSync(probe)
+  } catch (error) {
+    // Other faults say nothing of it: some file systems know no links.
+    if (isNoPlace(error)) throw error
+  }
+}
+
+function isNoPlace(error: unknown): boolean {
+  return /^(EACCES|EROFS|EXDEV)$/.test((error as { code?: string }).code ?? '')
 }
 
 /** Somebody else's taking the same step meanwhile is as good. */

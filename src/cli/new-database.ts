@@ -64,13 +64,20 @@ export function finishDatabase(database: string, key: string | null): boolean {
 /** Whether it got the name; somebody else's taking the last step meanwhile is as good. */
 function nameUnlessThere(made: string, path: string): boolean {
   try {
-    nameFile(made, path)
+    nameOnAnyDisk(made, path)
     return true
   } catch (error) {
-    if (isThere(path)) return false
+    if (!isThere(path)) throw error
+    return false
+  }
+}
+
+/** A key that is kept apart may well be on another disk. */
+function nameOnAnyDisk(made: string, path: string): void {
+  try {
+    nameFile(made, path)
+  } catch (error) {
     if ((error as { code?: string }).code !== 'EXDEV') throw error
-    // A key that is kept apart may well be on another disk.
     writeDurably(path, readFileSync(made, 'utf8'))
-    return true
   }
 }

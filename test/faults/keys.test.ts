@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { booking } from '../support/builders'
 import { Operator } from '../support/operator'
-import { Program } from '../support/process'
+import { Program, theProgram } from '../support/process'
 import { faultsIn } from './database'
 
 setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
@@ -147,7 +147,29 @@ describe('a rotation of the master key', () => {
     expect([statSync(key).uid, statSync(key).gid]).toEqual([12_345, 12_345])
   })
 
-  test('that cannot write beside the key file changes nothing', async () => {
+  const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
+
+  test.if(canMount)(
+    'of a key file that is mounted by itself, and so cannot be replaced, changes nothing',
+    async () => {
+      const [before, place] = [wrapping(), operator.folder.file('mounted.key')]
+      writeFileSync(place, '', { mode: 0o600 })
+      const script = 'mount --bind "$1" "$2" && shift && exec "$0" key rotate --yes --master-key-file "$1"'
+      const { exitCode, stdout, stderr } = Bun.spawnSync(
+        ['unshare', '-m', 'sh', '-c', script, ...theProgram, old, place],
+        { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ANTEROOM_DATABASE: operator.database } },
+      )
+      expect([exitCode, stdout.toString(), stderr.toString()]).toEqual([
+        6,
+        '',
+        `anteroom: no key can take the place of ${place}: name another by --new-key-file\n`,
+      ])
+      expect(wrapping()).toEqual(before)
+      expect(readdirSync(operator.folder.path).filter((name) => /next|unfinished/.test(name))).toEqual([])
+    },
+  )
+
+  test('that cannot write where it is told changes nothing', async () => {
     const before = wrapping()
     const { code } = await operator.run([...rotate, '--new-key-file', operator.folder.file('no/such/place')])
     expect(code).toBe(1)
