@@ -27,6 +27,14 @@ export const settings = {
     meaning: 'the master key that init makes; the database file with .key behind it unless given',
     faultOf: notEmpty,
   },
+  masterKeyFd: {
+    flag: '--master-key-fd',
+    argument: '<n>',
+    variable: 'ANTEROOM_MASTER_KEY_FD',
+    meaning: 'an open file descriptor to read the master key from instead, to its end',
+    // 1 and 2 are where results and notices go.
+    faultOf: (value) => (/^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? null : 'must be 0, or from 3 to 9999'),
+  },
   zones: {
     flag: '--zones',
     argument: '<folder>',
@@ -77,8 +85,15 @@ const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
 export type SettingName = keyof typeof settings
 
-/** Where the master key is: in a file, or given in base64 by the environment. */
-export type MasterKeySource = { readonly file: string } | { readonly base64: string }
+/** Where systemd puts a service's credentials (systemd.exec(5)), and the name of ours. */
+const [credentialsVariable, credentialName] = ['CREDENTIALS_DIRECTORY', 'anteroom-master-key']
+
+/** Where the master key is: in a file, in base64 in the environment, behind a file descriptor, or systemd's to keep. */
+export type MasterKeySource =
+  | { readonly file: string }
+  | { readonly base64: string }
+  | { readonly descriptor: number }
+  | { readonly credential: string }
 
 /** What every command that opens the database needs. */
 export interface StorageConfig {
@@ -102,6 +117,20 @@ export type Flags = Readonly<Partial<Record<SettingName, string>>>
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
   return toStorageConfig(environment, readSettings(environment, flags, ['database']))
+}
+
+/**
+ * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the one that is set.
+ *
+ * @throws Refusal settings_invalid with every fault
+ */
+export function readMasterKeySource(
+  flags: Flags,
+  database: string,
+  environment: Environment = process.env,
+): MasterKeySource {
+  const values = readSettings(environment, flags, [])
+  return masterKeySource(environment, values, values.database ?? database)
 }
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
@@ -134,6 +163,7 @@ export function capsFrom({ openRequests = 'off', emailConflictsPerHour = 'off' }
 function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
+  const keysGiven = environment[masterKeyVariable] === undefined ? [] : [masterKeyVariable]
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
     const value = flags[name] ?? environment[setting.variable]
     const told = flags[name] === undefined ? setting.variable : setting.flag
@@ -144,23 +174,31 @@ function readSettings(environment: Environment, flags: Flags, required: readonly
     const fault = setting.faultOf(value)
     if (fault) faults.push(`${told}: ${fault}`)
     values[name] = value
+    if (name === 'masterKeyFile' || name === 'masterKeyFd') keysGiven.push(told)
   }
   const known = [masterKeyVariable, ...Object.values(settings).map(({ variable }) => variable)]
   for (const name of Object.keys(environment)) {
     if (name.startsWith('ANTEROOM_') && !known.includes(name)) faults.push(`${name}: is no setting`)
   }
-  if (environment[masterKeyVariable] !== undefined && values.masterKeyFile !== undefined) {
-    faults.push(`${masterKeyVariable}: is given and a master key file too`)
-  }
+  if (keysGiven.length > 1) faults.push(`${keysGiven.join(' and ')}: give the master key in one way`)
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
   return values
 }
 
 function toStorageConfig(environment: Environment, values: Flags): StorageConfig {
   const database = values.database as string
-  const base64 = environment[masterKeyVariable]
-  const masterKey = base64 === undefined ? { file: values.masterKeyFile ?? `${database}.key` } : { base64 }
+  const masterKey = masterKeySource(environment, values, database)
   return Object.freeze({ database, masterKey, zoneFolder: values.zones })
+}
+
+function masterKeySource(environment: Environment, values: Flags, database: string): MasterKeySource {
+  const { masterKeyFile: file, masterKeyFd: descriptor } = values
+  const base64 = environment[masterKeyVariable]
+  if (base64 !== undefined) return { base64 }
+  if (descriptor !== undefined) return { descriptor: Number(descriptor) }
+  const credentials = environment[credentialsVariable]
+  if (file === undefined && credentials) return { credential: `${credentials}/${credentialName}` }
+  return { file: file ?? `${database}.key` }
 }
 
 function notEmpty(value: string): string | null {

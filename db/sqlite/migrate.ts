@@ -33,9 +33,10 @@ const migrations: readonly Migration[] = [
 /** The schema that this program works with. */
 export const currentSchema = migrations.length
 
-/** Whether the database of a file has an older schema. */
+/** Whether the database of a file has an older schema; one that is yet to be made has none. */
 export function isOutdated(path: string): boolean {
-  return schemaOf(readUserVersion(path)) < currentSchema
+  const schema = schemaOf(readUserVersion(path))
+  return schema > 0 && schema < currentSchema
 }
 
 /** Where a database is kept as it was before it had this schema. */

@@ -5,7 +5,6 @@ import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import { beginFile, type UnfinishedFile } from '../files/durable'
 import { presentTimestamp } from '../http/booking-request'
 import { presentMember } from '../http/user'
 import type { Records } from '../operations/context'
@@ -36,12 +35,12 @@ import {
   printRecord,
   printRows,
 } from './output'
+import { beginOutput, type OutputFlags, toOutput } from './output-file'
 import { storageCommand, withRecords } from './storage'
 
-interface Flags extends CommonFlags {
+interface Flags extends CommonFlags, OutputFlags {
   readonly partner?: string
   readonly externalId?: string
-  readonly output?: string
 }
 
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
@@ -60,9 +59,9 @@ export function memberCommand(): Command {
       question: ({ id }) => `Refuse look-ups of member ${id} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
-    onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll)
-      .option('--output <file>', 'write it to this new file, which its owner alone can read')
-      .option('--json', 'print it as JSON, which it does anyway'),
+    toOutput(
+      onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll),
+    ).option('--json', 'print it as JSON, which it does anyway'),
     asking(
       onMember(
         'release-email',
@@ -188,20 +187,10 @@ async function exportAll({ context, flags, act }: Call<Records, Flags>, member: 
   const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
-  using file = beginNew(output)
+  using file = beginOutput(output)
   writeFileSync(file.path, `${formatJson(await held())}\n`)
   file.publish()
   printLines(`Member ${member.id} is exported to ${output}.`)
-}
-
-/** @throws Refusal field_invalid if there is a file already */
-function beginNew(path: string): UnfinishedFile {
-  try {
-    return beginFile(path)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
-    throw new Refusal('field_invalid', '--output: there is a file at that path already')
-  }
 }
 
 async function erase({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {

@@ -70,13 +70,18 @@ export function printResult({ json }: CommonFlags, value: unknown, line: string)
  *
  * @throws Refusal storage_failed if it could not be: whoever should have it must know
  */
-export function printSecret({ json }: CommonFlags, name: string, secret: string): void {
+export function printSecret(flags: CommonFlags, name: string, secret: string): void {
   try {
-    writeSync(process.stdout.fd, `${json ? formatJson({ [name]: secret }) : secret}\n`)
+    writeSync(process.stdout.fd, `${secretText(flags, name, secret)}\n`)
   } catch {
     const why = `the ${name} was made and could not be printed; it can never be shown again: rotate it`
     throw new Refusal('storage_failed', why)
   }
+}
+
+/** What is told once, as it is printed or written to a file. */
+export function secretText({ json }: CommonFlags, name: string, secret: string): string {
+  return json ? formatJson({ [name]: secret }) : secret
 }
 
 /** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */

@@ -3,10 +3,11 @@ import { version } from '../../package.json'
 import { Refusal } from '../domain/errors'
 import { auditCommand } from './audit'
 import { completionCommand } from './completion'
-import { backupCommand, initCommand, migrateCommand } from './database'
+import { backupCommand, initCommand, migrateCommand, restoreCommand } from './database'
 import { directoryCommand } from './directory'
 import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
+import { keyCommand } from './key'
 import { memberCommand } from './member'
 import { organizationCommand } from './organization'
 import { oneLine, printNotice } from './output'
@@ -34,6 +35,8 @@ export function createProgram(): Command {
     .addCommand(memberCommand())
     .addCommand(auditCommand())
     .addCommand(backupCommand())
+    .addCommand(restoreCommand())
+    .addCommand(keyCommand())
     .addCommand(migrateCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())

@@ -10,6 +10,7 @@ export type AuditAction =
   | `member.${'deactivate' | 'reactivate' | 'export' | 'erase' | 'find' | 'email-conflict' | 'release-email'}`
   | 'directory.load'
   | 'database.back-up'
+  | 'key.rotate'
   | 'authentication.refuse'
 
 /** Who does a thing, and when: told with each change, since one process serves several people. */

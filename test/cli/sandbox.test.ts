@@ -401,7 +401,7 @@ describe('--database', () => {
     expect([exit.code, exit.stdout]).toEqual([databaseUnusable, ''])
     expect(exit.stderr).toMatch(/^anteroom: .*key.*\n$/)
     expect(existsSync(`${path}.key`)).toBe(false)
-    writeFileSync(`${path}.key`, key)
+    writeFileSync(`${path}.key`, key, { mode: 0o600 })
     await using again = await startSandbox(['--database', path])
     expect(again.report.partners).toEqual(sandbox.report.partners)
   })

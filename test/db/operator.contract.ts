@@ -776,11 +776,13 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
       const before = await held(place)
       const head = await store.auditHead()
-      const lines = await audited(store, () => upkeep.backUp(freeTarget, act))
+      const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act))
       expect(lines).toEqual([['database.back-up', null]])
       const age = { check: 'backup', state: 'ok' as const, detail: '0 days old' }
       expect(await upkeep.check(now)).toContainEqual(age)
-      expect(await endOf(upkeep.backUp(freeTarget, actAt(now - 9 * 86_400_000)))).toBe('database_unusable')
+      expect(await endOf(upkeep.backUp(freeTarget, null, actAt(now - 9 * 86_400_000)))).toBe(
+        'database_unusable',
+      )
       expect(await upkeep.check(now)).toContainEqual(age)
       const copy = await place.openAgain(freeTarget)
       expect(await held(copy)).toEqual(before)
