@@ -84,27 +84,33 @@ function plainAnswer(method: string, target: string, token: string | null) {
   return answer
 }
 
-/** What is otherwise than the outcome says; null if nothing is. */
+/** Whether an answer is what an outcome says. */
+async function is(answer: WireAnswer | undefined, outcome: Outcome, route: Route, token: string | null) {
+  // A reset may overtake the answer to what is too large.
+  if (!answer) return outcome === '431 bare'
+  const plain = plainTarget(route, outcome)
+  if (plain !== undefined) {
+    const reference = await plainAnswer(route.method, plain, token)
+    return reference !== undefined && written(reference) === written(answer)
+  }
+  expectOneOfTheShapes(answer)
+  return !answer.headers.has('x-error-code') && `${answer.status} bare` === outcome
+}
+
+/** What is otherwise than it should be; null if nothing is. */
 async function surpriseOf(one: Try, route: Route, token: string | null): Promise<string | null> {
   const { name, wanted, lines, target } = one
   const { method, path, query } = route
   const answer = await ask(method, target(path, query), lines, token)
-  const plain = plainTarget(route, wanted)
-  // A reset may overtake the answer to what is too large.
-  if (!answer && wanted === '431 bare') return null
-  if (answer && plain === undefined) {
-    expectOneOfTheShapes(answer)
-    if (`${answer.status} bare` === wanted && !answer.headers.has('x-error-code')) return null
-  }
-  const reference = plain === undefined ? undefined : await plainAnswer(method, plain, token)
-  if (answer && reference && written(answer) === written(reference)) return null
+  for (const outcome of wanted) if (await is(answer, outcome, route, token)) return null
   const caller = token === null ? 'without a token' : 'with a token'
-  return `${name}, ${path} ${caller}: ${answer ? written(answer) : 'closed'}, not ${wanted}`
+  return `${name}, ${path} ${caller}: ${answer ? written(answer) : 'closed'}, not ${wanted.join(' or ')}`
 }
 
 interface Try {
   readonly name: string
-  readonly wanted: Outcome
+  /** One of them. */
+  readonly wanted: readonly Outcome[]
   readonly lines: readonly string[]
   readonly target: TargetCase[2]
 }
@@ -148,21 +154,21 @@ test('what is asked for plainly is authenticated, and its links begin with the b
 
 for (const [group, cases] of Object.entries(headCases)) {
   test(`${group}: ${cases.length} cases change no answer of any route, with a token and without one`, async () => {
-    const tries = cases.map(([name, wanted, lines]) => ({ name, wanted, lines, target: plainly }))
+    const tries = cases.map(([name, wanted, lines]) => ({ name, wanted: [wanted], lines, target: plainly }))
     expect(await surprises(tries)).toEqual([])
   })
 }
 
+/** With a Host that is none, Bun hands a target over as it is: what its dots would lead to is then not found. */
+const unresolved = (outcome: Outcome): Outcome[] => [outcome, 'nothing']
+
 test(`the target: ${targetCases.length} cases lead to the path that they spell, or nowhere, with a token and without one`, async () => {
-  const tries = targetCases.flatMap(([name, wanted, target]) =>
-    // A short host moved the beginning of the path once (elysia#748).
-    ['localhost', 'x'].map((host) => ({
-      name: `${name}, Host: ${host}`,
-      wanted,
-      lines: [`Host: ${host}`],
-      target,
-    })),
-  )
+  const tries = targetCases.flatMap(([name, wanted, target]) => [
+    { name, wanted: [wanted], lines: local, target },
+    // The beginning of the path was moved by it once (elysia#748).
+    { name: `${name}, a short Host`, wanted: [wanted], lines: ['Host: x'], target },
+    { name: `${name}, no host for a Host`, wanted: unresolved(wanted), lines: ['Host: ['], target },
+  ])
   expect(await surprises(tries)).toEqual([])
 })
 
@@ -172,7 +178,9 @@ if (process.env.TEST_LONG) {
     const isTaken = ([, outcome, lines]: HeadCase) => outcome === 'same' && lines.join().length < 1_000
     const hosts = Object.values(headCases).flat().filter(isTaken)
     const tries = hosts.flatMap(([host, , lines]) =>
-      targetCases.map(([name, wanted, target]) => ({ name: `${name}, ${host}`, wanted, lines, target })),
+      targetCases.map(([name, outcome, target]) => {
+        return { name: `${name}, ${host}`, wanted: unresolved(outcome), lines, target }
+      }),
     )
     expect(await surprises(tries)).toEqual([])
   })
