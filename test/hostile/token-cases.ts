@@ -69,12 +69,12 @@ const parts = (change: (header: string, payload: string, signature: string, know
     const [head = '', payload = '', signature = ''] = known.token.split('.')
     return change(head, payload, signature, known)
   })
+/** What is to be signed, with its signature by a secret. */
+const withSignature = (input: string, secret: Uint8Array) =>
+  `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
 /** Any payload at all, signed by the true secret. */
 const saying = (payload: string) =>
-  bearer(({ kid, secret }) => {
-    const input = `${segment({ alg: 'HS256', kid })}.${segment(payload)}`
-    return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
-  })
+  bearer(({ kid, secret }) => withSignature(`${segment({ alg: 'HS256', kid })}.${segment(payload)}`, secret))
 
 const schemes: TokenCase[] = [
   ['no header', 'token_invalid', () => ({})],
@@ -254,7 +254,7 @@ const members: TokenCase[] = [
     'token_invalid',
     bearer(({ kid, secret }) => {
       const head = segment({ alg: 'HS256', kid, b64: false, crit: ['b64'] })
-      return `${head}.plain.${createHmac('sha256', secret).update(`${head}.plain`).digest('base64url')}`
+      return withSignature(`${head}.plain`, secret)
     }),
   ],
   ['typ, cty and members that nobody knows', 'served', under({ typ: 'at+jwt', cty: 'JWT', x: [1] })],
@@ -399,6 +399,14 @@ const headers: TokenCase[] = [
       (_, payload, signature) =>
         `${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}.${payload}.${signature}`,
     ),
+  ],
+  [
+    'that is not UTF-8 in a value, signed',
+    'token_invalid',
+    bearer(({ kid, secret }) => {
+      const head = Buffer.from(`{"alg":"HS256","kid":"${kid}","x":"\xff"}`, 'latin1')
+      return withSignature(`${head.toString('base64url')}.${segment({})}`, secret)
+    }),
   ],
   [
     'in UTF-16',
