@@ -275,6 +275,8 @@ function mutated(schema: TSchema, document: unknown, random: Random) {
       () => invalidOf(inner, random),
       () => validOf(inner, random),
       () => document,
+      // Faults without end: only so many are told.
+      () => Array(inner.maxItems ?? 10).fill(pick(random, [{}, null, document])),
     ])()
     broken = replaced(broken, steps, value)
   }

@@ -72,6 +72,9 @@ const parts = (change: (header: string, payload: string, signature: string, know
 /** What is to be signed, with its signature by a secret. */
 const withSignature = (input: string, secret: Uint8Array) =>
   `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+/** A header and a payload, the header with a byte that UTF-8 does not have. */
+const notUtf8 = (kid: string) =>
+  `${Buffer.from(`{"alg":"HS256","kid":"${kid}","x":"\xff"}`, 'latin1').toString('base64url')}.${segment({})}`
 /** Any payload at all, signed by the true secret. */
 const saying = (payload: string) =>
   bearer(({ kid, secret }) => withSignature(`${segment({ alg: 'HS256', kid })}.${segment(payload)}`, secret))
@@ -401,12 +404,14 @@ const headers: TokenCase[] = [
     ),
   ],
   [
-    'that is not UTF-8 in a value, signed',
+    'that is not UTF-8 in a value',
     'token_invalid',
-    bearer(({ kid, secret }) => {
-      const head = Buffer.from(`{"alg":"HS256","kid":"${kid}","x":"\xff"}`, 'latin1')
-      return withSignature(`${head.toString('base64url')}.${segment({})}`, secret)
-    }),
+    bearer(({ kid, secret }) => withSignature(notUtf8(kid), secret)),
+  ],
+  [
+    'that is not UTF-8 in a value, of nobody',
+    'token_invalid',
+    bearer(({ secret }) => withSignature(notUtf8('nobody'), secret)),
   ],
   [
     'in UTF-16',
