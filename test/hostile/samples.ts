@@ -70,7 +70,7 @@ type Made = Partial<Sample> & Pick<Sample, 'what' | 'status' | 'values'>
 function bodyMeanings(id: string, random: Random, { takeSlot }: World): Meanings {
   const slot = random() < 0.1 ? takeSlot() : null
   return {
-    'user.external_user_id': `${id} ${pick(random, ['Qvxkzj', 'é', '😀', '‮x', '漢'])}`,
+    'user.external_user_id': `${id} ${pick(random, ['Qvxkzj', 'é', '😀', '\u202ex', '漢'])}`,
     'memberData.email': `${id}@${pick(random, ['example.com', 'EXAMPLE.org', 'a.b.c.example'])}`,
     bookingData: slot ?? undefined,
   }
