@@ -19,8 +19,8 @@ export interface Exchange {
   readonly ending: 'closed' | 'open'
 }
 
-/** What is done to a connection: bytes are sent, so many milliseconds waited, and at last perhaps an end made. */
-export type Step = Buffer | number | 'half-close' | 'reset'
+/** What is done to a connection: bytes are sent, so many milliseconds or an answer waited for, perhaps an end made. */
+export type Step = Buffer | number | 'answered' | 'half-close' | 'reset'
 
 interface ExchangeOptions {
   /** How many answers, or else an end, are waited for with patience; what comes beyond them, for a moment only. */
@@ -64,6 +64,7 @@ export function exchange(
     socket.on('connect', async () => {
       for (const step of steps) {
         if (typeof step === 'number') await Bun.sleep(step)
+        else if (step === 'answered') await hasCome(() => answersIn(received, isHead).length > 0)
         else if (step === 'half-close') socket.end()
         else if (step === 'reset') socket.resetAndDestroy()
         else socket.write(step)
@@ -72,6 +73,12 @@ export function exchange(
       wait()
     })
   })
+}
+
+/** Waits until something has come, with patience. */
+async function hasCome(isSo: () => boolean): Promise<void> {
+  const deadline = performance.now() + patienceMillis
+  while (!isSo() && performance.now() < deadline) await Bun.sleep(5)
 }
 
 /** The whole responses at the beginning of what was received. */
