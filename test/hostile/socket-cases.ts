@@ -573,6 +573,16 @@ const ways: SocketCase[] = [
       ]
     },
   ],
+  ...[1, 2, 3, 4, 5].map(
+    (last): SocketCase => [
+      `in chunks, its last ${last} bytes after a while`,
+      '201',
+      (of) => {
+        const whole = Buffer.concat(of.post(['Transfer-Encoding: chunked'], of.chunks) as Buffer[])
+        return [whole.subarray(0, -last), 50, whole.subarray(-last)]
+      },
+    ],
+  ),
   ['half a head and no more', 'open', (of) => [of.whole().subarray(0, 40)]],
   ['half a head, closed', 'closed', (of) => [of.whole().subarray(0, 40), 'half-close']],
   ['half a body, closed', 'closed', (of) => [of.whole().subarray(0, -40), 'half-close']],
