@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
@@ -35,6 +36,15 @@ function bookingDataOf(slot: OfferedSlot | undefined) {
   return booking('anybody', slot).bookingData ?? null
 }
 
+/** How many requests were answered with a 201. */
+let created = 0
+
+/** How many are stored. */
+function countStored(): number {
+  using database = new Database(sandbox.report.database, { readonly: true })
+  return (database.query('SELECT count(*) AS count FROM booking_requests').get() as { count: number }).count
+}
+
 type Timed = WireAnswer & { readonly millis: number }
 
 async function send({ method, target, contentType, headers, body }: Sample): Promise<Timed> {
@@ -49,6 +59,7 @@ async function send({ method, target, contentType, headers, body }: Sample): Pro
     ...(body !== undefined && { body }),
   })
   const text = await answer.text()
+  if (answer.status === 201) created++
   return { status: answer.status, headers: answer.headers, text, millis: performance.now() - since }
 }
 
@@ -96,7 +107,8 @@ async function isSlow(one: Sample): Promise<boolean> {
   return true
 }
 
-test(`${runs} bodies and queries made from the schemas: what is right is taken, one fault is told by its field, nothing fails or is repeated, and no neighbour waits`, async () => {
+test(`${runs} bodies and queries made from the schemas: what is right is taken, one fault is told by its field, nothing fails, is repeated or stored unless told, and no neighbour waits`, async () => {
+  const before = countStored()
   const delays: number[] = []
   const told = new Map<number, number>()
   for (let start = 0; start < runs; start += batchSize) {
@@ -118,6 +130,7 @@ test(`${runs} bodies and queries made from the schemas: what is right is taken, 
       expect([one.what, one.target, await isSlow(one)]).toEqual([one.what, one.target, false])
     }
   }
+  expect(countStored()).toBe(before + created)
   expect(sandbox.stderr).toBe('')
   delays.sort((a, b) => a - b)
   const [median = 0, longest = 0] = [delays[delays.length >> 1], delays.at(-1)]
