@@ -104,7 +104,7 @@ test('an upgrade leaves nothing of a person in the clear but in the copy of what
     })
   expect(hits()).toEqual(['anteroom.sqlite'])
   expect(await operator.do('migrate')).toContain('names and addresses of people lie readable in it')
-  expect(hits()).toEqual(['anteroom.sqlite.before-schema-3'])
+  expect(hits()).toEqual(['anteroom.sqlite.before-schema-4'])
   const shown = await operator.ask<object>('member', 'show', '1')
   expect(shown).toMatchObject({ firstName: 'Robin', email: 'm-1@example.com', externalUserId: 'm-1' })
 })
