@@ -177,6 +177,14 @@ describe('a rotation of the master key', () => {
   })
 })
 
+test('what lies beside the key file and is no key, or one that does not fit, stops nothing', async () => {
+  for (const left of ['canary', `${Buffer.alloc(32, 9).toString('base64')}\n`]) {
+    writeFileSync(next, left, { mode: 0o600 })
+    expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
+    expect([contentOf(key), contentOf(next)]).toEqual([contentOf(old), left])
+  }
+})
+
 describe('a rotation that was killed', () => {
   const custodyModule = new URL('../../src/custody.ts', import.meta.url).pathname
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
