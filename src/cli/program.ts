@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
+import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { auditCommand } from './audit'
 import { completionCommand } from './completion'
@@ -44,6 +45,7 @@ export function createProgram(): Command {
 /** Runs the command that the words after the program's name ask for, and tells its exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   try {
+    requireOwnRuntime()
     await createProgram().parseAsync(words, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
