@@ -1,4 +1,5 @@
 import { Refusal } from './domain/errors'
+import { type Limits, unlimited } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
 interface Setting {
@@ -55,6 +56,20 @@ export const settings = {
     faultOf: (value) =>
       /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
   },
+  openRequests: {
+    flag: '--open-requests',
+    argument: '<n>',
+    variable: 'ANTEROOM_OPEN_REQUESTS',
+    meaning: 'the open requests with a slot to come that a member may hold; 10 unless given, or off',
+    faultOf: capFault,
+  },
+  emailConflictsPerHour: {
+    flag: '--email-conflicts-per-hour',
+    argument: '<n>',
+    variable: 'ANTEROOM_EMAIL_CONFLICTS_PER_HOUR',
+    meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
+    faultOf: capFault,
+  },
 } as const satisfies Record<string, Setting>
 
 /** The one setting that has no flag: words of a command can be read by every process of the machine. */
@@ -77,6 +92,7 @@ export interface ServerConfig extends StorageConfig {
   readonly baseUrl: string
   readonly host: string
   readonly port: number
+  readonly limits: Limits
 }
 
 /**
@@ -110,7 +126,23 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
+    limits: { ...unlimited, ...capsFrom({ openRequests: '10', emailConflictsPerHour: '20', ...values }) },
   })
+}
+
+/** What one member may hold and one partner may ask for, as it is given: a number, off, or nothing. */
+interface Caps {
+  readonly openRequests?: string | undefined
+  readonly emailConflictsPerHour?: string | undefined
+}
+
+/** The limits that are given; null for off. */
+export function capsFrom({ openRequests = 'off', emailConflictsPerHour = 'off' }: Caps) {
+  const most = (cap: string) => (cap === 'off' ? null : Number(cap))
+  return {
+    openRequests: most(openRequests),
+    emailConflicts: most(emailConflictsPerHour),
+  } satisfies Partial<Limits>
 }
 
 function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
@@ -147,6 +179,11 @@ function toStorageConfig(environment: Environment, values: Flags): StorageConfig
 
 function notEmpty(value: string): string | null {
   return value === '' ? 'must not be empty' : null
+}
+
+/** What is wrong with a cap; null if nothing. */
+export function capFault(value: string): string | null {
+  return /^[1-9]\d{0,8}$/.test(value) || value === 'off' ? null : 'must be a whole number from 1 on, or off'
 }
 
 /** What is wrong with a public address; null if nothing. */

@@ -1,6 +1,6 @@
-import { and, asc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
-import type { SlotHolder } from '../../src/domain/decide-submission'
+import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { RequestFilter } from '../../src/domain/store'
@@ -17,7 +17,8 @@ const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
-  const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
+  const { id, providerId, partnerId } = placeholders('id', 'providerId', 'partnerId')
+  const { from, until } = placeholders('from', 'until')
   const select = () =>
     db
       .select({ request: bookingRequests, member: members })
@@ -39,6 +40,21 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .where(startsAfter)
     .orderBy(startsAt)
     .prepare()
+  const held = db
+    .select({ requestId, startsAt })
+    .from(bookingRequests)
+    .where(and(holdsSlot, eq(memberId, id), gt(startsAt, from)))
+    .orderBy(startsAt)
+    .prepare()
+  // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
+  const isTheirs = sql`+${members.partnerId} = ${partnerId}`
+  const submitted = db
+    .select({ id: requestId, state: bookingRequests.state })
+    .from(bookingRequests)
+    .innerJoin(members, and(eq(members.id, memberId), isTheirs))
+    .where(gte(bookingRequests.submittedAt, from))
+    .orderBy(bookingRequests.submittedAt, requestId)
+    .prepare()
 
   return {
     /** The screening answers of a request, none for a person who was erased. */
@@ -56,6 +72,12 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     /** The slots of a provider that are held and end after an instant. */
     takenSlots: (providerId: number, after: number): TakenSlot[] =>
       taken.all({ providerId, from: after - slotMillis }) as TakenSlot[],
+
+    /** The slots that a member holds and that end after an instant. */
+    heldBy: (id: number, after: number): HeldSlot[] =>
+      held.all({ id, from: after - slotMillis }) as HeldSlot[],
+
+    submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
 
     list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
       const wanted = and(

@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
 import { foldEmail, type Member } from '../../src/domain/member'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
@@ -6,17 +6,24 @@ import { members } from './schema'
 
 /** Queries on members. */
 export function memberQueries(db: Drizzle) {
-  const open = placeholders('id', 'partnerId', 'externalUserId', 'foldedEmail')
+  const open = placeholders('id', 'partnerId', 'externalUserId', 'foldedEmail', 'most')
   const select = () => db.select().from(members)
   const known = and(eq(members.partnerId, open.partnerId), eq(members.externalUserId, open.externalUserId))
   const byExternalId = select().where(known).prepare()
-  const byEmail = select().where(eq(members.foldedEmail, open.foldedEmail)).prepare()
+  const byEmail = db
+    .select({ id: members.id })
+    .from(members)
+    .where(eq(members.foldedEmail, open.foldedEmail))
+    .prepare()
+  const after = select().where(gt(members.id, open.id)).orderBy(asc(members.id)).limit(open.most).prepare()
   const byId = select().where(eq(members.id, open.id)).prepare()
 
   return {
     find: (partnerId: number, externalUserId: string): Member | null =>
       toMember(byExternalId.get({ partnerId, externalUserId })),
     findById: (id: number): Member | null => toMember(byId.get({ id })),
+    list: (id: number, most: number): Member[] =>
+      after.all({ id, most }).map((row) => toMember(row) as Member),
 
     /** When a member was made and last told of, in ms. */
     timesOf(id: number): { createdAt: number; updatedAt: number } {
@@ -33,7 +40,7 @@ export function memberTable(db: Drizzle): RecordTable<'member'> {
   return recordTable<'member'>(db, members, ({ profile, ...others }) => ({
     ...others,
     ...profile,
-    ...(profile && { foldedEmail: foldEmail(profile.email) }),
+    ...(profile && { foldedEmail: profile.email === '' ? null : foldEmail(profile.email) }),
   }))
 }
 

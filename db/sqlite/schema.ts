@@ -90,7 +90,7 @@ export const members = sqliteTable('members', {
   externalUserId: text('external_user_id').notNull(),
   active: flag(),
   email: text().notNull(),
-  foldedEmail: text('folded_email').notNull(),
+  foldedEmail: text('folded_email'),
   firstName: text('first_name').notNull(),
   lastName: text('last_name').notNull(),
   country: text().notNull(),

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { webAddressFault } from '../config'
+import { capFault, webAddressFault } from '../config'
 import { parseInstant } from '../scheduling/calendar'
 
 /** A whole number of some range, from the words of a command. */
@@ -30,6 +30,13 @@ export function startingInstant(text: string): number {
 
 export function fileName(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.')
+  return text
+}
+
+/** A whole number from 1 on, or off. */
+export function cap(text: string): string {
+  const fault = capFault(text)
+  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
   return text
 }
 

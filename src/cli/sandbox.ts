@@ -2,10 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
+import { capsFrom } from '../config'
 import { builtInDirectory, withGenerated } from '../directory-files/sandbox'
 import type { Act } from '../domain/audit'
 import { slotMillis } from '../domain/booking-request'
 import { clockStartingAt, systemClock } from '../domain/clock'
+import { type Limits, unlimited } from '../domain/limits'
 import { zoneDataNote } from '../operations/check-zones'
 import type { Context } from '../operations/context'
 import { deactivatedMember, fillSandbox, listSandboxPartners } from '../operations/fill-sandbox'
@@ -13,7 +15,7 @@ import { findExampleSlot } from '../operations/free-slots'
 import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import { openService, type Service } from '../service'
-import { fileName, startingInstant, webAddress, wholeNumber } from './arguments'
+import { cap, fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
@@ -28,6 +30,8 @@ interface Options {
   readonly directory?: string
   readonly providers: number
   readonly zones?: string
+  readonly openRequests?: string
+  readonly emailConflictsPerHour?: string
   readonly json?: boolean
 }
 
@@ -47,6 +51,16 @@ export function sandboxCommand(): Command {
     .option('--directory <file>', 'load this directory file instead of the built-in one')
     .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
     .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
+    .option(
+      '--open-requests <n>',
+      'let a member hold this many open requests with a slot to come; any number unless given',
+      cap,
+    )
+    .option(
+      '--email-conflicts-per-hour <n>',
+      'let a partner send this many addresses of different members in an hour; any number unless given',
+      cap,
+    )
     .option('--json', 'print one line of JSON when the server is ready')
     .action(runSandbox)
 }
@@ -100,8 +114,15 @@ function open(database: string, key: string, options: Options, create: boolean):
     upgrade: true,
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
+    // What it is filled with is no partner's.
+    limits: create ? unlimited : limitsOf(options),
     report: printNotice,
   })
+}
+
+/** None but those that the options set: partners test against them. */
+function limitsOf(options: Options): Limits {
+  return { ...unlimited, ...capsFrom(options) }
 }
 
 /** Fills a new database with the directory, partners and bookings that the options ask for. */

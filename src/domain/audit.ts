@@ -7,7 +7,7 @@ export type AuditAction =
   | `token.${'issue' | 'rotate' | 'revoke'}`
   | `provider.${'deactivate' | 'reactivate' | 'time-off-add' | 'time-off-remove'}`
   | `request.${'assign' | 'accept' | 'decline' | 'acknowledge' | 'read-screening'}`
-  | `member.${'deactivate' | 'reactivate' | 'export' | 'erase'}`
+  | `member.${'deactivate' | 'reactivate' | 'export' | 'erase' | 'find' | 'email-conflict' | 'release-email'}`
   | 'directory.load'
   | 'database.back-up'
   | 'authentication.refuse'

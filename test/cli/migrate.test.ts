@@ -20,7 +20,7 @@ async function refusalOf(...args: string[]): Promise<[number | null, string]> {
 }
 
 describe('the database of the first release', () => {
-  const copy = () => `${operator.database}.before-schema-2`
+  const copy = () => `${operator.database}.before-schema-3`
 
   beforeEach(() => {
     copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)

@@ -131,12 +131,12 @@ describe('a database of the first release', () => {
     const path = firstRelease(folder)
     const before = contentOfFile(path, asOfFirst)
     upgrade(path).close()
-    const copy = `${path}.before-schema-2`
+    const copy = `${path}.before-schema-3`
     expect((statSync(copy).mode & 0o777).toString(8)).toBe('600')
     expect(contentOfFile(copy, asOfFirst)).toEqual(before)
     // The first release opens it: it takes all of this for the number of the schema.
     expect(new Database(copy).query('PRAGMA user_version').values()).toEqual([[1]])
-    expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', 'a.sqlite.before-schema-2'])
+    expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', 'a.sqlite.before-schema-3'])
   })
 
   test('has nothing sealed anew that is not what stands there: such a value opens nowhere', () => {
@@ -175,7 +175,7 @@ describe('a database of the first release', () => {
       'database_unusable: the master key is not the one that this database was sealed under',
     )
     expect(readFileSync(path).equals(before)).toBe(true)
-    expect(existsSync(`${path}.before-schema-2`)).toBe(false)
+    expect(existsSync(`${path}.before-schema-3`)).toBe(false)
   })
 
   test('is left as it is while anybody else has it open, even one who only looks', () => {
@@ -187,7 +187,7 @@ describe('a database of the first release', () => {
     expect(messageOf(() => upgrade(path))).toBe(
       'database_unusable: the database has an older schema, and another program has it open: stop that first',
     )
-    expect(existsSync(`${path}.before-schema-2`)).toBe(false)
+    expect(existsSync(`${path}.before-schema-3`)).toBe(false)
     expect(server.query('PRAGMA user_version').values()).toEqual([[1]])
     server.run("INSERT INTO organizations VALUES (99, 'Written meanwhile', 1, 0)")
     server.close()
@@ -223,7 +223,7 @@ test.each(rounds)(
     await Bun.sleep(round * 2 + Math.random() * 4)
     child.kill('SIGKILL')
     await child.exited
-    const copy = `${path}.before-schema-2`
+    const copy = `${path}.before-schema-3`
     if (existsSync(copy) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
       // The copy put back over it, as an operator would, is not destroyed either.
       copyFileSync(copy, folder.file('back.sqlite'))

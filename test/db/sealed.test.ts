@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { newKey } from '../../src/auth/token'
+import { unlimited } from '../../src/domain/limits'
 import { Folder } from '../support/folder'
 import { actAt, type Connection, everything, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
@@ -24,6 +25,7 @@ async function furnished(folder: Folder): Promise<Connection> {
     localOffsetMinutes: null,
     authorizationNumber: null,
     submittedAt: 0,
+    limits: unlimited,
   })
   return engine
 }

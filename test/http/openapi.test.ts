@@ -64,6 +64,7 @@ beforeAll(async () => {
       ],
       providers: [provider('p-1', { credentials: 'PhD' }), provider('p-2')],
     },
+    limits: { openRequests: 10, emailConflicts: 1 },
   })
   served = await service.get('/openapi.json', null)
   document = resolved(served.body)
@@ -138,7 +139,7 @@ describe('the document', () => {
     expect(told).toEqual([
       [`get ${paths.regions}`, 'listProviderRegions', '200 400 401 403 405 409 500 503'],
       [`get ${paths.providers}`, 'searchProviders', '200 400 401 403 405 409 500 503'],
-      [`post ${paths.booking}`, 'submitBookingRequest', '201 400 401 403 405 409 413 415 500 503'],
+      [`post ${paths.booking}`, 'submitBookingRequest', '201 400 401 403 405 409 413 415 429 500 503'],
       [`get ${paths.user}`, 'lookUpMember', '200 400 401 403 404 405 409 500 503'],
     ])
   })
@@ -425,6 +426,14 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   const homeless = await service.addPartner('Homeless', null)
   const slot = { providerId: 2, utcStartTime: '2026-12-01T14:00:00Z' }
   await service.post(paths.booking, booking('holder', slot))
+  for (const date of ['02', '03', '04']) {
+    for (const time of ['14:00', '14:45', '15:30', '16:15']) {
+      await service.post(
+        paths.booking,
+        booking('busy', { ...slot, utcStartTime: `2026-12-${date}T${time}:00Z` }),
+      )
+    }
+  }
   const left = await service.post(paths.booking, booking('left'))
   await store.setMemberActive(left.body.member.id, false, service.act())
 
@@ -465,7 +474,11 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   post('{')
   post(booking('new', undefined, { email: 'nowhere' }))
   post(booking('left'))
+  post(booking('busy', { ...slot, utcStartTime: '2026-12-07T14:00:00Z' }))
+  post(booking('holder', { ...slot, providerId: 1 }))
   post(booking('new', undefined, { email: 'holder@example.com' }))
+  await requests.at(-1)?.[1]
+  post(booking('new'))
   post(booking('new', { ...slot, providerId: 999 }))
   post(booking('new', slot))
   post(booking('holder', slot))
