@@ -56,7 +56,8 @@ export type Move =
   | Submitted
   | { readonly act: 'look up'; readonly partner: number; readonly isStale: boolean; readonly person: number }
   | { readonly act: 'search'; readonly partner: number; readonly page: number; readonly pageSize: number }
-  | { readonly act: 'tick'; readonly minutes: number }
+  /** By so many minutes; or to so many behind the start of the next slot, or of the next that somebody holds. */
+  | { readonly act: 'tick'; readonly minutes: number; readonly to: 'any' | 'held' | null }
   | { readonly act: 'accept' | 'decline'; readonly request: number }
   | {
       readonly act: 'assign'
@@ -140,12 +141,16 @@ export function movesFrom(seed: number, persons: number): () => Move {
     serial: serial++,
   })
 
-  const minutes = () => [1, 7, 15, 30, 45, 60, 240, 600][below(8)] ?? 1
+  const tick = (): Move => {
+    const to = (['any', 'held', 'held', null, null] as const)[below(5)] ?? null
+    const minutes = to ? [0, 0, 1, 20, 44, 45] : [1, 7, 15, 30, 45, 60, 240, 600]
+    return { act: 'tick', minutes: minutes[below(minutes.length)] ?? 0, to }
+  }
   const kinds: readonly [share: number, make: () => Move][] = [
     [48, () => submit()],
     [14, () => ({ act: 'look up', ...someone(), isStale: chance(0.02) })],
     [8, () => ({ act: 'search', partner: below(partnerCount), page: 1 + below(3), pageSize: 1 + below(3) })],
-    [8, () => ({ act: 'tick', minutes: minutes() })],
+    [8, tick],
     [3, () => ({ act: 'accept', request: below(25) })],
     [6, () => ({ act: 'decline', request: below(25) })],
     [6, () => ({ act: 'assign', request: below(25), slot: chance(0.7) ? slot() : null, provider: below(3) })],

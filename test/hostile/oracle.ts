@@ -292,6 +292,14 @@ export class Oracle {
     return Boolean(provider?.active && isOnGrid && isInHorizon && !isTaken)
   }
 
+  /** When the next slot starts that is offered, or that somebody holds; now if there is none. */
+  nextStart(of: 'any' | 'held'): number {
+    const held = this.requests.filter((request) => holds(request)).map(({ startsAt }) => startsAt as number)
+    const starts = of === 'held' ? held : this.providers.flatMap((provider) => this.offered(provider))
+    const toCome = starts.filter((startsAt) => startsAt > this.now)
+    return toCome.length > 0 ? Math.min(...toCome) : this.now
+  }
+
   /** The starts of the slots that a provider offers, ascending. */
   offered({ id, starts }: OracleProvider): number[] {
     const today = this.now - (this.now % dayMillis)

@@ -111,6 +111,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
     case 'search':
       return read(world, move)
     case 'tick':
+      if (move.to) world.oracle.now = world.oracle.nextStart(move.to)
       world.oracle.now += move.minutes * minuteMillis
       world.service.setNow(instant(world.oracle.now))
       return { told: null, foretold: null }
