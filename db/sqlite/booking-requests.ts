@@ -17,8 +17,7 @@ const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
-  const { id, providerId, partnerId } = placeholders('id', 'providerId', 'partnerId')
-  const { from, until } = placeholders('from', 'until')
+  const { id, partnerId, from } = placeholders('id', 'partnerId', 'from')
   const select = () =>
     db
       .select({ request: bookingRequests, member: members })
@@ -27,6 +26,48 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
   const ofMember = select().where(eq(bookingRequests.memberId, id)).orderBy(asc(bookingRequests.id)).prepare()
   const answersOf = db.select().from(bookingRequests).where(eq(bookingRequests.id, id)).prepare()
+  // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
+  const isTheirs = sql`+${members.partnerId} = ${partnerId}`
+  const submitted = db
+    .select({ id: bookingRequests.id, state: bookingRequests.state })
+    .from(bookingRequests)
+    .innerJoin(members, and(eq(members.id, bookingRequests.memberId), isTheirs))
+    .where(gte(bookingRequests.submittedAt, from))
+    .orderBy(bookingRequests.submittedAt, bookingRequests.id)
+    .prepare()
+
+  return {
+    ...slotQueries(db),
+
+    /** The screening answers of a request, none for a person who was erased. */
+    screeningOf(id: number): ScreeningAnswer[] {
+      const { sealedScreeningAnswers: sealed, recordKey } = answersOf.get({ id }) ?? {}
+      if (!sealed || !recordKey) return []
+      const opened = openSealed(vault, sealed, answersPlace(recordKey), `request ${id}`)
+      return JSON.parse(opened.toString())
+    },
+
+    list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
+      const wanted = and(
+        intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
+        unassignedOnly ? sql`${bookingRequests.state} = 'unassigned'` : undefined,
+      )
+      return select().where(wanted).orderBy(asc(bookingRequests.id)).all().map(toRecord)
+    },
+
+    find(id: number): RequestRecord | null {
+      const row = byId.get({ id })
+      return row ? toRecord(row) : null
+    },
+
+    listOf: (memberId: number): RequestRecord[] => ofMember.all({ id: memberId }).map(toRecord),
+    submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
+  }
+}
+
+/** Queries on the slots that requests hold. */
+function slotQueries(db: Drizzle) {
+  const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
   const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
   const startsAfter = and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from))
   const touching = db
@@ -46,25 +87,8 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .where(and(holdsSlot, eq(memberId, id), gt(startsAt, from)))
     .orderBy(startsAt)
     .prepare()
-  // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
-  const isTheirs = sql`+${members.partnerId} = ${partnerId}`
-  const submitted = db
-    .select({ id: requestId, state: bookingRequests.state })
-    .from(bookingRequests)
-    .innerJoin(members, and(eq(members.id, memberId), isTheirs))
-    .where(gte(bookingRequests.submittedAt, from))
-    .orderBy(bookingRequests.submittedAt, requestId)
-    .prepare()
 
   return {
-    /** The screening answers of a request, none for a person who was erased. */
-    screeningOf(id: number): ScreeningAnswer[] {
-      const { sealedScreeningAnswers: sealed, recordKey } = answersOf.get({ id }) ?? {}
-      if (!sealed || !recordKey) return []
-      const opened = openSealed(vault, sealed, answersPlace(recordKey), `request ${id}`)
-      return JSON.parse(opened.toString())
-    },
-
     /** The requests that hold a slot of the provider touching the one that starts at an instant. */
     touching: (providerId: number, startsAt: number): SlotHolder[] =>
       touching.all({ providerId, from: startsAt - slotMillis, until: startsAt + slotMillis }) as SlotHolder[],
@@ -76,23 +100,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     /** The slots that a member holds and that end after an instant. */
     heldBy: (id: number, after: number): HeldSlot[] =>
       held.all({ id, from: after - slotMillis }) as HeldSlot[],
-
-    submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
-
-    list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
-      const wanted = and(
-        intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
-        unassignedOnly ? sql`${bookingRequests.state} = 'unassigned'` : undefined,
-      )
-      return select().where(wanted).orderBy(asc(bookingRequests.id)).all().map(toRecord)
-    },
-
-    find(id: number): RequestRecord | null {
-      const row = byId.get({ id })
-      return row ? toRecord(row) : null
-    },
-
-    listOf: (memberId: number): RequestRecord[] => ofMember.all({ id: memberId }).map(toRecord),
   }
 }
 

@@ -251,6 +251,35 @@ describe('a sandbox that is asked to stop', () => {
   })
 })
 
+test('--open-requests and --email-conflicts-per-hour are held to, so that they can be tested against', async () => {
+  await using sandbox = await startSandbox(['--open-requests', '1', '--email-conflicts-per-hour', '1'])
+  const { baseUrl, examples } = sandbox.report
+  const headers = { Authorization: `Bearer ${sandbox.token()}`, 'Content-Type': 'application/json' }
+  const found = await fetch(`${baseUrl}/partners/v1/providers/?region_id=${examples.regionId}`, { headers })
+  const { results } = (await found.json()) as {
+    results: { providerId: number; availability: { utcStartTime: string }[] }[]
+  }
+  const slots = results.flatMap(({ providerId, availability }) =>
+    availability.map(({ utcStartTime }) => ({ providerId, utcStartTime })),
+  )
+  const endOf = async (name: string, slot?: (typeof slots)[number], email = `${name}@example.com`) => {
+    const body = JSON.stringify(booking(name, slot, { email }))
+    const answer = await fetch(`${baseUrl}/partners/v1/booking-request/`, { method: 'POST', headers, body })
+    return answer.headers.get('x-error-code') ?? answer.status
+  }
+  const [first, last] = [slots[0], slots.at(-1)]
+  expect([await endOf('a', first), await endOf('a', last), await endOf('b', last)]).toEqual([
+    201,
+    'too_many_open_requests',
+    201,
+  ])
+  expect([await endOf('c', undefined, 'a@example.com'), await endOf('c'), await endOf('b')]).toEqual([
+    'email_taken',
+    'email_conflicts_limited',
+    201,
+  ])
+})
+
 describe('--port, --host and --base-url', () => {
   test('say where it listens, and what links begin with', async () => {
     const port = await freePort()
@@ -587,6 +616,7 @@ describe('options that are wrong', () => {
     // An empty query and an empty fragment swallow every path that is put behind them.
     [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', address)],
     [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', address)],
+    [['--open-requests', '0'], invalid('--open-requests <n>', 'a whole number from 1 on, or off')],
     [['--database', ''], /^(error|anteroom): .*--database.*\n$/],
     [['--nonsense'], "error: unknown option '--nonsense'\n"],
     [['--prot', '1'], "error: unknown option '--prot' (Did you mean --port?)\n"],

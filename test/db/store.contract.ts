@@ -1106,6 +1106,55 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(other.store.submit({ ...later, member: leesAddress }))).toBe('email_taken')
     })
 
+    test('count the addresses of others that a partner sends as one, so that another process or a restart forgets none', async () => {
+      await using place = await open()
+      const { partner, intake } = await furnish(place)
+      await intake('robin')
+      const limits = { ...unlimited, emailConflicts: 1 }
+      const sent = { limits, member: update }
+      expect(await endOf(intake('kim', sent))).toBe('email_taken')
+      const { store, feed } = await place.openAgain()
+      const theirs = {
+        ...sent,
+        partnerId: partner.id,
+        externalUserId: 'kim',
+        slot: null,
+        slotState: null,
+        localOffsetMinutes: null,
+        authorizationNumber: null,
+        screeningAnswers: [],
+        submittedAt: now + 1,
+        version: await versionOf({ feed }),
+      }
+      expect(await endOf(store.submit(theirs))).toBe('email_conflicts_limited')
+    })
+
+    test('that book one member two slots at the same time have one stored', async () => {
+      await using place = await open()
+      const { partner, first, second } = await furnish(place)
+      const other = await place.openAgain()
+      const version = await versionOf(other)
+      const book = ({ store }: Connection, providerId: number, authorizationNumber: string) =>
+        store.submit({
+          partnerId: partner.id,
+          externalUserId: 'robin',
+          member: update,
+          slot: { providerId, startsAt: nine },
+          slotState: 'offered',
+          localOffsetMinutes: 0,
+          authorizationNumber,
+          screeningAnswers: [],
+          submittedAt: now,
+          limits: unlimited,
+          version,
+        })
+      const ends = await Promise.all([
+        endOf(book(place, first, 'AUTH-HERE')),
+        endOf(book(other, second, 'AUTH-THERE')),
+      ])
+      expect(ends.sort()).toEqual(['slot_conflicts_with_yours', 'stored'])
+    })
+
     test('that issue a key each at once have one stored', async () => {
       await using place = await open()
       const { partner } = await furnish(place)

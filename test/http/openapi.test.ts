@@ -416,6 +416,15 @@ describe('live answers are what the document tells', () => {
   })
 })
 
+async function bookAsManyAsAllowed(member: string, providerId: number): Promise<void> {
+  for (const date of ['02', '03', '04']) {
+    for (const time of ['14:00', '14:45', '15:30', '16:15']) {
+      const slot = { providerId, utcStartTime: `2026-12-${date}T${time}:00Z` }
+      await service.post(paths.booking, booking(member, slot))
+    }
+  }
+}
+
 /** A request for each refusal of each path, and what was answered. */
 async function refusals(): Promise<[path: string, answer: Answer][]> {
   const { store } = service.context
@@ -426,14 +435,7 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   const homeless = await service.addPartner('Homeless', null)
   const slot = { providerId: 2, utcStartTime: '2026-12-01T14:00:00Z' }
   await service.post(paths.booking, booking('holder', slot))
-  for (const date of ['02', '03', '04']) {
-    for (const time of ['14:00', '14:45', '15:30', '16:15']) {
-      await service.post(
-        paths.booking,
-        booking('busy', { ...slot, utcStartTime: `2026-12-${date}T${time}:00Z` }),
-      )
-    }
-  }
+  await bookAsManyAsAllowed('busy', slot.providerId)
   const left = await service.post(paths.booking, booking('left'))
   await store.setMemberActive(left.body.member.id, false, service.act())
 
