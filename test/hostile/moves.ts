@@ -65,7 +65,7 @@ export type Move =
       readonly slot: Submitted['slot']
       readonly provider: number
     }
-  | { readonly act: 'erase'; readonly partner: number; readonly person: number }
+  | { readonly act: 'erase' | 'release'; readonly partner: number; readonly person: number }
   | {
       readonly act: 'switch member'
       readonly partner: number
@@ -156,6 +156,7 @@ export function movesFrom(seed: number, persons: number): () => Move {
     [6, () => ({ act: 'assign', request: below(25), slot: chance(0.7) ? slot() : null, provider: below(3) })],
     [4, () => ({ act: 'switch member', ...someone(), active: chance(0.6) })],
     [2, () => ({ act: 'erase', ...someone() })],
+    [2, () => ({ act: 'release', ...someone() })],
     [1, () => ({ act: 'switch provider', provider: below(3), active: chance(0.8) })],
     [1, () => ({ act: 'switch partner', partner: below(partnerCount), active: chance(0.8) })],
     [0.8, () => ({ act: 'switch organization', partner: below(partnerCount), active: chance(0.8) })],

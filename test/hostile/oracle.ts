@@ -373,6 +373,16 @@ export class Oracle {
     return this.#did('member.erase', `member ${id}`)
   }
 
+  /** Empties a member's address, so that another member can have it. */
+  release(id: number): string | null {
+    const member = this.members.find((one) => one.id === id)
+    if (!member) return 'record_unknown'
+    if (member.told.email === '') return 'move_unknown'
+    member.told.email = ''
+    member.updatedAt = this.now
+    return this.#did('member.release-email', `member ${id}`)
+  }
+
   /** What the operator did to a partner, a provider or an organization. */
   note(action: string, record: string): null {
     return this.#did(action, record)

@@ -2,7 +2,7 @@ import type { Act } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
 import type { Organization } from '../../src/domain/partner'
 import { assignProvider } from '../../src/operations/assign-provider'
-import { deactivateMember, eraseMember, reactivateMember } from '../../src/operations/members'
+import { deactivateMember, eraseMember, reactivateMember, releaseEmail } from '../../src/operations/members'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -117,6 +117,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
       return { told: null, foretold: null }
     case 'switch member':
     case 'erase':
+    case 'release':
       return changeMember(world, move)
     case 'accept':
     case 'decline':
@@ -217,7 +218,7 @@ async function moveRequest({ oracle, service, requests }: World, move: RequestMo
   return { told, foretold: oracle.assign(id, known.id, startsAt, number) }
 }
 
-type MemberMove = Extract<Move, { act: 'switch member' | 'erase' }>
+type MemberMove = Extract<Move, { act: 'switch member' | 'erase' | 'release' }>
 
 async function changeMember({ oracle, service, wardrobe }: World, move: MemberMove): Promise<Outcome> {
   const { context } = service
@@ -227,6 +228,9 @@ async function changeMember({ oracle, service, wardrobe }: World, move: MemberMo
   const act = service.act()
   if (move.act === 'erase') {
     return { told: await refusalOf(eraseMember(context, member, act)), foretold: oracle.erase(known.id) }
+  }
+  if (!('active' in move)) {
+    return { told: await refusalOf(releaseEmail(context, member, act)), foretold: oracle.release(known.id) }
   }
   const change = move.active ? reactivateMember : deactivateMember
   const told = await refusalOf(change(context, member, act))
