@@ -110,9 +110,23 @@ export interface ServerConfig extends StorageConfig {
   readonly limits: Limits
 }
 
+/**
+ * What the runtime itself obeys before the first line of ours: code to run first, a debugger to open, files to write.
+ * An installer sets others of its names, which do nothing here.
+ */
+const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
+
 type Environment = Readonly<Record<string, string | undefined>>
 /** What is set, by the flags of a command for one. */
 export type Flags = Readonly<Partial<Record<SettingName, string>>>
+
+/** @throws Refusal settings_invalid where the environment has the runtime do other things than this program */
+export function requireOwnRuntime(environment: Environment = process.env): void {
+  const faults = Object.keys(environment)
+    .filter((name) => environment[name] && runtimeVariable.test(name))
+    .map((name) => `${name}: is obeyed by the runtime below this program; start it without`)
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+}
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
