@@ -1,9 +1,11 @@
 import { Refusal } from './domain/errors'
+import { type Limits, perMinute, type Rate, unlimited } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
-interface Setting {
+export interface Setting {
   readonly flag: string
-  readonly argument: string
+  /** None for a flag that says all by being there, and is true or false in the environment. */
+  readonly argument?: string
   readonly variable: string
   readonly meaning: string
   /** What is wrong with a value; null if nothing. */
@@ -55,6 +57,33 @@ export const settings = {
     faultOf: (value) =>
       /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
   },
+  readsPerMinute: {
+    flag: '--reads-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_READS_PER_MINUTE',
+    meaning: 'what a partner may read in a minute, or off; 30000 unless given',
+    faultOf: limitFault,
+  },
+  bookingsPerMinute: {
+    flag: '--bookings-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_BOOKINGS_PER_MINUTE',
+    meaning: 'what a partner may submit in a minute, or off; 600 unless given',
+    faultOf: limitFault,
+  },
+  failedAuthenticationsPerMinute: {
+    flag: '--failed-authentications-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE',
+    meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
+    faultOf: limitFault,
+  },
+  noDocs: {
+    flag: '--no-docs',
+    variable: 'ANTEROOM_NO_DOCS',
+    meaning: 'serve neither /docs nor /openapi.json',
+    faultOf: (value) => (/^(true|false)$/.test(value) ? null : 'must be true or false'),
+  },
 } as const satisfies Record<string, Setting>
 
 /** The one setting that has no flag: words of a command can be read by every process of the machine. */
@@ -77,6 +106,16 @@ export interface ServerConfig extends StorageConfig {
   readonly baseUrl: string
   readonly host: string
   readonly port: number
+  readonly limits: Limits
+  readonly noDocs: boolean
+}
+
+/** What the service holds its callers to unless it is set otherwise. */
+const usualLimits: Limits = {
+  ...unlimited,
+  reads: perMinute(30_000),
+  bookings: perMinute(600),
+  failedAuthentications: perMinute(120),
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -96,6 +135,28 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
+    limits: limitsFrom(values, usualLimits),
+    noDocs: values.noDocs === 'true',
+  })
+}
+
+/** What sets limits. */
+export type LimitFlags = Pick<
+  Flags,
+  'readsPerMinute' | 'bookingsPerMinute' | 'failedAuthenticationsPerMinute'
+>
+
+/** The limits that are set, and of all others what they are without being set. */
+export function limitsFrom(values: LimitFlags, others: Limits): Limits {
+  const rate = (value: string | undefined, unlessGiven: Rate | null) => {
+    if (value === undefined) return unlessGiven
+    return value === 'off' ? null : perMinute(Number(value))
+  }
+  return Object.freeze({
+    ...others,
+    reads: rate(values.readsPerMinute, others.reads),
+    bookings: rate(values.bookingsPerMinute, others.bookings),
+    failedAuthentications: rate(values.failedAuthenticationsPerMinute, others.failedAuthentications),
   })
 }
 
@@ -133,6 +194,11 @@ function toStorageConfig(environment: Environment, values: Flags): StorageConfig
 
 function notEmpty(value: string): string | null {
   return value === '' ? 'must not be empty' : null
+}
+
+/** What is wrong with a limit; null if nothing. */
+export function limitFault(value: string): string | null {
+  return /^([1-9]\d{0,8}|off)$/.test(value) ? null : 'must be a whole number from 1 to 999999999, or off'
 }
 
 /** What is wrong with a public address; null if nothing. */

@@ -13,6 +13,7 @@ import {
 } from './file-head'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
+import rates from './migrations/0003-rates.sql' with { type: 'text' }
 import { answersPlace, keyProofPlace, secretPlace } from './sealed'
 import { readSetting } from './setting'
 
@@ -23,7 +24,7 @@ interface Migration {
 }
 
 /** In order; a database's schema is the number of those that it has had. Landed ones never change. */
-const migrations: readonly Migration[] = [{ sql: start }, { sql: roomToGrow, work: sealAnew }]
+const migrations: readonly Migration[] = [{ sql: start }, { sql: roomToGrow, work: sealAnew }, { sql: rates }]
 
 /** The schema that this program works with. */
 export const currentSchema = migrations.length

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { webAddressFault } from '../config'
+import { limitFault, webAddressFault } from '../config'
+import type { RateOverride } from '../domain/limits'
 import { parseInstant } from '../scheduling/calendar'
 
 /** A whole number of some range, from the words of a command. */
@@ -31,6 +32,20 @@ export function startingInstant(text: string): number {
 export function fileName(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.')
   return text
+}
+
+/** A limit as settings write it: a whole number, or off. */
+export function limit(text: string): string {
+  const fault = limitFault(text)
+  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
+  return text
+}
+
+/** A rate for one partner: a limit, or default for what the service is set to. */
+export function rateOverride(text: string): RateOverride {
+  if (text === 'default') return null
+  if (limitFault(text)) throw new InvalidArgumentError('It must be a whole number, off or default.')
+  return text === 'off' ? text : Number(text)
 }
 
 export function webAddress(text: string): string {
