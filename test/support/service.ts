@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import { type Limits, unlimited } from '../../src/domain/limits'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
@@ -53,6 +54,9 @@ export interface TestServiceOptions {
   /** Where the clock stands. */
   readonly now?: string
   readonly directory?: DirectoryFile
+  /** Those that there are; none unless given. */
+  readonly limits?: Partial<Limits>
+  readonly noDocs?: boolean
 }
 
 /** The clock's place in a test that says nothing of time: a Tuesday. */
@@ -71,6 +75,8 @@ export async function startService(
     masterKey: { file: `${databasePath}.key` },
     create: true,
     clock: { now: () => now },
+    limits: { ...unlimited, ...options.limits },
+    noDocs: options.noDocs ?? false,
     report: () => {},
   })
   const { context } = service
