@@ -120,11 +120,16 @@ const usualLimits: Limits = {
 
 type Environment = Readonly<Record<string, string | undefined>>
 /** What is set, by the flags of a command for one. */
-export type Flags = Readonly<Partial<Record<SettingName, string>>>
+export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  return toStorageConfig(environment, readSettings(environment, flags, ['database']))
+  // A command may have flags of its own that are called as a setting of serve is.
+  const { database, masterKeyFile, zones } = flags
+  return toStorageConfig(
+    environment,
+    readSettings(environment, { database, masterKeyFile, zones }, ['database']),
+  )
 }
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */

@@ -42,9 +42,10 @@ export function limit(text: string): string {
 }
 
 /** A rate for one partner: a limit, or default for what the service is set to. */
-export function rateOverride(text: string): RateOverride {
-  if (text === 'default') return null
-  if (limitFault(text)) throw new InvalidArgumentError('It must be a whole number, off or default.')
+export function rateOverride(text: string): NonNullable<RateOverride> | 'default' {
+  if (text === 'default') return text
+  if (limitFault(text))
+    throw new InvalidArgumentError('It must be a whole number from 1 to 999999999, off or default.')
   return text === 'off' ? text : Number(text)
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Refusal } from '../domain/errors'
-import type { PartnerRates, RateOverride } from '../domain/limits'
+import type { PartnerRates } from '../domain/limits'
 import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
 import type { Records } from '../operations/context'
 import { requireOrganization, requirePartner } from '../operations/find-records'
@@ -84,15 +84,8 @@ async function show({ context, flags }: Call<Records>, partner: Partner): Promis
   const tokens = presentTokens(await listTokens(context, partner), context.clock.now())
   if (flags.json) return printJson({ ...partner, tokens })
   const { id, name } = partner
-  const [reads, bookings] = ratesOf(partner)
-  printRecord({
-    id,
-    name,
-    state: stateOf(partner),
-    organization: organizationOf(partner),
-    'reads per minute': reads,
-    'bookings per minute': bookings,
-  })
+  const [state, organization] = [stateOf(partner), organizationOf(partner)]
+  printRecord({ id, name, state, organization, rates: ratesText(partner) })
   printLines('')
   printTable(tokens, tokenColumns, 'It has no token.')
 }
@@ -103,26 +96,26 @@ async function setOrganization({ context, act }: Call<Records>, partner: Partner
   printLines(`Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`)
 }
 
-async function setRates({ context, flags, act }: Call<Records, Partial<PartnerRates>>, partner: Partner) {
-  const { readsPerMinute, bookingsPerMinute } = flags
-  const rates = {
-    ...(readsPerMinute !== undefined && { readsPerMinute }),
-    ...(bookingsPerMinute !== undefined && { bookingsPerMinute }),
+interface RateFlags {
+  readonly readsPerMinute?: ReturnType<typeof rateOverride>
+  readonly bookingsPerMinute?: ReturnType<typeof rateOverride>
+}
+
+async function setRates({ context, flags, act }: Call<Records, RateFlags>, partner: Partner) {
+  const { readsPerMinute: reads, bookingsPerMinute: bookings } = flags
+  const rates: Partial<PartnerRates> = {
+    ...(reads && { readsPerMinute: reads === 'default' ? null : reads }),
+    ...(bookings && { bookingsPerMinute: bookings === 'default' ? null : bookings }),
   }
   if (Object.keys(rates).length === 0) {
     throw new Refusal('settings_invalid', 'give --reads-per-minute, --bookings-per-minute or both')
   }
   await setPartnerRates(context, partner, rates, act())
-  const [reads, bookings] = ratesOf({ ...partner, ...rates })
-  printLines(`Partner ${partner.name}: reads ${reads}, bookings ${bookings} a minute.`)
+  printLines(`Partner ${partner.name}: ${ratesText({ ...partner, ...rates })}.`)
 }
 
-function ratesOf({ readsPerMinute, bookingsPerMinute }: Partner): [reads: string, bookings: string] {
-  return [rateText(readsPerMinute), rateText(bookingsPerMinute)]
-}
-
-function rateText(rate: RateOverride): string {
-  return String(rate ?? 'default')
+function ratesText({ readsPerMinute, bookingsPerMinute }: PartnerRates): string {
+  return `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} a minute`
 }
 
 function organizationOf({ organization }: Partner): string {

@@ -35,8 +35,8 @@ interface Bucket {
  * Budgets, one for each caller, as token buckets: all of it can be spent at once, and what was spent comes back evenly
  * over the rate's seconds. A clock that stands still or is set back gives nothing back and takes nothing.
  *
- * Memory is bounded: where there are too many callers, the one who has been quiet the longest is forgotten, whose
- * budget is full again or the nearest to it. To have one forgotten takes ten thousand others, each with a whole
+ * Memory is bounded: where there are too many callers, those who have been quiet the longest are forgotten, whose
+ * budgets are full again or the nearest to it. To have one forgotten takes ten thousand others, each with a whole
  * budget of its own: nobody gains by it.
  */
 export class Limiter<Caller> {
@@ -80,10 +80,18 @@ export class Limiter<Caller> {
   #find(caller: Caller, { most }: Rate, now: number): Bucket {
     const bucket = this.#buckets.get(caller) ?? { at: now, most, spent: 0, promised: 0 }
     this.#buckets.delete(caller)
+    if (this.#buckets.size >= this.most) this.#forget()
     this.#buckets.set(caller, bucket)
-    const [quietest] = this.#buckets.size > this.most ? this.#buckets.keys() : []
-    if (quietest !== undefined) this.#buckets.delete(quietest)
     return bucket
+  }
+
+  /** A tenth at once: to find the first of a map of which the first were deleted takes the longer the more these are. */
+  #forget(): void {
+    const enough = Math.floor(this.most * 0.9)
+    for (const quietest of this.#buckets.keys()) {
+      if (this.#buckets.size <= enough) break
+      this.#buckets.delete(quietest)
+    }
   }
 }
 

@@ -32,7 +32,7 @@ interface Incoming {
   readonly request: Request
   readonly bearer: string | undefined
   readonly params: Record<string, string | null> | undefined
-  readonly set: { readonly headers: Record<string, unknown> }
+  readonly set: { headers: Record<string, string | number> }
 }
 
 /**
@@ -107,7 +107,12 @@ function carryingOut(endpoint: Endpoint, serving: Serving, spend: SpendOfPartner
       body: valid(checks.body, 'body', received.body),
     })
     const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
-    const headers = { 'Content-Type': 'application/json', ...reply.headers }
+    const headers = { 'Content-Type': 'application/json', ...set.headers, ...reply.headers } as Record<
+      string,
+      string
+    >
+    // They are in the answer: Elysia would take longer to add them than all that was done for it here.
+    set.headers = {}
     return new Response(json, { status: answer.status, headers })
   }
 }

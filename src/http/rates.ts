@@ -31,7 +31,7 @@ export const rateHeaders = {
 }
 
 /** The headers of an answer, as Elysia gathers them for errors too. */
-type Headers = Record<string, unknown>
+type Headers = Record<string, string | number>
 
 /** A partner's budgets: of what is read, and of what is submitted. */
 export type BudgetName = 'reads' | 'bookings'
