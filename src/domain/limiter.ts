@@ -17,8 +17,11 @@ export interface Standing {
 /** Callers whose budgets are kept. */
 const mostCallers = 10_000
 
-/** How many whole budgets may be told to those who were refused: beyond that they are told the same time. */
-const mostPromised = 60
+/**
+ * How many whole budgets are kept for those who were refused; beyond that they are told the same time. It is also how
+ * long one who calls without end, heeding nothing, can make others of the same caller wait.
+ */
+const mostPromised = 10
 
 /** In units of cost times the milliseconds of the rate's window: all whole numbers, so that nothing is lost. */
 interface Bucket {
