@@ -54,14 +54,14 @@ export class Limiter<Caller> {
    * budget costs a whole one, since it could never be let through.
    *
    * @param rate what the caller is held to at this moment
-   * @param now ms, a whole number; the clock's at this moment, for a later call must not tell an earlier one
+   * @param now ms, a whole number: the clock's at this very moment, since calls are judged in its order
    */
   spend(caller: Caller, rate: Rate, cost: number, now: number): Standing {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
     const price = Math.min(cost, rate.most) * unit
     const bucket = this.#find(caller, rate, now)
-    // What comes back in a millisecond of what the window's milliseconds bring back whole.
+    // Each millisecond brings back as much, and all those of the window the whole budget.
     const back = Math.max(0, now - bucket.at) * rate.most
     bucket.spent = Math.min(Math.max(0, bucket.spent - back), whole)
     // What was told at another rate is no more.

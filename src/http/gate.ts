@@ -107,11 +107,9 @@ function carryingOut(endpoint: Endpoint, serving: Serving, spend: SpendOfPartner
       body: valid(checks.body, 'body', received.body),
     })
     const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
-    const headers = { 'Content-Type': 'application/json', ...set.headers, ...reply.headers } as Record<
-      string,
-      string
-    >
-    // They are in the answer: Elysia would take longer to add them than all that was done for it here.
+    const told = set.headers as Record<string, string>
+    const headers = { 'Content-Type': 'application/json', ...told, ...reply.headers }
+    // Elysia would add them too, and take four times as long as all that stands behind them.
     set.headers = {}
     return new Response(json, { status: answer.status, headers })
   }
