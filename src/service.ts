@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
+import type { Purpose } from '../db/sqlite/data-key'
 import { type Engine, openEngine } from '../db/sqlite/engine'
 import { recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
-import { openDatabase, type Purpose } from '../db/sqlite/open'
+import { openDatabase } from '../db/sqlite/open'
 import type { MasterKeySource } from './config'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
@@ -13,7 +14,7 @@ import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
 import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
-import { createVault } from './vault/vault'
+import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
 
@@ -54,11 +55,19 @@ export interface Service extends Pick<Engine, 'close'> {
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
 export function openStorage(options: ServiceOptions) {
-  const { purpose, database, masterKey, create, upgrade = false, clock } = options
+  const { purpose, database, masterKey, create, upgrade = false, clock, report } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
-  const vault = createVault(keyFrom(masterKey, create && !existsSync(database)))
-  const { store, upkeep, feed, close } = openEngine({ path: database, purpose, vault, create, upgrade })
+  const key = masterKeyOf(keyFrom(masterKey, create && !existsSync(database)))
+  const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
+  const { store, upkeep, feed, close } = openEngine({
+    path: database,
+    purpose,
+    masterKey: key,
+    create,
+    upgrade,
+  })
+  if (keptCopy !== null) report(keptCopyNote(keptCopy))
   const records: Records = { store, upkeep, clock, directory: null }
   return { records, feed, close }
 }
@@ -117,9 +126,14 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   const { purpose, database: path, masterKey } = options
   recognizeFile(path, false)
   const wasOutdated = isOutdated(path)
-  const vault = createVault(keyFrom(masterKey, false))
-  openDatabase({ path, purpose, vault, create: false, upgrade: true }).close()
+  const key = masterKeyOf(keyFrom(masterKey, false))
+  openDatabase({ path, purpose, masterKey: key, create: false, upgrade: true }).close()
   return wasOutdated ? copyPathOf(path) : null
+}
+
+/** What an operator has to know of the copy that an upgrade leaves. */
+export function keptCopyNote(copy: string): string {
+  return `The database as it was is kept in ${copy}; names and addresses of people lie readable in it: remove it once all is well.`
 }
 
 /** A key is made with a database and never for one that is there: it would not fit. */

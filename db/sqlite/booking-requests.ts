@@ -7,10 +7,13 @@ import type { RequestFilter } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import { type Drizzle, placeholders } from './drizzle'
-import { toMember } from './members'
+import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
-import { answersPlace, openSealed } from './sealed'
+import { answersPlace, openSealed, type SealedRequest } from './sealed'
+
+/** Requests that are read at once. */
+const chunkSize = 1_000
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
@@ -40,13 +43,40 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .orderBy(startsAt)
     .prepare()
 
+  const answersAfter = db
+    .select()
+    .from(bookingRequests)
+    .where(gt(requestId, id))
+    .orderBy(asc(requestId))
+    .limit(chunkSize)
+    .prepare()
+
+  function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
+    if (!request?.sealedScreeningAnswers) return []
+    const place = answersPlace(request)
+    const opened = openSealed(vault, request.sealedScreeningAnswers, place, `request ${request.id}`)
+    return JSON.parse(opened.toString())
+  }
+
   return {
     /** The screening answers of a request, none for a person who was erased. */
-    screeningOf(id: number): ScreeningAnswer[] {
-      const { sealedScreeningAnswers: sealed, recordKey } = answersOf.get({ id }) ?? {}
-      if (!sealed || !recordKey) return []
-      const opened = openSealed(vault, sealed, answersPlace(recordKey), `request ${id}`)
-      return JSON.parse(opened.toString())
+    screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
+
+    /** The ids of those whose answers cannot be opened. */
+    *listUnreadable(): Generator<number> {
+      for (
+        let rows = answersAfter.all({ id: 0 });
+        rows.length > 0;
+        rows = answersAfter.all({ id: rows.at(-1)?.id })
+      ) {
+        for (const row of rows) {
+          try {
+            open(row)
+          } catch {
+            yield row.id
+          }
+        }
+      }
     },
 
     /** The requests that hold a slot of the provider touching the one that starts at an instant. */
@@ -62,24 +92,31 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
         unassignedOnly ? sql`${bookingRequests.state} = 'unassigned'` : undefined,
       )
-      return select().where(wanted).orderBy(asc(bookingRequests.id)).all().map(toRecord)
+      return select()
+        .where(wanted)
+        .orderBy(asc(bookingRequests.id))
+        .all()
+        .map((row) => toRecord(vault, row))
     },
 
     find(id: number): RequestRecord | null {
       const row = byId.get({ id })
-      return row ? toRecord(row) : null
+      return row ? toRecord(vault, row) : null
     },
 
-    listOf: (memberId: number): RequestRecord[] => ofMember.all({ id: memberId }).map(toRecord),
+    listOf: (memberId: number): RequestRecord[] =>
+      ofMember.all({ id: memberId }).map((row) => toRecord(vault, row)),
   }
 }
 
 export function requestTable(db: Drizzle, vault: Vault): RecordTable<'request'> {
   const table = recordTable<'request'>(db, bookingRequests, ({ screeningAnswers, ...row }) => {
     if (screeningAnswers === undefined) return row
+    // Answers are told once, with all the rest, and forgotten with the person.
     if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
     const recordKey = newRecordKey()
-    const sealed = vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), answersPlace(recordKey))
+    const place = answersPlace({ ...(row as SealedRequest), recordKey })
+    const sealed = vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), place)
     return { ...row, recordKey, sealedScreeningAnswers: Buffer.from(sealed) }
   })
   const refuse = () => new Refusal('slot_unavailable', 'the slot is not available')
@@ -96,7 +133,7 @@ interface RequestRow {
   readonly member: typeof members.$inferSelect | null
 }
 
-function toRecord({ request, member }: RequestRow): RequestRecord {
+function toRecord(vault: Vault, { request, member }: RequestRow): RequestRecord {
   const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...record } = request
-  return { ...record, member: toMember(member) }
+  return { ...record, member: openedOrUnreadable(vault, member) }
 }

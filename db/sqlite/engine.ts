@@ -2,6 +2,7 @@ import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
 import { tryCheckpoint } from './checkpoint'
+import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
 import { type Opening, openDatabase } from './open'
@@ -21,13 +22,13 @@ export interface Engine {
 /** Opens an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
 export function openEngine(opening: Opening): Engine {
   const database = openDatabase(opening)
-  const queries = prepareQueries(drizzleOn(database), opening.vault)
+  const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
   const writer = new Writer(database)
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries),
-    upkeep: createUpkeep(database, writer, queries.audit),
+    upkeep: createUpkeep(database, writer, queries),
     async close() {
       if (isClosed) return
       isClosed = true

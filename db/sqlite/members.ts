@@ -1,22 +1,56 @@
-import { and, eq } from 'drizzle-orm'
-import { foldEmail, type Member } from '../../src/domain/member'
+import { and, asc, eq, gt } from 'drizzle-orm'
+import { foldEmail, type Member, type MemberProfile, unreadableMember } from '../../src/domain/member'
+import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { members } from './schema'
+import { memberPlace, openSealed, type SealedMember } from './sealed'
 
-/** Queries on members. */
-export function memberQueries(db: Drizzle) {
-  const open = placeholders('id', 'partnerId', 'externalUserId', 'foldedEmail')
+/** Members who are read at once. */
+const chunkSize = 1_000
+
+type MemberRow = typeof members.$inferSelect
+
+/** Queries on members, who are found by keyed hashes of what they are asked for by. */
+export function memberQueries(db: Drizzle, vault: Vault) {
+  const open = placeholders('id', 'partnerId', 'externalUserIdHash', 'emailHash')
   const select = () => db.select().from(members)
-  const known = and(eq(members.partnerId, open.partnerId), eq(members.externalUserId, open.externalUserId))
+  const known = and(
+    eq(members.partnerId, open.partnerId),
+    eq(members.externalUserIdHash, open.externalUserIdHash),
+  )
   const byExternalId = select().where(known).prepare()
-  const byEmail = select().where(eq(members.foldedEmail, open.foldedEmail)).prepare()
+  const byEmail = db
+    .select({ id: members.id })
+    .from(members)
+    .where(eq(members.emailHash, open.emailHash))
+    .prepare()
   const byId = select().where(eq(members.id, open.id)).prepare()
+  const after = select().where(gt(members.id, open.id)).orderBy(asc(members.id)).limit(chunkSize).prepare()
+  const opened = (row: MemberRow | undefined) => (row ? openMember(vault, row) : null)
 
   return {
+    /** @throws Refusal database_unusable for one who cannot be opened */
     find: (partnerId: number, externalUserId: string): Member | null =>
-      toMember(byExternalId.get({ partnerId, externalUserId })),
-    findById: (id: number): Member | null => toMember(byId.get({ id })),
+      opened(
+        byExternalId.get({
+          partnerId,
+          externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId),
+        }),
+      ),
+    /** @throws Refusal database_unusable for one who cannot be opened */
+    findById: (id: number): Member | null => opened(byId.get({ id })),
+
+    /** For staff: one who cannot be opened is told as unreadable. */
+    findForStaff: (id: number): Member | null => openedOrUnreadable(vault, byId.get({ id })),
+
+    /** The ids of those who cannot be opened. */
+    *listUnreadable(): Generator<number> {
+      for (let rows = after.all({ id: 0 }); rows.length > 0; rows = after.all({ id: rows.at(-1)?.id })) {
+        for (const row of rows)
+          if (openedOrUnreadable(vault, row)?.profile === unreadableMember.profile) yield row.id
+      }
+    },
 
     /** When a member was made and last told of, in ms. */
     timesOf(id: number): { createdAt: number; updatedAt: number } {
@@ -25,21 +59,72 @@ export function memberQueries(db: Drizzle) {
     },
 
     /** The id of the member, of whichever partner, to whom an e-mail address belongs. */
-    ownerOf: (email: string): number | null => byEmail.get({ foldedEmail: foldEmail(email) })?.id ?? null,
+    ownerOf: (email: string): number | null =>
+      byEmail.get({ emailHash: emailHash(vault, email) })?.id ?? null,
   }
 }
 
-export function memberTable(db: Drizzle): RecordTable<'member'> {
-  return recordTable<'member'>(db, members, ({ profile, ...others }) => ({
-    ...others,
-    ...profile,
-    ...(profile && { foldedEmail: foldEmail(profile.email) }),
-  }))
+export function memberTable(db: Drizzle, vault: Vault): RecordTable<'member'> {
+  const byId = db
+    .select()
+    .from(members)
+    .where(eq(members.id, placeholders('id').id))
+    .prepare()
+  const profileColumns = (profile: MemberProfile, member: SealedMember) => ({
+    emailHash: emailHash(vault, profile.email),
+    sealedProfile: sealText(vault, JSON.stringify(profile), memberPlace('sealed_profile', member)),
+  })
+  const table = recordTable<'member'>(db, members)
+  const columns = (row: object) => row as never
+  return {
+    ...table,
+    add({ externalUserId, profile, ...row }) {
+      const hash = externalUserIdHash(vault, row.partnerId, externalUserId)
+      const member = { recordKey: newRecordKey(), partnerId: row.partnerId, externalUserIdHash: hash }
+      const place = memberPlace('sealed_external_user_id', member)
+      const sealedExternalUserId = sealText(vault, externalUserId, place)
+      return table.add(
+        columns({ ...row, ...member, sealedExternalUserId, ...profileColumns(profile, member) }),
+      )
+    },
+    set(id, { profile, ...to }) {
+      const member = byId.get({ id })
+      table.set(id, columns(profile && member ? { ...to, ...profileColumns(profile, member) } : to))
+    },
+  }
 }
 
-/** A member as a row tells them; null for none. */
-export function toMember(row: typeof members.$inferSelect | null | undefined): Member | null {
-  if (!row) return null
-  const { id, partnerId, externalUserId, active, foldedEmail, createdAt, updatedAt, ...profile } = row
+function sealText(vault: Vault, text: string, place: Parameters<Vault['seal']>[1]): Buffer {
+  return Buffer.from(vault.seal(Buffer.from(text), place))
+}
+
+/** By which a partner's member is found: two partners' equal ids have hashes that tell nothing of each other. */
+export function externalUserIdHash(vault: Vault, partnerId: number, externalUserId: string): Buffer {
+  return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
+}
+
+/** By which an address is found and kept unique. */
+export function emailHash(vault: Vault, email: string): Buffer {
+  return Buffer.from(vault.keyedHash('email', foldEmail(email)))
+}
+
+/** A member as a row tells them. @throws Refusal database_unusable for one who cannot be opened */
+function openMember(vault: Vault, row: MemberRow): Member {
+  const { id, partnerId, active } = row
+  const text = (column: 'sealed_external_user_id' | 'sealed_profile', sealed: Uint8Array) =>
+    openSealed(vault, sealed, memberPlace(column, row), `member ${id}`).toString()
+  const externalUserId = text('sealed_external_user_id', row.sealedExternalUserId)
+  const profile: MemberProfile = JSON.parse(text('sealed_profile', row.sealedProfile))
   return { id, partnerId, externalUserId, active, profile }
+}
+
+/** The same for staff, whom one member who cannot be opened must not stop; null for none. */
+export function openedOrUnreadable(vault: Vault, row: MemberRow | null | undefined): Member | null {
+  if (!row) return null
+  try {
+    return openMember(vault, row)
+  } catch {
+    const { id, partnerId, active } = row
+    return { id, partnerId, active, ...unreadableMember }
+  }
 }

@@ -1,5 +1,4 @@
 import type { Database } from 'bun:sqlite'
-import type { SealedPlace, Vault } from '../../src/domain/vault'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
 import {
@@ -13,18 +12,23 @@ import {
 } from './file-head'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
-import rates from './migrations/0003-rates.sql' with { type: 'text' }
-import { answersPlace, keyProofPlace, secretPlace } from './sealed'
-import { readSetting } from './setting'
+import sealedMembers from './migrations/0003-sealed-members.sql' with { type: 'text' }
+import rates from './migrations/0004-rates.sql' with { type: 'text' }
+import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
 
 interface Migration {
   readonly sql: string
   /** What SQL cannot do, after it. */
-  readonly work?: (database: Database, vault: Vault) => void
+  readonly work?: (upgrading: Upgrading) => void
 }
 
 /** In order; a database's schema is the number of those that it has had. Landed ones never change. */
-const migrations: readonly Migration[] = [{ sql: start }, { sql: roomToGrow, work: sealAnew }, { sql: rates }]
+const migrations: readonly Migration[] = [
+  { sql: start },
+  { sql: roomToGrow, work: bindToPlaces },
+  { sql: sealedMembers, work: sealMembers },
+  { sql: rates },
+]
 
 /** The schema that this program works with. */
 export const currentSchema = migrations.length
@@ -40,10 +44,11 @@ export function copyPathOf(path: string): string {
 }
 
 /** Makes the tables of a database that has none. Foreign keys must be off, as they are when a database is opened. */
-export function createSchema(database: Database, vault: Vault): void {
+export function createSchema(upgrading: Upgrading): void {
+  const { database } = upgrading
   const create = database.transaction(() => {
     if (readPragma(database, 'user_version') !== 0) return
-    migrate(database, vault, 0)
+    migrate(upgrading, 0)
     database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
     database.run(`PRAGMA application_id = ${applicationId}`)
   })
@@ -56,16 +61,19 @@ export function createSchema(database: Database, vault: Vault): void {
  *
  * @throws Refusal database_unusable if somebody has, or no copy could be made
  */
-export function upgradeSchema(database: Database, path: string, vault: Vault): void {
+export function upgradeSchema(upgrading: Upgrading, path: string): void {
+  const { database } = upgrading
   const schema = schemaOf(readPragma(database, 'user_version'))
   lockAlone(database)
   using copy = copyDatabase(database, copyPathOf(path), true)
   copy.publish()
   const upgrade = database.transaction(() => {
-    migrate(database, vault, schema)
+    migrate(upgrading, schema)
     countTransaction(database, currentSchema)
   })
   upgrade.immediate()
+  // So that nothing is left of what lay readable before, and the file is no larger than it has to be.
+  database.run('VACUUM')
   // The lock goes only without a log.
   database.run('PRAGMA journal_mode = DELETE')
   database.run('PRAGMA locking_mode = NORMAL')
@@ -86,72 +94,16 @@ function lockAlone(database: Database): void {
   }
 }
 
-function migrate(database: Database, vault: Vault, from: number): void {
+function migrate(upgrading: Upgrading, from: number): void {
+  const { database } = upgrading
   const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
   // Those that were there before are doctor's to tell of.
   const before = from === 0 ? 0 : countOrphans()
   for (const { sql, work } of migrations.slice(from)) {
     database.run(sql)
-    work?.(database, vault)
+    work?.(upgrading)
   }
   if (countOrphans() > before) {
     throw unusable('the database holds records that point at nothing')
-  }
-}
-
-/**
- * What the first release sealed was bound to its record key alone; from here on to the place where it stands. What is
- * not what stands there stays as it is, and so opens nowhere.
- */
-function sealAnew(database: Database, vault: Vault): void {
-  const seal = (sealed: Uint8Array, place: SealedPlace, isRight: (plain: Uint8Array) => boolean) => {
-    try {
-      const plain = vault.openFirst(sealed, place.recordKey)
-      return isRight(plain) ? vault.seal(plain, place) : sealed
-    } catch {
-      return sealed
-    }
-  }
-  const keys = database.query<Sealed & { partnerId: number; kid: string }, []>(
-    'SELECT id, record_key AS recordKey, partner_id AS partnerId, kid, sealed_secret AS sealed FROM partner_keys',
-  )
-  const setSecret = database.query('UPDATE partner_keys SET sealed_secret = ? WHERE id = ?')
-  for (const key of keys.all()) setSecret.run(seal(key.sealed, secretPlace(key), isSecret), key.id)
-
-  // Some at a time: all of them may be more than memory holds.
-  const requests = database.query<Sealed, [after: number]>(
-    `SELECT id, record_key AS recordKey, sealed_screening_answers AS sealed FROM booking_requests
-     WHERE id > ? AND sealed_screening_answers IS NOT NULL ORDER BY id LIMIT 1000`,
-  )
-  const setAnswers = database.query('UPDATE booking_requests SET sealed_screening_answers = ? WHERE id = ?')
-  for (let some = requests.all(0); some.length > 0; some = requests.all(some.at(-1)?.id as number)) {
-    for (const { id, recordKey, sealed } of some) {
-      setAnswers.run(seal(sealed, answersPlace(recordKey), isAnswers), id)
-    }
-  }
-
-  const proof = readSetting(database, keyProofPlace.recordKey)
-  const setProof = database.query("UPDATE settings SET value = ? WHERE name = 'key_proof'")
-  if (proof) setProof.run(seal(proof, keyProofPlace, () => true))
-}
-
-interface Sealed {
-  readonly id: number
-  readonly recordKey: string
-  readonly sealed: Uint8Array
-}
-
-const secretBytes = 32
-
-/** A secret is random: answers that are as long as one are none. */
-function isSecret(plain: Uint8Array): boolean {
-  return plain.length === secretBytes && !isAnswers(plain)
-}
-
-function isAnswers(plain: Uint8Array): boolean {
-  try {
-    return Array.isArray(JSON.parse(Buffer.from(plain).toString()))
-  } catch {
-    return false
   }
 }

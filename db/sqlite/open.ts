@@ -1,21 +1,19 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
-import type { Vault } from '../../src/domain/vault'
+import type { MasterKey } from '../../src/domain/vault'
 import { isBusy, toRefusal } from './constraint'
+import { openVault, otherMasterKey, type Purpose } from './data-key'
 import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf, unusable } from './file-head'
 import { createSchema, currentSchema, upgradeSchema } from './migrate'
-import { keyProofPlace } from './sealed'
+import { proofPlace, type Upgrading } from './reseal'
 import { readSetting } from './setting'
-
-/** What a database is for: the data of one is never served as the other. */
-export type Purpose = 'sandbox' | 'production'
 
 /** How a database is to be opened. */
 export interface Opening {
   readonly path: string
   readonly purpose: Purpose
-  readonly vault: Vault
+  readonly masterKey: MasterKey
   /** Whether to make the database if there is none. */
   readonly create: boolean
   /** Whether to bring an older schema up to date. */
@@ -56,23 +54,24 @@ export function openDatabase(opening: Opening): Database {
 }
 
 /** Each step leaves a database that the same steps can be taken with again. */
-function setUp(database: Database, { path, purpose, vault, upgrade }: Opening): void {
+function setUp(database: Database, { path, purpose, masterKey, upgrade }: Opening): void {
+  const upgrading = { database, purpose, masterKey }
   // First of all: an upgrade too leaves nothing of what it replaces.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database)
   // Before there is a log, so that the file itself has the number that its first transaction goes on from.
-  if (schema === 0) createSchema(database, vault)
-  else prove(database, purpose, vault, schema)
+  if (schema === 0) createSchema(upgrading)
+  else prove(upgrading, schema)
   if (schema > 0 && schema < currentSchema) {
     const way = 'stop its server, then run `anteroom migrate`'
     if (!upgrade) throw unusable(`the database has an older schema: ${way}`)
-    upgradeSchema(database, path, vault)
+    upgradeSchema(upgrading, path)
   }
   database.run('PRAGMA journal_mode = WAL')
   database.run('PRAGMA synchronous = FULL')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
-  settle(database, purpose, vault)
+  prove(upgrading, currentSchema)
 }
 
 /** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
@@ -104,30 +103,23 @@ function patiently<T>(work: () => T): T {
   }
 }
 
-/** Notes at the first opening what the database is for and which key it has. */
-function settle(database: Database, purpose: Purpose, vault: Vault): void {
-  if (readSetting(database, 'purpose')) {
-    prove(database, purpose, vault, currentSchema)
-    return
-  }
-  const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
-  const note = database.transaction(() => {
-    insert.run('purpose', Buffer.from(purpose))
-    insert.run('key_proof', vault.seal(Buffer.from(purpose), keyProofPlace))
-  })
-  note.immediate()
+/** Holds a database to what was noted when it was made, before anything of it is changed. */
+function prove({ database, purpose, masterKey }: Upgrading, schema: number): void {
+  const noted = readSetting(database, 'purpose')
+  // Whoever made one of the first two schemas and was killed has noted nothing.
+  if (!noted && schema < 3) return
+  if (Buffer.from(noted ?? []).toString() !== purpose)
+    throw unusable(`the database is not a ${purpose} database`)
+  if (schema < 3) proveFormer(database, masterKey, schema)
+  else openVault(database, purpose, masterKey)
 }
 
-/** Holds a database to what was noted, before anything of it is changed. */
-function prove(database: Database, purpose: Purpose, vault: Vault, schema: number): void {
-  const noted = readSetting(database, 'purpose')
-  if (!noted) return
-  if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)
-  const proof = readSetting(database, 'key_proof') ?? new Uint8Array()
+function proveFormer(database: Database, { vault }: MasterKey, schema: number): void {
+  const proof = readSetting(database, proofPlace.recordKey) ?? new Uint8Array()
   try {
-    if (schema === 1) vault.openFirst(proof, keyProofPlace.recordKey)
-    else vault.open(proof, keyProofPlace)
+    if (schema === 1) vault.openFirst(proof, proofPlace.recordKey)
+    else vault.open(proof, proofPlace)
   } catch {
-    throw unusable('the master key is not the one that this database was sealed under')
+    throw otherMasterKey()
   }
 }

@@ -17,14 +17,14 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     key: keyTable(db, vault),
     region: recordTable(db, regions),
     provider: providerTable(db),
-    member: memberTable(db),
+    member: memberTable(db, vault),
     request: requestTable(db, vault),
   }
   return {
     tables,
     partners: partnerQueries(db, vault),
     directory: directoryQueries(db),
-    members: memberQueries(db),
+    members: memberQueries(db, vault),
     requests: bookingRequestQueries(db, vault),
     changes: changeQueries(db),
     audit: auditQueries(db),

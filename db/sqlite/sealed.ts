@@ -7,13 +7,34 @@ export function secretPlace(key: { recordKey: string; partnerId: number; kid: st
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }
 }
 
-/** Where the screening answers of a request stand. */
-export function answersPlace(recordKey: string): SealedPlace {
-  return { table: 'booking_requests', column: 'sealed_screening_answers', recordKey }
+/** Where the screening answers of a request stand: bound to whose they are, and when they were given. */
+export function answersPlace(request: SealedRequest): SealedPlace {
+  const { recordKey, memberId, submittedAt } = request
+  const context = [memberId ?? 'nobody', submittedAt]
+  return { table: 'booking_requests', column: 'sealed_screening_answers', recordKey, context }
 }
 
-/** Where a database keeps what shows that a master key is its own. */
-export const keyProofPlace: SealedPlace = { table: 'settings', column: 'value', recordKey: 'key_proof' }
+export interface SealedRequest {
+  readonly recordKey: string
+  readonly memberId: number | null
+  readonly submittedAt: number
+}
+
+/** Where what is known of a member stands: bound to the partner, and to the id by which that partner finds them. */
+export function memberPlace(
+  column: 'sealed_external_user_id' | 'sealed_profile',
+  member: SealedMember,
+): SealedPlace {
+  const { recordKey, partnerId, externalUserIdHash } = member
+  const context = [partnerId, Buffer.from(externalUserIdHash).toString('hex')]
+  return { table: 'members', column, recordKey, context }
+}
+
+export interface SealedMember {
+  readonly recordKey: string
+  readonly partnerId: number
+  readonly externalUserIdHash: Uint8Array
+}
 
 /** Opens the sealed value of a record. @throws Refusal database_unusable naming the record if it is not as it was sealed */
 export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Buffer {

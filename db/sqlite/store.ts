@@ -151,12 +151,12 @@ function memberStore({ members, requests }: Queries, read: Read, change: Change)
   }
   return {
     findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
-    findMemberById: (id) => read(() => members.findById(id)),
+    findMemberById: (id) => read(() => members.findForStaff(id)),
     setMemberActive: (id, active, act) =>
-      change(act, () => people.decideMemberState(members.findById(id), active)),
+      change(act, () => people.decideMemberState(members.findForStaff(id), active)),
     exportMember: (id, act) => change(act, () => people.decideExport(held(id))),
     eraseMember: (id, act) =>
-      change(act, () => people.decideErasure(members.findById(id), requests.listOf(id))),
+      change(act, () => people.decideErasure(members.findForStaff(id), requests.listOf(id))),
   } satisfies Partial<Store>
 }
 

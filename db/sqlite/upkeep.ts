@@ -11,7 +11,8 @@ const lastBackupName = 'last_backup_at'
 const zoneDataName = 'zone_data'
 
 /** The Upkeep of an open SQLite database. */
-export function createUpkeep(database: Database, writer: Writer, audit: Queries['audit']): Upkeep {
+export function createUpkeep(database: Database, writer: Writer, queries: Queries): Upkeep {
+  const { audit } = queries
   const note = (name: string, value: string) =>
     database
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
@@ -33,6 +34,7 @@ export function createUpkeep(database: Database, writer: Writer, audit: Queries[
         settingsFinding(database),
         whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         whereReadable('orphans', () => orphansFinding(database)),
+        whereReadable('sealed values', () => sealedFinding(queries)),
         backupFinding(database, now),
       ]
     },
@@ -73,6 +75,19 @@ function whereReadable(check: string, find: () => Finding): Finding {
 function orphansFinding(database: Database): Finding {
   const orphans = database.query('PRAGMA foreign_key_check').all().length
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
+}
+
+/** Records that a finding names; of more it tells how many. */
+const mostNamed = 20
+
+function sealedFinding({ members, requests }: Queries): Finding {
+  const named = [
+    ...[...members.listUnreadable()].map((id) => `member ${id}`),
+    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+  ]
+  const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : ''
+  const fault = named.length > 0 && `cannot be opened: ${named.slice(0, mostNamed).join(', ')}${more}`
+  return finding('sealed values', fault, 'all can be opened')
 }
 
 const dayMillis = 24 * 60 * 60_000

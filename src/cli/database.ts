@@ -4,7 +4,7 @@ import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
-import { migrateDatabase } from '../service'
+import { keptCopyNote, migrateDatabase } from '../service'
 import { type Call, recordsCommand } from './command'
 import { finishDatabase, makeDatabase } from './new-database'
 import { printLines } from './output'
@@ -67,5 +67,5 @@ export function migrateCommand(): Command {
 function migrate(flags: object): void {
   const copy = migrateDatabase({ purpose: 'production', ...readStorageConfig(flags) })
   if (copy === null) printLines('The database is up to date.')
-  else printLines(`The database is up to date now. As it was, it is kept in ${copy}.`)
+  else printLines('The database is up to date now.', keptCopyNote(copy))
 }

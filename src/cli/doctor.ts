@@ -1,5 +1,5 @@
-import { existsSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig, type StorageConfig } from '../config'
 import type { Finding } from '../domain/upkeep'
@@ -8,7 +8,7 @@ import { listMovedBookings, type MovedBooking } from '../operations/check-bookin
 import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
 import { checkDatabase } from '../operations/upkeep'
-import type { Service } from '../service'
+import { keptCopyNote, type Service } from '../service'
 import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
 import { type CommonFlags, columnsOf, printRows } from './output'
@@ -49,6 +49,9 @@ function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
     ...('file' in masterKey ? [masterKey.file] : []),
   ]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
+  const copies = readdirSync(dirname(database))
+    .filter((name) => name.startsWith(`${basename(database)}.before-schema-`))
+    .map((name) => join(dirname(database), name))
   const disk = statfsSync(dirname(database))
   const free = disk.bavail * disk.bsize
   const freeText = `${Math.floor(free / 1024 / 1024)} MiB`
@@ -58,6 +61,11 @@ function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
       open.length > 0 && `others can read ${open.join(', ')}`,
       'readable by their owner alone',
     ),
+    {
+      check: 'older copies',
+      state: copies.length > 0 ? 'note' : 'ok',
+      detail: copies.map(keptCopyNote).join(' ') || 'none',
+    },
     finding('free disk', free < leastFree && freeText, freeText),
   ]
 }

@@ -1,8 +1,7 @@
 import { type BookingRequest, type Submission, slotMillis } from './booking-request'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
-import { defaultLanguageTag } from './language'
-import type { Member, MemberProfile } from './member'
+import { type Member, type MemberProfile, untold } from './member'
 import { type Change, type Decision, isCallerStale, isStale, type Write } from './writes'
 
 /** A submission with what a snapshot of the directory says of the slot that it asks for. */
@@ -102,24 +101,4 @@ function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRe
       member: { id: memberId as number, partnerId, externalUserId, active, profile },
     }),
   }
-}
-
-/** What is known of a member before anything was told. */
-const untold = {
-  preferredName: null,
-  preferredPronouns: null,
-  dob: null,
-  gender: null,
-  maritalStatus: null,
-  clientType: null,
-  leaveVoicemail: null,
-  phoneNumber: null,
-  streetAddress: null,
-  suite: null,
-  city: null,
-  state: null,
-  zipCode: null,
-  reasonForSeekingSupport: null,
-  preferredModality: null,
-  preferredSpokenLanguage: defaultLanguageTag,
 }

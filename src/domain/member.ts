@@ -1,4 +1,5 @@
 import { parseDate } from '../scheduling/calendar'
+import { defaultLanguageTag } from './language'
 
 /** What a partner tells of a member. Free texts may be empty; whatever was never told is null. */
 export interface MemberProfile {
@@ -25,6 +26,34 @@ export interface MemberProfile {
   /** BCP 47. */
   readonly preferredSpokenLanguage: string
 }
+
+/** What is known of a member before anything was told. */
+export const untold = {
+  preferredName: null,
+  preferredPronouns: null,
+  dob: null,
+  gender: null,
+  maritalStatus: null,
+  clientType: null,
+  leaveVoicemail: null,
+  phoneNumber: null,
+  streetAddress: null,
+  suite: null,
+  city: null,
+  state: null,
+  zipCode: null,
+  reasonForSeekingSupport: null,
+  preferredModality: null,
+  preferredSpokenLanguage: defaultLanguageTag,
+}
+
+const unreadable = '(unreadable)'
+
+/** What staff are shown for a member who cannot be opened. It is never written. */
+export const unreadableMember = {
+  externalUserId: unreadable,
+  profile: { ...untold, email: unreadable, firstName: unreadable, lastName: unreadable, country: unreadable },
+} as const satisfies Pick<Member, 'externalUserId' | 'profile'>
 
 /** A person seeking care, whom one partner knows by `externalUserId`. */
 export interface Member {

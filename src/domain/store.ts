@@ -23,6 +23,7 @@ export interface RequestFilter {
  */
 export interface Store {
   findMember(partnerId: number, externalUserId: string): Promise<Member | null>
+  /** For staff: one who cannot be opened is told as unreadable. */
   findMemberById(id: number): Promise<Member | null>
   /** @throws Refusal, as decideSubmission says */
   submit(draft: SubmissionDraft): Promise<BookingRequest | 'stale'>

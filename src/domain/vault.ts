@@ -30,6 +30,18 @@ export interface Vault {
   openFirst(sealed: Uint8Array, recordKey: string): Uint8Array
 }
 
+/**
+ * Envelope encryption: what the operator keeps apart from a database. It seals the data key, under which all the rest
+ * is sealed, so that another master key can take its place without touching what is sealed.
+ */
+export interface MasterKey {
+  /** What it seals itself. */
+  readonly vault: Vault
+  /** A new random data key. */
+  newDataKey(): Uint8Array
+  vaultOf(dataKey: Uint8Array): Vault
+}
+
 /** What keyed hashes are for: two purposes never have the same hash of a text. */
 export type HashPurpose = 'audit line' | 'audit head' | 'external id' | 'email'
 

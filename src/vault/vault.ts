@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import type { HashPurpose, SealedPlace, Vault } from '../domain/vault'
+import type { HashPurpose, MasterKey, SealedPlace, Vault } from '../domain/vault'
 
 /** The length of a master key. */
 export const masterKeyBytes = 32
@@ -16,6 +16,11 @@ const hashKeyBytes = 32
 /** A new random master key. */
 export function newMasterKey(): Uint8Array {
   return randomBytes(masterKeyBytes)
+}
+
+/** A master key as an operator keeps it, in bytes. */
+export function masterKeyOf(bytes: Uint8Array): MasterKey {
+  return { vault: createVault(bytes), newDataKey: newMasterKey, vaultOf: createVault }
 }
 
 /** A vault that seals with AES-256-GCM (NIST SP 800-38D) under a master key; place and head are authenticated. */

@@ -1,16 +1,19 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { openVault } from '../../db/sqlite/data-key'
 import { currentSchema } from '../../db/sqlite/migrate'
+import { answersPlace, memberPlace, secretPlace } from '../../db/sqlite/sealed'
 import { Refusal } from '../../src/domain/errors'
+import type { SealedPlace, Vault } from '../../src/domain/vault'
 import { readMasterKey } from '../../src/vault/master-key-file'
-import { createVault } from '../../src/vault/vault'
+import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
 const masterKey = readMasterKey(`${fixtures}/first-release.sqlite.key`)
-const vault = createVault(masterKey)
+const theKey = masterKeyOf(masterKey)
 const production = { purpose: 'production' as const, masterKey, create: false }
 
 /** A database that the first release made and used: partners, keys of every kind, requests in every state. */
@@ -32,54 +35,74 @@ function messageOf(work: () => unknown): string {
   return 'nothing'
 }
 
-/** Every row of every table; what is sealed by what it holds, since each sealing looks different. */
-function contentOf(database: Database, open: (sealed: Uint8Array, row: Row, table: string) => Uint8Array) {
-  const tables = database
-    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    .all()
+type Row = Record<string, string | number | Uint8Array | null>
+
+/** Every row of every table as the first release has it: members in the clear, and what is sealed by what it holds. */
+function contentOf(database: Database): Record<string, Row[]> {
+  const all = (sql: string) => database.query<Row, []>(sql).all()
+  const names = all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").map(
+    ({ name }) => name,
+  )
+  const isFirst =
+    database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version === 1
+  const vault = isFirst ? null : openVault(database, 'production', theKey)
+  const open = (sealed: unknown, place: SealedPlace) => {
+    const bytes = sealed as Uint8Array
+    return vault ? vault.open(bytes, place) : theKey.vault.openFirst(bytes, place.recordKey)
+  }
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+  const clear: Record<string, (row: Row) => Row> = {
+    partner_keys: (row) => {
+      const key = { recordKey: `${row.record_key}`, partnerId: Number(row.partner_id), kid: `${row.kid}` }
+      return { ...row, sealed_secret: hex(open(row.sealed_secret, secretPlace(key))) }
+    },
+    booking_requests: (row) => {
+      if (!row.sealed_screening_answers) return row
+      const [memberId, submittedAt] = [Number(row.member_id), Number(row.submitted_at)]
+      const place = answersPlace({ recordKey: `${row.record_key}`, memberId, submittedAt })
+      return { ...row, sealed_screening_answers: hex(open(row.sealed_screening_answers, place)) }
+    },
+    members: (row) => (vault ? inTheClear(vault, row) : row),
+  }
   return Object.fromEntries(
-    tables.map(({ name }) => {
-      const rows = database.query<Row, []>(`SELECT * FROM ${name} ORDER BY 1, 2`).all()
-      return [name, rows.map((row) => opened(row, name, open))]
+    names.map((name) => {
+      const read = clear[`${name}`] ?? ((row) => row)
+      const rows = all(`SELECT * FROM ${name} ORDER BY 1, 2`).map((row) => withoutNulls(read(row)))
+      // What shows that a master key is the database's own.
+      return [name, rows.filter((row) => row.name !== 'key_proof' && row.name !== 'data_key')]
     }),
   )
 }
 
-type Row = Record<string, string | number | Uint8Array | null>
-
-function opened(
-  row: Row,
-  table: string,
-  open: (sealed: Uint8Array, row: Row, table: string) => Uint8Array,
-): Row {
-  // What a newer schema has added is null.
-  const told = Object.entries(row).filter(([, value]) => value !== null)
-  const entries = told.map(([column, value]) => {
-    const isSealed = column.startsWith('sealed_') || (column === 'value' && row.name === 'key_proof')
-    return [
-      column,
-      isSealed && value ? Buffer.from(open(value as Uint8Array, row, table)).toString('hex') : value,
-    ]
-  })
-  return Object.fromEntries(entries)
+/** What is told in a row: columns that a newer schema has added are null. */
+function withoutNulls(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
 }
 
-function placeOf(row: Row, table: string) {
-  if (table === 'partner_keys') {
-    const context = [Number(row.partner_id), String(row.kid)]
-    return { table, column: 'sealed_secret', recordKey: String(row.record_key), context }
+/** A member as the first release had them: a profile in columns. */
+function inTheClear(vault: Vault, row: Row): Row {
+  const { id, partner_id, active, created_at, updated_at } = row as Record<string, number>
+  const partnerId = partner_id as number
+  const externalUserIdHash = row.external_user_id_hash as Uint8Array
+  const text = (column: 'sealed_external_user_id' | 'sealed_profile') => {
+    const place = memberPlace(column, { recordKey: `${row.record_key}`, partnerId, externalUserIdHash })
+    return Buffer.from(vault.open(row[column] as Uint8Array, place)).toString()
   }
-  if (table === 'settings') return { table, column: 'value', recordKey: 'key_proof' }
-  return { table, column: 'sealed_screening_answers', recordKey: String(row.record_key) }
+  const profile: Record<string, string | null> = JSON.parse(text('sealed_profile'))
+  const columns = Object.entries(profile).map(([name, value]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    value,
+  ])
+  const found = {
+    external_user_id: text('sealed_external_user_id'),
+    folded_email: `${profile.email}`.toLowerCase(),
+  }
+  return { id, partner_id, active, created_at, updated_at, ...found, ...Object.fromEntries(columns) } as Row
 }
 
-const asOfFirst = (sealed: Uint8Array, row: Row, table: string) =>
-  vault.openFirst(sealed, placeOf(row, table).recordKey)
-const asOfNow = (sealed: Uint8Array, row: Row, table: string) => vault.open(sealed, placeOf(row, table))
-
-function contentOfFile(path: string, open: typeof asOfNow) {
+function contentOfFile(path: string) {
   const database = new Database(path)
-  const content = contentOf(database, open)
+  const content = contentOf(database)
   database.close()
   return content
 }
@@ -88,11 +111,11 @@ describe('a database of the first release', () => {
   test('keeps every row, every sealed value and every id that was ever given', () => {
     using folder = new Folder()
     const path = firstRelease(folder)
-    const before = contentOfFile(path, asOfFirst)
+    const before = contentOfFile(path)
     expect(before.booking_requests?.map(({ state }) => state)).toContain('accepted')
     expect(before.partner_keys?.map(({ end_reason }) => end_reason)).toContain('cancelled')
     const database = upgrade(path)
-    expect(contentOf(database, asOfNow)).toEqual(before)
+    expect(contentOf(database)).toEqual(before)
     database.close()
   })
 
@@ -132,11 +155,11 @@ describe('a database of the first release', () => {
   test('is kept beside it as it was, for its owner alone', () => {
     using folder = new Folder()
     const path = firstRelease(folder)
-    const before = contentOfFile(path, asOfFirst)
+    const before = contentOfFile(path)
     upgrade(path).close()
     const copy = `${path}.before-schema-${currentSchema}`
     expect((statSync(copy).mode & 0o777).toString(8)).toBe('600')
-    expect(contentOfFile(copy, asOfFirst)).toEqual(before)
+    expect(contentOfFile(copy)).toEqual(before)
     // The first release opens it: it takes all of this for the number of the schema.
     expect(new Database(copy).query('PRAGMA user_version').values()).toEqual([[1]])
     expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', `a.sqlite.before-schema-${currentSchema}`])
@@ -153,7 +176,9 @@ describe('a database of the first release', () => {
     const database = upgrade(path)
     const [key] = database.query<Row, []>('SELECT * FROM partner_keys WHERE id = 1').all()
     const [request] = database.query<Row, []>('SELECT * FROM booking_requests WHERE id = 2').all()
-    expect(() => asOfNow(key?.sealed_secret as Uint8Array, key as Row, 'partner_keys')).toThrow()
+    const vault = openVault(database, 'production', theKey)
+    const secret = { recordKey: `${key?.record_key}`, partnerId: Number(key?.partner_id), kid: `${key?.kid}` }
+    expect(() => vault.open(key?.sealed_secret as Uint8Array, secretPlace(secret))).toThrow()
     expect(request?.sealed_screening_answers).toEqual(Uint8Array.of(1))
     database.close()
   })
@@ -209,7 +234,7 @@ test.each(rounds)(
   async (round) => {
     using folder = new Folder()
     const path = firstRelease(folder)
-    const before = contentOfFile(path, asOfFirst)
+    const before = contentOfFile(path)
     const place = new URL('./place.ts', import.meta.url).pathname
     const child = Bun.spawn(
       [
@@ -236,12 +261,11 @@ test.each(rounds)(
       )
     }
     const raw = new Database(path)
-    const isOld = raw.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version === 1
-    expect(contentOf(raw, isOld ? asOfFirst : asOfNow)).toEqual(before)
+    expect(contentOf(raw)).toEqual(before)
     expect(raw.query('PRAGMA integrity_check').values()).toEqual([['ok']])
     raw.close()
     const database = upgrade(path)
-    expect(contentOf(database, asOfNow)).toEqual(before)
+    expect(contentOf(database)).toEqual(before)
     database.close()
   },
 )

@@ -1,7 +1,8 @@
 import { Database } from 'bun:sqlite'
+import type { Purpose } from '../../db/sqlite/data-key'
 import { type Engine, openEngine } from '../../db/sqlite/engine'
-import { openDatabase, type Purpose } from '../../db/sqlite/open'
-import { createVault } from '../../src/vault/vault'
+import { openDatabase } from '../../db/sqlite/open'
+import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import type { Place } from './furniture'
 
@@ -10,8 +11,13 @@ export const testKey = Buffer.alloc(32, 7)
 
 /** The engine on a file, which is made if it is not there. */
 export function openTestEngine(path: string, masterKey: Uint8Array = testKey): Engine {
-  const vault = createVault(masterKey)
-  return openEngine({ path, purpose: 'sandbox', vault, create: true, upgrade: false })
+  return openEngine({
+    path,
+    purpose: 'sandbox',
+    masterKey: masterKeyOf(masterKey),
+    create: true,
+    upgrade: false,
+  })
 }
 
 /** The bare database of a file, brought up to date and set up as the engine has it. */
@@ -19,7 +25,7 @@ export function openTestDatabase(
   path: string,
   { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
 ): Database {
-  return openDatabase({ path, purpose, vault: createVault(masterKey), create, upgrade })
+  return openDatabase({ path, purpose, masterKey: masterKeyOf(masterKey), create, upgrade })
 }
 
 /** A new, empty SQLite database in a folder of its own. */

@@ -6,6 +6,9 @@ import * as schema from '../../db/sqlite/schema'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
+/** What sets a second member apart from the first. */
+const other = { id: 9, record_key: "'m9'", external_user_id_hash: hash('09'), email_hash: hash('99') }
+
 const folder = new Folder()
 let database = undefined as unknown as Database
 
@@ -95,12 +98,13 @@ describe('the database itself refuses', () => {
     ['a place in no region', 'FOREIGNKEY', 'INSERT INTO in_person_regions VALUES (1, 99)'],
     ['a place twice', 'PRIMARYKEY', 'INSERT INTO in_person_regions VALUES (1, 1)'],
     ['to delete a provider who has bookings', 'FOREIGNKEY', 'DELETE FROM providers'],
-    ['a member twice', 'UNIQUE', member({ id: 9, folded_email: "'other'" })],
-    ['a member with the address of another', 'UNIQUE', member({ id: 9, external_user_id: "'other'" })],
-    ['a member of no partner', 'FOREIGNKEY', member({ id: 9, partner_id: 99, folded_email: "'other'" })],
-    ['a member without an id of the partner', 'CHECK', "UPDATE members SET external_user_id = ''"],
-    ['a member of no country', 'CHECK', "UPDATE members SET country = 'Canada'"],
-    ['a member without a name', 'NOTNULL', 'UPDATE members SET first_name = NULL'],
+    ['a member twice', 'UNIQUE', member({ ...other, external_user_id_hash: hash('01') })],
+    ['a member with the address of another', 'UNIQUE', member({ ...other, email_hash: hash('02') })],
+    ['a member of no partner', 'FOREIGNKEY', member({ ...other, partner_id: 99 })],
+    ['a member by no id of the partner', 'CHECK', "UPDATE members SET external_user_id_hash = x''"],
+    ['a member by no address', 'CHECK', "UPDATE members SET email_hash = x'02'"],
+    ['a member without a profile', 'NOTNULL', 'UPDATE members SET sealed_profile = NULL'],
+    ['a member under the record key of another', 'UNIQUE', member({ ...other, record_key: "'m1'" })],
     ['to delete a member who has requests', 'FOREIGNKEY', 'DELETE FROM members'],
     [
       'a second booking of a slot',
@@ -148,7 +152,7 @@ describe('the database itself refuses', () => {
   test('nothing of what those rows were made from', () => {
     const good = [
       key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 2 }),
-      member({ id: 9, external_user_id: "'other'", folded_email: "'other'" }),
+      member(other),
       request({ id: 9, record_key: "'b9'", authorization_number: "'A9'", starts_at: 5000, ends_at: 6000 }),
       "INSERT INTO organizations VALUES (9, 'N', 1, 0)",
       "INSERT INTO regions VALUES (9, 'CA', 'AB', 'N', 'L', 1)",
@@ -191,18 +195,21 @@ function key(different: Different): string {
   return insert('partner_keys', { ...row, ...different })
 }
 
+/** A hash of 32 bytes that are all the same. */
+function hash(byte: string): string {
+  return `x'${byte.repeat(32)}'`
+}
+
 function member(different: Different): string {
   return insert('members', {
     id: 1,
+    record_key: "'m1'",
     partner_id: 1,
-    external_user_id: "'member'",
+    external_user_id_hash: hash('01'),
+    email_hash: hash('02'),
     active: 1,
-    email: "'m@example.com'",
-    folded_email: "'m@example.com'",
-    first_name: "'M'",
-    last_name: "'N'",
-    country: "'CA'",
-    preferred_spoken_language: "'en'",
+    sealed_external_user_id: "x'00'",
+    sealed_profile: "x'00'",
     created_at: 0,
     updated_at: 0,
     ...different,

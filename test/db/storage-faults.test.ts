@@ -1,13 +1,14 @@
 import type { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { openVault } from '../../db/sqlite/data-key'
 import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
 import { prepareQueries } from '../../db/sqlite/queries'
 import { sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
-import { createVault } from '../../src/vault/vault'
+import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { act, type Connection, endOf, furnish, now, stored, update, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine, testKey } from './place'
@@ -20,7 +21,7 @@ let furniture: Awaited<ReturnType<typeof furnish>>
 beforeEach(async () => {
   folder = new Folder()
   database = openTestDatabase(folder.file('a.sqlite'))
-  const queries = prepareQueries(drizzleOn(database), createVault(testKey))
+  const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
     store: sqliteStore(queries, new Writer(database)),
     feed: directoryFeed(database, queries),

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Folder } from '../support/folder'
+import { act, furnishWithIntake, nine, stored } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** A database of which one table's first page was overwritten, as a bad disk does. */
@@ -30,6 +31,7 @@ test.each(['audit', 'members', 'licenses'])(
       'settings',
       'integrity',
       'orphans',
+      'sealed values',
       'backup',
     ])
     const bad = findings.filter(({ state }) => state === 'bad')
@@ -46,3 +48,30 @@ test.each(['audit', 'members', 'licenses'])(
     await engine.close()
   },
 )
+
+test('a member and answers that cannot be opened are named by a check, are shown as such, and can be erased', async () => {
+  using folder = new Folder()
+  const engine = openTestEngine(folder.file('a.sqlite'))
+  const { store, upkeep } = engine
+  const { book, member } = await furnishWithIntake(engine)
+  await stored(book('other', nine))
+  const database = openTestDatabase(folder.file('a.sqlite'))
+  database.run(`UPDATE members SET sealed_profile = zeroblob(80) WHERE id = ${member.id}`)
+  database.run(`UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE member_id = ${member.id}`)
+  database.close()
+  const sealed = async () => (await upkeep.check(0)).find(({ check }) => check === 'sealed values')
+  const [request] = await store.listRequests({ intakesOnly: true, unassignedOnly: false })
+  expect(await sealed()).toEqual({
+    check: 'sealed values',
+    state: 'bad',
+    detail: `cannot be opened: member ${member.id}, request ${request?.id}`,
+  })
+  expect(request?.member?.profile.firstName).toBe('(unreadable)')
+  expect((await store.findMemberById(member.id))?.profile.email).toBe('(unreadable)')
+  await expect(store.exportMember(member.id, act)).rejects.toThrow(
+    `what is sealed of member ${member.id} is not as it was written`,
+  )
+  await store.eraseMember(member.id, act)
+  expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
+  await engine.close()
+})

@@ -67,7 +67,7 @@ test.each(rounds)(
     const database = new Database(path, { readonly: true })
     const halves = database
       .query(
-        `SELECT external_user_id FROM members WHERE NOT EXISTS
+        `SELECT id FROM members WHERE NOT EXISTS
            (SELECT 1 FROM booking_requests WHERE member_id = members.id)`,
       )
       .all()
