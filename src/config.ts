@@ -1,10 +1,11 @@
 import { Refusal } from './domain/errors'
-import { type Limits, unlimited } from './domain/limits'
+import { type Limits, perMinute, type Rate } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
-interface Setting {
+export interface Setting {
   readonly flag: string
-  readonly argument: string
+  /** None for a flag that says all by being there, and is true or false in the environment. */
+  readonly argument?: string
   readonly variable: string
   readonly meaning: string
   /** What is wrong with a value; null if nothing. */
@@ -64,19 +65,46 @@ export const settings = {
     faultOf: (value) =>
       /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
   },
+  readsPerMinute: {
+    flag: '--reads-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_READS_PER_MINUTE',
+    meaning: 'what a partner may read in a minute, or off; 30000 unless given',
+    faultOf: limitFault,
+  },
+  bookingsPerMinute: {
+    flag: '--bookings-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_BOOKINGS_PER_MINUTE',
+    meaning: 'what a partner may submit in a minute, or off; 600 unless given',
+    faultOf: limitFault,
+  },
+  failedAuthenticationsPerMinute: {
+    flag: '--failed-authentications-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE',
+    meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
+    faultOf: limitFault,
+  },
   openRequests: {
     flag: '--open-requests',
     argument: '<n>',
     variable: 'ANTEROOM_OPEN_REQUESTS',
     meaning: 'the open requests with a slot to come that a member may hold; 10 unless given, or off',
-    faultOf: capFault,
+    faultOf: limitFault,
   },
   emailConflictsPerHour: {
     flag: '--email-conflicts-per-hour',
     argument: '<n>',
     variable: 'ANTEROOM_EMAIL_CONFLICTS_PER_HOUR',
     meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
-    faultOf: capFault,
+    faultOf: limitFault,
+  },
+  noDocs: {
+    flag: '--no-docs',
+    variable: 'ANTEROOM_NO_DOCS',
+    meaning: 'serve neither /docs nor /openapi.json',
+    faultOf: (value) => (/^(true|false)$/.test(value) ? null : 'must be true or false'),
   },
 } as const satisfies Record<string, Setting>
 
@@ -108,6 +136,16 @@ export interface ServerConfig extends StorageConfig {
   readonly host: string
   readonly port: number
   readonly limits: Limits
+  readonly noDocs: boolean
+}
+
+/** What the service holds its callers to unless it is set otherwise. */
+const usualLimits: Limits = {
+  reads: perMinute(30_000),
+  bookings: perMinute(600),
+  failedAuthentications: perMinute(120),
+  openRequests: 10,
+  emailConflicts: 20,
 }
 
 /**
@@ -118,7 +156,7 @@ const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
 type Environment = Readonly<Record<string, string | undefined>>
 /** What is set, by the flags of a command for one. */
-export type Flags = Readonly<Partial<Record<SettingName, string>>>
+export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
 /** @throws Refusal settings_invalid where the environment has the runtime do other things than this program */
 export function requireOwnRuntime(environment: Environment = process.env): void {
@@ -130,7 +168,10 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  return toStorageConfig(environment, readSettings(environment, flags, ['database']))
+  // A command may have flags of its own that are called as a setting of serve is.
+  const { database, masterKeyFile, masterKeyFd, zones } = flags
+  const ofStorage = { database, masterKeyFile, masterKeyFd, zones }
+  return toStorageConfig(environment, readSettings(environment, ofStorage, ['database']))
 }
 
 /**
@@ -155,23 +196,36 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
-    limits: { ...unlimited, ...capsFrom({ openRequests: '10', emailConflictsPerHour: '20', ...values }) },
+    limits: limitsFrom(values, usualLimits),
+    noDocs: values.noDocs === 'true',
   })
 }
 
-/** What one member may hold and one partner may ask for, as it is given: a number, off, or nothing. */
-interface Caps {
-  readonly openRequests?: string | undefined
-  readonly emailConflictsPerHour?: string | undefined
-}
+/** What sets limits. */
+export type LimitFlags = Pick<
+  Flags,
+  | 'readsPerMinute'
+  | 'bookingsPerMinute'
+  | 'failedAuthenticationsPerMinute'
+  | 'openRequests'
+  | 'emailConflictsPerHour'
+>
 
-/** The limits that are given; null for off. */
-export function capsFrom({ openRequests = 'off', emailConflictsPerHour = 'off' }: Caps) {
-  const most = (cap: string) => (cap === 'off' ? null : Number(cap))
-  return {
-    openRequests: most(openRequests),
-    emailConflicts: most(emailConflictsPerHour),
-  } satisfies Partial<Limits>
+/** The limits that are set, and of all others what they are without being set. */
+export function limitsFrom(values: LimitFlags, others: Limits): Limits {
+  const set = <Of>(value: string | undefined, unlessGiven: Of | null, of: (most: number) => Of) => {
+    if (value === undefined) return unlessGiven
+    return value === 'off' ? null : of(Number(value))
+  }
+  const rate = (value: string | undefined, unlessGiven: Rate | null) => set(value, unlessGiven, perMinute)
+  const most = (value: string | undefined, unlessGiven: number | null) => set(value, unlessGiven, (n) => n)
+  return Object.freeze({
+    reads: rate(values.readsPerMinute, others.reads),
+    bookings: rate(values.bookingsPerMinute, others.bookings),
+    failedAuthentications: rate(values.failedAuthenticationsPerMinute, others.failedAuthentications),
+    openRequests: most(values.openRequests, others.openRequests),
+    emailConflicts: most(values.emailConflictsPerHour, others.emailConflicts),
+  })
 }
 
 function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
@@ -219,9 +273,9 @@ function notEmpty(value: string): string | null {
   return value === '' ? 'must not be empty' : null
 }
 
-/** What is wrong with a cap; null if nothing. */
-export function capFault(value: string): string | null {
-  return /^[1-9]\d{0,8}$/.test(value) || value === 'off' ? null : 'must be a whole number from 1 on, or off'
+/** What is wrong with a limit; null if nothing. */
+export function limitFault(value: string): string | null {
+  return /^([1-9]\d{0,8}|off)$/.test(value) ? null : 'must be a whole number from 1 to 999999999, or off'
 }
 
 /** What is wrong with a public address; null if nothing. */

@@ -293,6 +293,7 @@ function onboarding(kept: Kept, read: Read, change: Run) {
     setPartnerActive: (id, active, act) => change(act, () => onboard.decidePartnerState(partner(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
       change(act, () => onboard.decidePartnerOrganization(partner(id), organizationOf(kept, organizationId))),
+    setPartnerRates: (id, rates, act) => change(act, () => onboard.decidePartnerRates(partner(id), rates)),
     listKeys: () => read(() => keysOf(kept)),
     issueKey: (id, key, act) => change(act, () => decideIssue(keyFacts(id), key, act)),
     rotateKey: (id, key, act) => change(act, () => decideRotation(keyFacts(id), key, act)),
