@@ -240,7 +240,7 @@ describe('a start where somebody else has prepared it', () => {
     ['BUN_INSPECT_NOTIFY', 'unix:///nowhere'],
     ['BUN_INSPECT_PRELOAD', './evil.js'],
     ['BUN_JSC_useJIT', '0'],
-    ['BUN_BYTECODE_ORDER_OUT', '/nowhere/order'],
+    ['BUN_BYTECODE_ORDER_OUT', join(emptyFolder(), 'order')],
   ])('refuses %s=%s, which the runtime would obey, in one line', async (name, value) => {
     const cwd = emptyFolder()
     for (const words of [['sandbox', '--port', '0'], ['serve'], ['--version']]) {
