@@ -1,5 +1,5 @@
 import { Refusal } from './domain/errors'
-import { type Limits, perMinute, type Rate, unlimited } from './domain/limits'
+import { type Limits, perMinute } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
 export interface Setting {
@@ -27,6 +27,14 @@ export const settings = {
     variable: 'ANTEROOM_MASTER_KEY_FILE',
     meaning: 'the master key that init makes; the database file with .key behind it unless given',
     faultOf: notEmpty,
+  },
+  masterKeyFd: {
+    flag: '--master-key-fd',
+    argument: '<n>',
+    variable: 'ANTEROOM_MASTER_KEY_FD',
+    meaning: 'an open file descriptor to read the master key from instead, to its end',
+    // 1 and 2 are where results and notices go.
+    faultOf: (value) => (/^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? null : 'must be 0, or from 3 to 9999'),
   },
   zones: {
     flag: '--zones',
@@ -62,27 +70,41 @@ export const settings = {
     argument: '<n>',
     variable: 'ANTEROOM_READS_PER_MINUTE',
     meaning: 'what a partner may read in a minute, or off; 30000 unless given',
-    faultOf: limitFault,
+    faultOf: capFault,
   },
   bookingsPerMinute: {
     flag: '--bookings-per-minute',
     argument: '<n>',
     variable: 'ANTEROOM_BOOKINGS_PER_MINUTE',
     meaning: 'what a partner may submit in a minute, or off; 600 unless given',
-    faultOf: limitFault,
+    faultOf: capFault,
   },
   failedAuthenticationsPerMinute: {
     flag: '--failed-authentications-per-minute',
     argument: '<n>',
     variable: 'ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE',
     meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
-    faultOf: limitFault,
+    faultOf: capFault,
   },
   noDocs: {
     flag: '--no-docs',
     variable: 'ANTEROOM_NO_DOCS',
     meaning: 'serve neither /docs nor /openapi.json',
     faultOf: (value) => (/^(true|false)$/.test(value) ? null : 'must be true or false'),
+  },
+  openRequests: {
+    flag: '--open-requests',
+    argument: '<n>',
+    variable: 'ANTEROOM_OPEN_REQUESTS',
+    meaning: 'the open requests with a slot to come that a member may hold; 10 unless given, or off',
+    faultOf: capFault,
+  },
+  emailConflictsPerHour: {
+    flag: '--email-conflicts-per-hour',
+    argument: '<n>',
+    variable: 'ANTEROOM_EMAIL_CONFLICTS_PER_HOUR',
+    meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
+    faultOf: capFault,
   },
 } as const satisfies Record<string, Setting>
 
@@ -91,8 +113,15 @@ const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
 export type SettingName = keyof typeof settings
 
-/** Where the master key is: in a file, or given in base64 by the environment. */
-export type MasterKeySource = { readonly file: string } | { readonly base64: string }
+/** Where systemd puts a service's credentials (systemd.exec(5)), and the name of ours. */
+const [credentialsVariable, credentialName] = ['CREDENTIALS_DIRECTORY', 'anteroom-master-key']
+
+/** Where the master key is: in a file, in base64 in the environment, behind a file descriptor, or systemd's to keep. */
+export type MasterKeySource =
+  | { readonly file: string }
+  | { readonly base64: string }
+  | { readonly descriptor: number }
+  | { readonly credential: string }
 
 /** What every command that opens the database needs. */
 export interface StorageConfig {
@@ -110,26 +139,43 @@ export interface ServerConfig extends StorageConfig {
   readonly noDocs: boolean
 }
 
-/** What the service holds its callers to unless it is set otherwise. */
-const usualLimits: Limits = {
-  ...unlimited,
-  reads: perMinute(30_000),
-  bookings: perMinute(600),
-  failedAuthentications: perMinute(120),
-}
+/**
+ * What the runtime itself obeys before the first line of ours: code to run first, a debugger to open, files to write.
+ * An installer sets others of its names, which do nothing here.
+ */
+const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
 type Environment = Readonly<Record<string, string | undefined>>
 /** What is set, by the flags of a command for one. */
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
+/** @throws Refusal settings_invalid where the environment has the runtime do other things than this program */
+export function requireOwnRuntime(environment: Environment = process.env): void {
+  const faults = Object.keys(environment)
+    .filter((name) => environment[name] && runtimeVariable.test(name))
+    .map((name) => `${name}: is obeyed by the runtime below this program; start it without`)
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+}
+
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // A command may have flags of its own that are called as a setting of serve is.
-  const { database, masterKeyFile, zones } = flags
-  return toStorageConfig(
-    environment,
-    readSettings(environment, { database, masterKeyFile, zones }, ['database']),
-  )
+  // What set-rates is given for one partner is no setting, though it is called like one.
+  const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
+  return toStorageConfig(environment, readSettings(environment, settings, ['database']))
+}
+
+/**
+ * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the one that is set.
+ *
+ * @throws Refusal settings_invalid with every fault
+ */
+export function readMasterKeySource(
+  flags: Flags,
+  database: string,
+  environment: Environment = process.env,
+): MasterKeySource {
+  const values = readSettings(environment, flags, [])
+  return masterKeySource(environment, values, values.database ?? database)
 }
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
@@ -140,34 +186,47 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
-    limits: limitsFrom(values, usualLimits),
+    limits: limitsFrom({ ...usualLimits, ...values }),
     noDocs: values.noDocs === 'true',
   })
 }
 
-/** What sets limits. */
+/** What limits are set to: a number, off, or nothing. */
 export type LimitFlags = Pick<
   Flags,
-  'readsPerMinute' | 'bookingsPerMinute' | 'failedAuthenticationsPerMinute'
+  | 'readsPerMinute'
+  | 'bookingsPerMinute'
+  | 'failedAuthenticationsPerMinute'
+  | 'openRequests'
+  | 'emailConflictsPerHour'
 >
 
-/** The limits that are set, and of all others what they are without being set. */
-export function limitsFrom(values: LimitFlags, others: Limits): Limits {
-  const rate = (value: string | undefined, unlessGiven: Rate | null) => {
-    if (value === undefined) return unlessGiven
-    return value === 'off' ? null : perMinute(Number(value))
-  }
+/** The limits of serve that is not told otherwise. */
+const usualLimits: LimitFlags = {
+  readsPerMinute: '30000',
+  bookingsPerMinute: '600',
+  failedAuthenticationsPerMinute: '120',
+  openRequests: '10',
+  emailConflictsPerHour: '20',
+}
+
+/** The limits that are given; null for the others, and for off. */
+export function limitsFrom(given: LimitFlags): Limits {
+  const most = (limit = 'off') => (limit === 'off' ? null : Number(limit))
+  const rate = (limit = 'off') => (limit === 'off' ? null : perMinute(Number(limit)))
   return Object.freeze({
-    ...others,
-    reads: rate(values.readsPerMinute, others.reads),
-    bookings: rate(values.bookingsPerMinute, others.bookings),
-    failedAuthentications: rate(values.failedAuthenticationsPerMinute, others.failedAuthentications),
+    reads: rate(given.readsPerMinute),
+    bookings: rate(given.bookingsPerMinute),
+    failedAuthentications: rate(given.failedAuthenticationsPerMinute),
+    openRequests: most(given.openRequests),
+    emailConflicts: most(given.emailConflictsPerHour),
   })
 }
 
 function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
+  const keysGiven = environment[masterKeyVariable] === undefined ? [] : [masterKeyVariable]
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
     const value = flags[name] ?? environment[setting.variable]
     const told = flags[name] === undefined ? setting.variable : setting.flag
@@ -178,32 +237,40 @@ function readSettings(environment: Environment, flags: Flags, required: readonly
     const fault = setting.faultOf(value)
     if (fault) faults.push(`${told}: ${fault}`)
     values[name] = value
+    if (name === 'masterKeyFile' || name === 'masterKeyFd') keysGiven.push(told)
   }
   const known = [masterKeyVariable, ...Object.values(settings).map(({ variable }) => variable)]
   for (const name of Object.keys(environment)) {
     if (name.startsWith('ANTEROOM_') && !known.includes(name)) faults.push(`${name}: is no setting`)
   }
-  if (environment[masterKeyVariable] !== undefined && values.masterKeyFile !== undefined) {
-    faults.push(`${masterKeyVariable}: is given and a master key file too`)
-  }
+  if (keysGiven.length > 1) faults.push(`${keysGiven.join(' and ')}: give the master key in one way`)
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
   return values
 }
 
 function toStorageConfig(environment: Environment, values: Flags): StorageConfig {
   const database = values.database as string
-  const base64 = environment[masterKeyVariable]
-  const masterKey = base64 === undefined ? { file: values.masterKeyFile ?? `${database}.key` } : { base64 }
+  const masterKey = masterKeySource(environment, values, database)
   return Object.freeze({ database, masterKey, zoneFolder: values.zones })
+}
+
+function masterKeySource(environment: Environment, values: Flags, database: string): MasterKeySource {
+  const { masterKeyFile: file, masterKeyFd: descriptor } = values
+  const base64 = environment[masterKeyVariable]
+  if (base64 !== undefined) return { base64 }
+  if (descriptor !== undefined) return { descriptor: Number(descriptor) }
+  const credentials = environment[credentialsVariable]
+  if (file === undefined && credentials) return { credential: `${credentials}/${credentialName}` }
+  return { file: file ?? `${database}.key` }
 }
 
 function notEmpty(value: string): string | null {
   return value === '' ? 'must not be empty' : null
 }
 
-/** What is wrong with a limit; null if nothing. */
-export function limitFault(value: string): string | null {
-  return /^([1-9]\d{0,8}|off)$/.test(value) ? null : 'must be a whole number from 1 to 999999999, or off'
+/** What is wrong with a cap; null if nothing. */
+export function capFault(value: string): string | null {
+  return /^[1-9]\d{0,8}$/.test(value) || value === 'off' ? null : 'must be a whole number from 1 on, or off'
 }
 
 /** What is wrong with a public address; null if nothing. */

@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs'
 import type { Purpose } from '../db/sqlite/data-key'
 import { type Engine, openEngine } from '../db/sqlite/engine'
 import { recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
 import { openDatabase } from '../db/sqlite/open'
+import { restoreDatabase } from '../db/sqlite/restore'
 import type { MasterKeySource } from './config'
+import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
@@ -13,7 +14,7 @@ import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
-import { createMasterKey, parseMasterKey, readMasterKey } from './vault/master-key-file'
+import { type BackupKeys, openBackup } from './vault/backup'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
@@ -58,17 +59,17 @@ export function openStorage(options: ServiceOptions) {
   const { purpose, database, masterKey, create, upgrade = false, clock, report } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
-  const key = masterKeyOf(keyFrom(masterKey, create && !existsSync(database)))
+  const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
   const { store, upkeep, feed, close } = openEngine({
     path: database,
     purpose,
-    masterKey: key,
+    masterKey: masterKeyOf(key),
     create,
     upgrade,
   })
   if (keptCopy !== null) report(keptCopyNote(keptCopy))
-  const records: Records = { store, upkeep, clock, directory: null }
+  const records: Records = { store, upkeep, clock, custody, directory: null }
   return { records, feed, close }
 }
 
@@ -126,8 +127,8 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   const { purpose, database: path, masterKey } = options
   recognizeFile(path, false)
   const wasOutdated = isOutdated(path)
-  const key = masterKeyOf(keyFrom(masterKey, false))
-  openDatabase({ path, purpose, masterKey: key, create: false, upgrade: true }).close()
+  const { key } = takeCustody({ source: masterKey, database: path, purpose, create: false })
+  openDatabase({ path, purpose, masterKey: masterKeyOf(key), create: false, upgrade: true }).close()
   return wasOutdated ? copyPathOf(path) : null
 }
 
@@ -136,10 +137,25 @@ export function keptCopyNote(copy: string): string {
   return `The database as it was is kept in ${copy}; names and addresses of people lie readable in it: remove it once all is well.`
 }
 
-/** A key is made with a database and never for one that is there: it would not fit. */
-function keyFrom(source: MasterKeySource, create: boolean): Uint8Array {
-  if ('base64' in source) return parseMasterKey(source.base64)
-  return create && !existsSync(source.file) ? createMasterKey(source.file) : readMasterKey(source.file)
+/** A backup, where it shall stand, and what opens it: the master key unless another key of it is named. */
+export interface Restoring
+  extends Pick<ServiceOptions, 'purpose' | 'masterKey'>,
+    Omit<BackupKeys, 'masterKey'> {
+  readonly backup: string
+  readonly path: string
+}
+
+/**
+ * Makes a database of a backup, at a place where nothing is. Tells whether it has an older schema.
+ *
+ * @throws Refusal database_unusable
+ */
+export async function restoreBackup({ masterKey, ...restoring }: Restoring): Promise<boolean> {
+  const key = readKey(masterKey, restoring.backup)
+  const decrypt = (encrypted: string, plain: string) =>
+    openBackup(encrypted, plain, { ...restoring, masterKey: key })
+  await restoreDatabase({ ...restoring, masterKey: masterKeyOf(key), decrypt })
+  return isOutdated(restoring.path)
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

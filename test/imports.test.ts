@@ -26,6 +26,7 @@ const mayImport: Record<string, readonly string[]> = {
     'package.json',
   ],
   'src/config.ts': ['src/domain'],
+  'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts', 'db/sqlite'],
   // Everything but the commands.
   'src/service.ts': [
     'src/operations',
@@ -38,6 +39,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/auth',
     'src/http',
     'src/config.ts',
+    'src/custody.ts',
     'db/sqlite',
   ],
   'src/production.ts': [],
@@ -53,6 +55,7 @@ const homes: Record<string, readonly string[]> = {
   'drizzle-orm': ['db/sqlite'],
   'bun:sqlite': ['db/sqlite'],
   jose: ['src/auth'],
+  'age-encryption': ['src/vault'],
   'node:crypto': ['src/vault', 'src/auth', 'src/domain'],
   'temporal-polyfill': ['src/scheduling', 'src/domain'],
   'moment-timezone': ['src/zones'],
@@ -61,7 +64,7 @@ const homes: Record<string, readonly string[]> = {
   commander: ['src/cli'],
   'csv-parse': ['src/directory-files'],
   'csv-stringify': ['src/directory-files'],
-  'node:fs': ['src/files', 'src/cli', 'src/service.ts', 'src/vault', 'src/zones', 'db/sqlite'],
+  'node:fs': ['src/files', 'src/cli', 'src/custody.ts', 'src/vault', 'src/zones', 'db/sqlite'],
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],
   'node:util': ['src/cli', 'src/domain'],

@@ -1,6 +1,6 @@
-import { and, asc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
-import type { SlotHolder } from '../../src/domain/decide-submission'
+import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { RequestFilter } from '../../src/domain/store'
@@ -20,7 +20,7 @@ const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
-  const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
+  const { id, partnerId, from } = placeholders('id', 'partnerId', 'from')
   const select = () =>
     db
       .select({ request: bookingRequests, member: members })
@@ -29,25 +29,21 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
   const ofMember = select().where(eq(bookingRequests.memberId, id)).orderBy(asc(bookingRequests.id)).prepare()
   const answersOf = db.select().from(bookingRequests).where(eq(bookingRequests.id, id)).prepare()
-  const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
-  const startsAfter = and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from))
-  const touching = db
-    .select({ requestId, memberId, startsAt })
+  // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
+  const isTheirs = sql`+${members.partnerId} = ${partnerId}`
+  const submitted = db
+    .select({ id: bookingRequests.id, state: bookingRequests.state })
     .from(bookingRequests)
-    .where(and(startsAfter, lt(startsAt, until)))
-    .prepare()
-  const taken = db
-    .select({ requestId, startsAt, endsAt, localOffsetMinutes })
-    .from(bookingRequests)
-    .where(startsAfter)
-    .orderBy(startsAt)
+    .innerJoin(members, and(eq(members.id, bookingRequests.memberId), isTheirs))
+    .where(gte(bookingRequests.submittedAt, from))
+    .orderBy(bookingRequests.submittedAt, bookingRequests.id)
     .prepare()
 
   const answersAfter = db
     .select()
     .from(bookingRequests)
-    .where(gt(requestId, id))
-    .orderBy(asc(requestId))
+    .where(gt(bookingRequests.id, id))
+    .orderBy(asc(bookingRequests.id))
     .limit(chunkSize)
     .prepare()
 
@@ -59,6 +55,8 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   }
 
   return {
+    ...slotQueries(db),
+
     /** The screening answers of a request, none for a person who was erased. */
     screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
 
@@ -79,14 +77,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       }
     },
 
-    /** The requests that hold a slot of the provider touching the one that starts at an instant. */
-    touching: (providerId: number, startsAt: number): SlotHolder[] =>
-      touching.all({ providerId, from: startsAt - slotMillis, until: startsAt + slotMillis }) as SlotHolder[],
-
-    /** The slots of a provider that are held and end after an instant. */
-    takenSlots: (providerId: number, after: number): TakenSlot[] =>
-      taken.all({ providerId, from: after - slotMillis }) as TakenSlot[],
-
     list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
       const wanted = and(
         intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
@@ -106,6 +96,45 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
 
     listOf: (memberId: number): RequestRecord[] =>
       ofMember.all({ id: memberId }).map((row) => toRecord(vault, row)),
+    submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
+  }
+}
+
+/** Queries on the slots that requests hold. */
+function slotQueries(db: Drizzle) {
+  const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
+  const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
+  const startsAfter = and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from))
+  const touching = db
+    .select({ requestId, memberId, startsAt })
+    .from(bookingRequests)
+    .where(and(startsAfter, lt(startsAt, until)))
+    .prepare()
+  const taken = db
+    .select({ requestId, startsAt, endsAt, localOffsetMinutes })
+    .from(bookingRequests)
+    .where(startsAfter)
+    .orderBy(startsAt)
+    .prepare()
+  const held = db
+    .select({ requestId, startsAt })
+    .from(bookingRequests)
+    .where(and(holdsSlot, eq(memberId, id), gt(startsAt, from)))
+    .orderBy(startsAt)
+    .prepare()
+
+  return {
+    /** The requests that hold a slot of the provider touching the one that starts at an instant. */
+    touching: (providerId: number, startsAt: number): SlotHolder[] =>
+      touching.all({ providerId, from: startsAt - slotMillis, until: startsAt + slotMillis }) as SlotHolder[],
+
+    /** The slots of a provider that are held and end after an instant. */
+    takenSlots: (providerId: number, after: number): TakenSlot[] =>
+      taken.all({ providerId, from: after - slotMillis }) as TakenSlot[],
+
+    /** The slots that a member holds and that end after an instant. */
+    heldBy: (id: number, after: number): HeldSlot[] =>
+      held.all({ id, from: after - slotMillis }) as HeldSlot[],
   }
 }
 

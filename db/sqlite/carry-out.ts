@@ -1,6 +1,6 @@
 import type { Act } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
-import { type Decision, recordName, shownAs, type Write } from '../../src/domain/writes'
+import { type Decision, linesOf, shownAs, type Write } from '../../src/domain/writes'
 import type { Queries } from './queries'
 import type { RecordTable } from './record-table'
 
@@ -15,11 +15,7 @@ export function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, a
     ids.push(id)
   }
   for (const providerId of decision.taken) queries.changes.add('taken', providerId)
-  const { audit } = decision
-  if (audit && act) {
-    const record = recordName(audit, ids[0])
-    queries.audit.append({ ...act, action: audit.action, record, outcome: 'done' })
-  }
+  for (const line of act ? linesOf(decision, act, ids[0]) : []) queries.audit.append(line)
   return decision.answer(ids)
 }
 

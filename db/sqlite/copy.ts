@@ -1,4 +1,5 @@
 import { Database, SQLiteError } from 'bun:sqlite'
+import type { Protect } from '../../src/domain/vault'
 import { beginFile, removeAbandoned, type UnfinishedFile } from '../../src/files/durable'
 import { newUserVersion, readPragma, schemaOf, unusable } from './file-head'
 
@@ -28,6 +29,37 @@ export function copyDatabase(database: Database, path: string, replace = false):
   }
 }
 
+/**
+ * The same, encrypted. What is readable on the way lies beside the database and not where the copy goes, for as long as
+ * it takes: whoever can read it there could have read the database.
+ *
+ * @throws as copyDatabase and `protect` do
+ */
+export async function copyProtected(
+  database: Database,
+  path: string,
+  protect: Protect,
+): Promise<UnfinishedFile> {
+  removeAbandoned(path)
+  const file = begin(path)
+  try {
+    using plain = copyDatabase(database, `${database.filename}.copy`, true)
+    await protect(plain.path, file.path)
+    return file
+  } catch (error) {
+    file[Symbol.dispose]()
+    throw toUnusable(error)
+  }
+}
+
+function begin(path: string): UnfinishedFile {
+  try {
+    return beginFile(path)
+  } catch (error) {
+    throw toUnusable(error)
+  }
+}
+
 /** Gives a copy its name. @throws Refusal database_unusable if something has it by now */
 export function publishCopy(copy: UnfinishedFile): void {
   try {
@@ -37,18 +69,24 @@ export function publishCopy(copy: UnfinishedFile): void {
   }
 }
 
-function toUnusable(error: unknown): unknown {
+/** What a copy that could not be made means to whoever asked for it. */
+export function toUnusable(error: unknown): unknown {
   const { code } = error as { code?: string }
   if (code === 'EEXIST') return unusable('there is a file at that path already')
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
-  if (error instanceof SQLiteError || code === 'ENOSPC' || code === 'ENOTDIR') {
+  if (error instanceof SQLiteError || /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '')) {
     return unusable('no sound copy could be made there; is there room for it?')
   }
   return error
 }
 
-/** Makes a copy a file of its own, to which no log of the original's belongs, and sees whether it is whole. */
-function finishCopy(path: string, lines: number): void {
+/**
+ * Makes a copy a file of its own, to which no log of the original's belongs, and sees whether it is whole.
+ *
+ * @param lines how many audit lines it has at least
+ * @throws Refusal database_unusable if it is not
+ */
+export function finishCopy(path: string, lines = 0): void {
   const copy = new Database(path, { readwrite: true, create: false })
   try {
     const schema = schemaOf(readPragma(copy, 'user_version'))

@@ -1,4 +1,4 @@
-import type { Database } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
 import type { MasterKey, SealedPlace, Vault } from '../../src/domain/vault'
 import { unusable } from './file-head'
 import { readSetting } from './setting'
@@ -6,29 +6,69 @@ import { readSetting } from './setting'
 /** What a database is for: the data of one is never served as the other. */
 export type Purpose = 'sandbox' | 'production'
 
+const dataKeyName = 'data_key'
+const busyTimeoutMillis = 5_000
+
 /** Envelope encryption: where a database keeps its data key, sealed under the master key. */
 function dataKeyPlace(purpose: Purpose): SealedPlace {
-  return { table: 'settings', column: 'value', recordKey: 'data_key', context: [purpose] }
+  return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
 }
 
 /** Gives a database its data key, and tells the vault of it. */
 export function addDataKey(database: Database, purpose: Purpose, masterKey: MasterKey): Vault {
   const dataKey = masterKey.newDataKey()
   const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')
-  insert.run('data_key', masterKey.vault.seal(dataKey, dataKeyPlace(purpose)))
+  insert.run(dataKeyName, masterKey.vault.seal(dataKey, dataKeyPlace(purpose)))
   return masterKey.vaultOf(dataKey)
 }
 
 /** The vault of a database. @throws Refusal database_unusable if its data key was sealed under another master key */
 export function openVault(database: Database, purpose: Purpose, masterKey: MasterKey): Vault {
-  const sealed = readSetting(database, 'data_key') ?? new Uint8Array()
-  let dataKey: Uint8Array
-  try {
-    dataKey = masterKey.vault.open(sealed, dataKeyPlace(purpose))
-  } catch {
-    throw otherMasterKey()
-  }
+  const dataKey = opened(readSetting(database, dataKeyName), dataKeyPlace(purpose), masterKey)
+  if (!dataKey) throw otherMasterKey()
   return masterKey.vaultOf(dataKey)
+}
+
+/**
+ * Seals the data key of a database under another master key, in place of what was. False if it is sealed so already.
+ *
+ * @throws Refusal database_unusable if it was sealed under neither
+ */
+export function rewrapDataKey(
+  database: Database,
+  purpose: Purpose,
+  masterKey: MasterKey,
+  next: MasterKey,
+): boolean {
+  const place = dataKeyPlace(purpose)
+  const sealed = readSetting(database, dataKeyName)
+  if (opened(sealed, place, next)) return false
+  const dataKey = opened(sealed, place, masterKey)
+  if (!dataKey) throw otherMasterKey()
+  const update = database.query('UPDATE settings SET value = ? WHERE name = ?')
+  update.run(next.vault.seal(dataKey, place), dataKeyName)
+  return true
+}
+
+/** Whether the data key of a database that is there is sealed under a master key; false if that cannot be told. */
+export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterKey): boolean {
+  const database = new Database(path, { readwrite: true, create: false })
+  try {
+    database.run(`PRAGMA busy_timeout = ${busyTimeoutMillis}`)
+    return opened(readSetting(database, dataKeyName), dataKeyPlace(purpose), masterKey) !== null
+  } catch {
+    return false
+  } finally {
+    database.close()
+  }
+}
+
+function opened(sealed: Uint8Array | undefined, place: SealedPlace, { vault }: MasterKey): Uint8Array | null {
+  try {
+    return vault.open(sealed ?? new Uint8Array(), place)
+  } catch {
+    return null
+  }
 }
 
 export function otherMasterKey() {

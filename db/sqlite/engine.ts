@@ -28,7 +28,7 @@ export function openEngine(opening: Opening): Engine {
   return {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries),
-    upkeep: createUpkeep(database, writer, queries),
+    upkeep: createUpkeep(database, opening, writer, queries),
     async close() {
       if (isClosed) return
       isClosed = true

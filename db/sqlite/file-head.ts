@@ -72,10 +72,8 @@ function recognize(path: string, mayBeVacant: boolean): void {
     if (mayBeVacant) return
     throw unusable('there is no database at that path')
   }
+  if (!isDatabase(path)) throw unusable('the file is not a database that can be read')
   const head = readStart(path, headBytes)
-  if (head.length < headBytes || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
-    throw unusable('the file is not a database that can be read')
-  }
   const id = head.readUInt32BE(applicationIdAt)
   const isEmpty = head.readUInt32BE(schemaCookieAt) === 0
   requireOurs(id, isEmpty)
@@ -85,6 +83,12 @@ function recognize(path: string, mayBeVacant: boolean): void {
     `${left} was left by another database, as when a backup is copied over one that was not stopped: ` +
       `move ${left} and ${path}-shm away, then start again`,
   )
+}
+
+/** Whether a file begins as SQLite's do. */
+export function isDatabase(path: string): boolean {
+  const head = readStart(path, headBytes)
+  return head.length === headBytes && head.toString('latin1', 0, 16) === 'SQLite format 3\0'
 }
 
 /** Holds a file to be marked as ours, or to be an empty database. @throws Refusal database_unusable */

@@ -13,7 +13,7 @@ type MemberRow = typeof members.$inferSelect
 
 /** Queries on members, who are found by keyed hashes of what they are asked for by. */
 export function memberQueries(db: Drizzle, vault: Vault) {
-  const open = placeholders('id', 'partnerId', 'externalUserIdHash', 'emailHash')
+  const open = placeholders('id', 'partnerId', 'externalUserIdHash', 'emailHash', 'most')
   const select = () => db.select().from(members)
   const known = and(
     eq(members.partnerId, open.partnerId),
@@ -25,9 +25,12 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     .from(members)
     .where(eq(members.emailHash, open.emailHash))
     .prepare()
+  const after = select().where(gt(members.id, open.id)).orderBy(asc(members.id)).limit(open.most).prepare()
   const byId = select().where(eq(members.id, open.id)).prepare()
-  const after = select().where(gt(members.id, open.id)).orderBy(asc(members.id)).limit(chunkSize).prepare()
   const opened = (row: MemberRow | undefined) => (row ? openMember(vault, row) : null)
+
+  const list = (id: number, most: number): Member[] =>
+    after.all({ id, most }).map((row) => openedOrUnreadable(vault, row) as Member)
 
   return {
     /** @throws Refusal database_unusable for one who cannot be opened */
@@ -44,11 +47,13 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     /** For staff: one who cannot be opened is told as unreadable. */
     findForStaff: (id: number): Member | null => openedOrUnreadable(vault, byId.get({ id })),
 
+    /** The members after an id, at most so many. */
+    list,
+
     /** The ids of those who cannot be opened. */
     *listUnreadable(): Generator<number> {
-      for (let rows = after.all({ id: 0 }); rows.length > 0; rows = after.all({ id: rows.at(-1)?.id })) {
-        for (const row of rows)
-          if (openedOrUnreadable(vault, row)?.profile === unreadableMember.profile) yield row.id
+      for (let some = list(0, chunkSize); some.length > 0; some = list(some.at(-1)?.id ?? 0, chunkSize)) {
+        for (const { id, profile } of some) if (profile === unreadableMember.profile) yield id
       }
     },
 
@@ -71,7 +76,7 @@ export function memberTable(db: Drizzle, vault: Vault): RecordTable<'member'> {
     .where(eq(members.id, placeholders('id').id))
     .prepare()
   const profileColumns = (profile: MemberProfile, member: SealedMember) => ({
-    emailHash: emailHash(vault, profile.email),
+    emailHash: profile.email === '' ? null : emailHash(vault, profile.email),
     sealedProfile: sealText(vault, JSON.stringify(profile), memberPlace('sealed_profile', member)),
   })
   const table = recordTable<'member'>(db, members)

@@ -13,7 +13,8 @@ import {
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
 import sealedMembers from './migrations/0003-sealed-members.sql' with { type: 'text' }
-import rates from './migrations/0004-rates.sql' with { type: 'text' }
+import holdings from './migrations/0004-holdings.sql' with { type: 'text' }
+import rates from './migrations/0005-rates.sql' with { type: 'text' }
 import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
 
 interface Migration {
@@ -27,15 +28,17 @@ const migrations: readonly Migration[] = [
   { sql: start },
   { sql: roomToGrow, work: bindToPlaces },
   { sql: sealedMembers, work: sealMembers },
+  { sql: holdings },
   { sql: rates },
 ]
 
 /** The schema that this program works with. */
 export const currentSchema = migrations.length
 
-/** Whether the database of a file has an older schema. */
+/** Whether the database of a file has an older schema; one that is yet to be made has none. */
 export function isOutdated(path: string): boolean {
-  return schemaOf(readUserVersion(path)) < currentSchema
+  const schema = schemaOf(readUserVersion(path))
+  return schema > 0 && schema < currentSchema
 }
 
 /** Where a database is kept as it was before it had this schema. */

@@ -75,7 +75,7 @@ function setUp(database: Database, { path, purpose, masterKey, upgrade }: Openin
 }
 
 /** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
-function recognize(database: Database): number {
+export function recognize(database: Database): number {
   requireOurs(readPragma(database, 'application_id'), readPragma(database, 'schema_version') === 0)
   const schema = schemaOf(readPragma(database, 'user_version'))
   if (schema > currentSchema) throw unusable('the database was written by a newer version of this program')
@@ -103,8 +103,8 @@ function patiently<T>(work: () => T): T {
   }
 }
 
-/** Holds a database to what was noted when it was made, before anything of it is changed. */
-function prove({ database, purpose, masterKey }: Upgrading, schema: number): void {
+/** Holds a database to what was noted when it was made, before anything of it is changed. @throws Refusal database_unusable */
+export function prove({ database, purpose, masterKey }: Upgrading, schema: number): void {
   const noted = readSetting(database, 'purpose')
   // Whoever made one of the first two schemas and was killed has noted nothing.
   if (!noted && schema < 3) return

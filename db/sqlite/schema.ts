@@ -97,7 +97,7 @@ export const members = sqliteTable('members', {
   recordKey: text('record_key').notNull(),
   partnerId: integer('partner_id').notNull(),
   externalUserIdHash: blob('external_user_id_hash', { mode: 'buffer' }).notNull(),
-  emailHash: blob('email_hash', { mode: 'buffer' }).notNull(),
+  emailHash: blob('email_hash', { mode: 'buffer' }),
   active: flag(),
   sealedExternalUserId: blob('sealed_external_user_id', { mode: 'buffer' }).notNull(),
   sealedProfile: blob('sealed_profile', { mode: 'buffer' }).notNull(),

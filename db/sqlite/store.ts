@@ -6,7 +6,8 @@ import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboarding from '../../src/domain/decide-onboarding'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
-import { decideSubmission } from '../../src/domain/decide-submission'
+import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
+import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
 import type { Decision } from '../../src/domain/writes'
 import { carryOut } from './carry-out'
@@ -87,19 +88,26 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 }
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
-  const { requests, members, directory, changes } = queries
+  const { requests, members, directory, changes, audit } = queries
   return {
-    submit: (draft) =>
-      writer.write(() => {
-        const { partnerId, externalUserId, slot } = draft
+    async submit(draft) {
+      const answer = await writer.write(() => {
+        const { partnerId, externalUserId, slot, submittedAt } = draft
+        const member = members.find(partnerId, externalUserId)
         const decision = decideSubmission(draft, {
           since: changes.since(draft.version),
-          member: members.find(partnerId, externalUserId),
+          member,
           emailOwnerId: members.ownerOf(draft.member.email),
           holders: slot ? requests.touching(slot.providerId, slot.startsAt) : [],
+          held: slot && member ? requests.heldBy(member.id, submittedAt) : [],
+          conflictAt: audit.conflictAt(conflictAsked(draft)),
         })
-        return decision === 'stale' ? decision : carryOut(queries, decision, null)
-      }),
+        return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
+      })
+      // Thrown where its line in the audit log is on disk.
+      if (answer instanceof Refusal) throw answer
+      return answer
+    },
 
     listRequests: (filter) => read(() => requests.list(filter)),
     findRequest: (id) => read(() => requests.find(id)),
@@ -110,11 +118,14 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     assign: (id, draft, act) =>
       writer.write(() => {
         const { providerId, startsAt, version } = draft
+        const request = requests.find(id)
+        const { member } = request ?? {}
         const decision = moves.decideAssignment(draft, {
-          request: requests.find(id),
+          request,
           isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
           since: changes.since(version),
           holders: startsAt === null ? [] : requests.touching(providerId, startsAt),
+          held: startsAt !== null && member ? requests.heldBy(member.id, startsAt) : [],
         })
         if (decision === 'stale') return decision
         carryOut(queries, decision, act)
@@ -122,6 +133,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       }),
     accept: (id, act) => change(act, () => moves.decideAcceptance(requests.find(id), act)),
     decline: (id, act) => change(act, () => moves.decideDecline(requests.find(id), act)),
+    listSubmitted: (partnerId, since) => read(() => requests.submittedBy(partnerId, since)),
+    declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(requests.find), act)),
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
   } satisfies Partial<Store>
@@ -152,6 +165,10 @@ function memberStore({ members, requests }: Queries, read: Read, change: Change)
   return {
     findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
     findMemberById: (id) => read(() => members.findForStaff(id)),
+    listMembers: (after, most) => read(() => members.list(after, most)),
+    findMemberByEmail: (email, act) =>
+      change(act, () => people.decideFinding(members.findForStaff(members.ownerOf(email) ?? 0))),
+    releaseEmail: (id, act) => change(act, () => people.decideEmailRelease(members.findById(id), act)),
     setMemberActive: (id, active, act) =>
       change(act, () => people.decideMemberState(members.findForStaff(id), active)),
     exportMember: (id, act) => change(act, () => people.decideExport(held(id))),

@@ -1,8 +1,10 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
 import { checkpoint } from './checkpoint'
-import { copyDatabase, faultsIn, publishCopy } from './copy'
+import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
+import { rewrapDataKey } from './data-key'
 import { applicationId, readPragma, schemaOf } from './file-head'
+import type { Opening } from './open'
 import type { Queries } from './queries'
 import { readSetting } from './setting'
 import type { Writer } from './writer'
@@ -11,15 +13,20 @@ const lastBackupName = 'last_backup_at'
 const zoneDataName = 'zone_data'
 
 /** The Upkeep of an open SQLite database. */
-export function createUpkeep(database: Database, writer: Writer, queries: Queries): Upkeep {
+export function createUpkeep(
+  database: Database,
+  { purpose, masterKey }: Opening,
+  writer: Writer,
+  queries: Queries,
+): Upkeep {
   const { audit } = queries
   const note = (name: string, value: string) =>
     database
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
       .run(name, Buffer.from(value))
   return {
-    async backUp(target, act) {
-      using copy = copyDatabase(database, target)
+    async backUp(target, protect, act) {
+      using copy = protect ? await copyProtected(database, target, protect) : copyDatabase(database, target)
       // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() =>
         audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' }),
@@ -28,6 +35,12 @@ export function createUpkeep(database: Database, writer: Writer, queries: Querie
       // Its age is a convenience: the copy stands, whether or not it can be noted.
       await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
     },
+    rewrap: (next, act) =>
+      writer.write(() => {
+        if (!rewrapDataKey(database, purpose, masterKey, next)) return false
+        audit.append({ ...act, action: 'key.rotate', record: null, outcome: 'done' })
+        return true
+      }),
     async check(now) {
       return [
         finding('schema', undefined, `version ${schemaOf(readPragma(database, 'user_version'))}`),

@@ -41,13 +41,9 @@ const columns = columnsOf<Finding>('check', 'state', 'detail')
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
 
-function fileFindings({ database, masterKey }: StorageConfig): Finding[] {
-  const files = [
-    database,
-    `${database}-wal`,
-    `${database}-shm`,
-    ...('file' in masterKey ? [masterKey.file] : []),
-  ]
+function fileFindings({ database }: StorageConfig): Finding[] {
+  // A master key that others can read was refused before any of this.
+  const files = [database, `${database}-wal`, `${database}-shm`]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
   const copies = readdirSync(dirname(database))
     .filter((name) => name.startsWith(`${basename(database)}.before-schema-`))

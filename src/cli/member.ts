@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Act } from '../domain/audit'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import { beginFile, type UnfinishedFile } from '../files/durable'
 import { presentTimestamp } from '../http/booking-request'
 import { presentMember } from '../http/user'
 import type { Records } from '../operations/context'
@@ -13,34 +13,62 @@ import {
   deactivateMember,
   eraseMember,
   exportMember,
+  type FoundMembers,
+  findMemberByEmail,
+  findMembersByName,
   finishErasure,
   reactivateMember,
+  releaseEmail,
 } from '../operations/members'
 import { listPartners } from '../operations/partners'
 import { recordId } from './arguments'
-import { asJson, asking, type Call, commandGroup, stateOf, switchCommands } from './command'
-import { type CommonFlags, confirm, formatJson, printJson, printLines, printRecord } from './output'
+import { asJson, asking, type Call, commandGroup, recordsCommand, stateOf, switchCommands } from './command'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  confirm,
+  formatJson,
+  printJson,
+  printLines,
+  printNotice,
+  printRecord,
+  printRows,
+} from './output'
+import { beginOutput, type OutputFlags, toOutput } from './output-file'
 import { storageCommand, withRecords } from './storage'
 
-interface Flags extends CommonFlags {
+interface Flags extends CommonFlags, OutputFlags {
   readonly partner?: string
   readonly externalId?: string
-  readonly output?: string
 }
 
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
     asJson(onMember('show', 'Show a member', show), 'print them as JSON'),
+    asJson(
+      recordsCommand('find', 'Find a member by e-mail address or name; the audit log tells who looked', find)
+        .option('--email <address>', 'whose this address is, of whichever partner')
+        .option('--name <text>', 'whose name holds this text, 50 of them at most'),
+      'print them as JSON',
+    ),
     ...switchCommands<Records, Member>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
       reactivate: ['Let a member be looked up and booked for again', reactivateMember],
       question: ({ id }) => `Refuse look-ups of member ${id} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
-    onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll)
-      .option('--output <file>', 'write it to this new file, which its owner alone can read')
-      .option('--json', 'print it as JSON, which it does anyway'),
+    toOutput(
+      onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll),
+    ).option('--json', 'print it as JSON, which it does anyway'),
+    asking(
+      onMember(
+        'release-email',
+        "Empty a member's e-mail address, so that another member can have it",
+        release,
+      ),
+    ),
     asking(onMember('erase', 'Remove a member for good, their answers included', erase)),
   ])
 }
@@ -85,10 +113,68 @@ async function show({ context, flags }: Call<Records, Flags>, member: Member): P
   })
 }
 
+interface FindFlags {
+  readonly email?: string
+  readonly name?: string
+}
+
+async function find({ context, flags, act }: Call<Records, FindFlags>): Promise<void> {
+  const { members, count } = await membersFor(flags, context, act())
+  const partners = new Map((await listPartners(context)).map(({ id, name }) => [id, name]))
+  const rows = members.map((member) => ({
+    id: member.id,
+    state: stateOf(member),
+    partner: partners.get(member.partnerId) ?? null,
+    externalUserId: member.externalUserId,
+    // Whoever asks by address is told no more than whose it is.
+    ...(flags.name !== undefined && { name: nameOfMember(member) }),
+  }))
+  printRows(flags, rows, flags.name === undefined ? foundColumns : namedColumns, 'There is no such member.')
+  const more = count - members.length
+  if (more > 0) printNotice(`${more} more are not shown; look for a longer text`)
+}
+
+/** @throws Refusal field_invalid unless exactly one thing to look by is given */
+async function membersFor({ email, name }: FindFlags, records: Records, act: Act): Promise<FoundMembers> {
+  if (email !== undefined && name === undefined) {
+    const member = await findMemberByEmail(records, email.trim(), act)
+    return member ? { members: [member], count: 1 } : { members: [], count: 0 }
+  }
+  if (name?.trim() && email === undefined) return findMembersByName(records, name.trim(), act)
+  throw new Refusal('field_invalid', 'look by either --email or --name')
+}
+
+interface FoundRow {
+  readonly id: number
+  readonly state: string
+  readonly partner: string | null
+  readonly externalUserId: string
+  readonly name?: string
+}
+
+const foundColumns: Columns<FoundRow> = {
+  ...columnsOf('id', 'state', 'partner'),
+  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
+}
+
+const namedColumns: Columns<FoundRow> = { ...foundColumns, ...columnsOf('name') }
+
+function nameOfMember({ profile: { firstName, lastName, preferredName } }: Member): string {
+  return `${firstName} ${lastName}${preferredName ? ` (${preferredName})` : ''}`
+}
+
+async function release({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {
+  const { id } = member
+  const question = `Empty the e-mail address of member ${id}, so that another member can have it?`
+  await confirm(question, flags)
+  await releaseEmail(context, member, act())
+  printLines(`Member ${id} has no e-mail address until their partner sends one again.`)
+}
+
 /** What is shown of a member wherever one is shown: how to reach them, and what they wish. */
 export function memberLines({ profile }: Member) {
   return {
-    'e-mail': profile.email,
+    'e-mail': profile.email || null,
     phone: profile.phoneNumber,
     region: [profile.country, profile.state].filter(Boolean).join(', '),
     language: languageName(profile.preferredSpokenLanguage),
@@ -101,20 +187,10 @@ async function exportAll({ context, flags, act }: Call<Records, Flags>, member: 
   const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.
-  using file = beginNew(output)
+  using file = beginOutput(output)
   writeFileSync(file.path, `${formatJson(await held())}\n`)
   file.publish()
   printLines(`Member ${member.id} is exported to ${output}.`)
-}
-
-/** @throws Refusal field_invalid if there is a file already */
-function beginNew(path: string): UnfinishedFile {
-  try {
-    return beginFile(path)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
-    throw new Refusal('field_invalid', '--output: there is a file at that path already')
-  }
 }
 
 async function erase({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {

@@ -1,6 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { asidePath, isThere, listUnfinished, nameFile, removeAbandoned, sync } from '../files/durable'
+import {
+  asidePath,
+  isThere,
+  listUnfinished,
+  nameFile,
+  removeAbandoned,
+  sync,
+  writeDurably,
+} from '../files/durable'
 
 // A database and its master key are made in a folder aside under these names. The key gets its own name first, when
 // both are whole: a key without a database tells that the last step is still to be taken, and any process can take it.
@@ -40,9 +48,10 @@ export async function makeDatabase(
 /** Takes the last step of a making that ended after the key had its name. False if there is none to take. */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
-  const { ino } = statSync(key)
+  const named = readFileSync(key)
   for (const aside of listUnfinished(database)) {
-    if (statSync(join(aside, keyName), { throwIfNoEntry: false })?.ino !== ino) continue
+    const made = join(aside, keyName)
+    if (!existsSync(made) || !readFileSync(made).equals(named)) continue
     // One that had its name already, and was moved away since, is not to come back.
     const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
     if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
@@ -55,10 +64,20 @@ export function finishDatabase(database: string, key: string | null): boolean {
 /** Whether it got the name; somebody else's taking the last step meanwhile is as good. */
 function nameUnlessThere(made: string, path: string): boolean {
   try {
-    nameFile(made, path)
+    nameOnAnyDisk(made, path)
     return true
   } catch (error) {
     if (!isThere(path)) throw error
     return false
+  }
+}
+
+/** A key that is kept apart may well be on another disk. */
+function nameOnAnyDisk(made: string, path: string): void {
+  try {
+    nameFile(made, path)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EXDEV') throw error
+    writeDurably(path, readFileSync(made, 'utf8'))
   }
 }

@@ -20,20 +20,38 @@ export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
   )
 }
 
-// What a terminal acts on (C0, DEL, C1), lines break at, or reorders text (Unicode's Bidi_Control).
-const controls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu
+// What a terminal acts on (C0, DEL, C1) or lines break at.
+const controls = /[\p{Cc}\u2028\u2029]+/gu
 /** Those of them that JSON leaves as they are, and that stand outside a text. */
-const controlsInJson = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu
+const controlsInJson = /[\x7f-\x9f\u2028\u2029]/gu
+/**
+ * What nobody sees, or what reorders text: two names that differ in nothing else look the same (UTS 39). Emoji are made of
+ * such characters too, and are matched so that they can be left whole.
+ */
+const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
+const isUnseen = /^[\p{Cf}\p{Default_Ignorable_Code_Point}]$/u
 
-/** A text, by whomever it was chosen, on one line and without what a terminal would act on or reorder. */
+/**
+ * A text, by whomever it was chosen, on one line: without what a terminal would act on, and with escapes, as \u202e, of
+ * what could not be seen.
+ */
 export function oneLine(text: string): string {
-  return text.replace(controls, ' ')
+  return escapeUnseen(text.replace(controls, ' '))
 }
 
-/** A value as JSON (RFC 8259), control characters written as escapes. */
+/** A value as JSON (RFC 8259), control characters, and those that could not be seen, written as escapes. */
 export function formatJson(value: unknown, indent = 2): string {
-  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value, null, indent).replace(controlsInJson, escaped)
+  return escapeUnseen(JSON.stringify(value, null, indent).replace(controlsInJson, escaped))
+}
+
+function escapeUnseen(text: string): string {
+  return text.replace(unseen, (found) => (isUnseen.test(found) ? escaped(found) : found))
+}
+
+/** A character as JSON escapes it, one beyond the basic plane as two. */
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }
 
 /** Prints a value as JSON, for programs; on one line with an indent of 0. */
@@ -52,13 +70,18 @@ export function printResult({ json }: CommonFlags, value: unknown, line: string)
  *
  * @throws Refusal storage_failed if it could not be: whoever should have it must know
  */
-export function printSecret({ json }: CommonFlags, name: string, secret: string): void {
+export function printSecret(flags: CommonFlags, name: string, secret: string): void {
   try {
-    writeSync(process.stdout.fd, `${json ? formatJson({ [name]: secret }) : secret}\n`)
+    writeSync(process.stdout.fd, `${secretText(flags, name, secret)}\n`)
   } catch {
     const why = `the ${name} was made and could not be printed; it can never be shown again: rotate it`
     throw new Refusal('storage_failed', why)
   }
+}
+
+/** What is told once, as it is printed or written to a file. */
+export function secretText({ json }: CommonFlags, name: string, secret: string): string {
+  return json ? formatJson({ [name]: secret }) : secret
 }
 
 /** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */

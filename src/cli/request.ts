@@ -1,15 +1,35 @@
 import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
+import { Refusal } from '../domain/errors'
+import type { Partner } from '../domain/partner'
 import { assignProvider, concernOf, requireAssignable } from '../operations/assign-provider'
 import { acknowledgeMove } from '../operations/check-bookings'
 import type { Context, Records } from '../operations/context'
-import { requireProvider, requireRequest } from '../operations/find-records'
-import { acceptRequest, declineRequest, listRequests, readScreening } from '../operations/requests'
+import { requirePartner, requireProvider, requireRequest } from '../operations/find-records'
+import {
+  acceptRequest,
+  declineRequest,
+  declineRequests,
+  listRequests,
+  listSubmitted,
+  readScreening,
+} from '../operations/requests'
 import { suggestProviders } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
 import { recordId, utcInstant, wholeNumber } from './arguments'
-import { type Call, commandGroup, commandsOn, contextCommand } from './command'
-import { type CommonFlags, confirm, printJson, printLines, printNotice, printResult } from './output'
+import { asking, type Call, commandGroup, commandsOn, contextCommand, recordsCommand } from './command'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  confirm,
+  instantText,
+  printJson,
+  printLines,
+  printNotice,
+  printResult,
+  printTable,
+} from './output'
 import {
   presentRequest,
   printQueue,
@@ -41,7 +61,21 @@ export function requestCommand(): Command {
       .option('--yes', 'do not ask before a provider is replaced'),
     onRequestId('accept', 'Accept a pending request', accept),
     onRequest('acknowledge', 'Note that a booked local time which has changed is known', acknowledge),
-    onRequestId('decline', 'Decline a pending or accepted request; its slot is free again', decline),
+    asking(
+      recordsCommand(
+        'decline',
+        'Decline a pending or accepted request, or many; their slots are free again',
+        decline,
+      )
+        .argument('[request]', 'id', recordId)
+        .option('--partner <partner>', 'name or id of the partner, with --since, instead of an id')
+        .option(
+          '--since <instant>',
+          'all of the partner that were submitted at this UTC instant or later',
+          utcInstant,
+        )
+        .option('--dry-run', 'only tell which these are'),
+    ),
   ])
 }
 
@@ -55,9 +89,52 @@ async function accept({ context, act }: Call<Records>, id: number): Promise<void
   printLines(`Request ${id} is accepted.`)
 }
 
-async function decline({ context, act }: Call<Records>, id: number): Promise<void> {
+interface DeclineFlags {
+  readonly partner?: string
+  readonly since?: number
+  readonly dryRun?: boolean
+}
+
+async function decline(call: Call<Records, DeclineFlags>, id: number | undefined): Promise<void> {
+  const { context, flags, act } = call
+  const { partner, since, dryRun } = flags
+  if (id === undefined && partner !== undefined && since !== undefined) {
+    return declineSince(call, await requirePartner(context, partner), since)
+  }
+  if (id === undefined || partner !== undefined || since !== undefined || dryRun) {
+    throw new Refusal('field_invalid', 'name a request by id, or many by both --partner and --since')
+  }
   await declineRequest(context, id, act())
   printLines(`Request ${id} is declined.`)
+}
+
+/** How many of the requests that would be declined are shown. */
+const mostListed = 10
+
+async function declineSince(
+  call: Call<Records, DeclineFlags>,
+  partner: Partner,
+  since: number,
+): Promise<void> {
+  const { context, flags, act } = call
+  const { ids, unassigned } = await listSubmitted(context, partner, since)
+  const which = `of ${partner.name} submitted since ${formatInstant(since)}`
+  if (flags.dryRun) {
+    const first = await Promise.all(ids.slice(0, mostListed).map((id) => requireRequest(context, id)))
+    printTable(first, declinedColumns, 'None can be declined.')
+    printLines('', `${ids.length} requests ${which} would be declined.`)
+  } else {
+    if (ids.length > 0) await confirm(`Decline ${ids.length} requests ${which}?`, flags)
+    printLines(`${await declineRequests(context, ids, act())} requests ${which} are declined.`)
+  }
+  if (unassigned > 0) printLines(`${unassigned} intakes of theirs without a provider stay as they are.`)
+}
+
+const declinedColumns: Columns<RequestRecord> = {
+  ...columnsOf('id', 'state'),
+  SUBMITTED: ({ submittedAt }) => formatInstant(submittedAt),
+  SLOT: ({ startsAt }) => instantText(startsAt),
+  MEMBER: ({ member }) => member?.id ?? null,
 }
 
 async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<void> {

@@ -10,7 +10,12 @@ import { printNotice } from './output'
 
 /** A command that works on the production database, with the settings that say where it is. */
 export function storageCommand(name: string, description: string): Command {
-  return withSettings(new Command(name).description(description), ['database', 'masterKeyFile', 'zones'])
+  return withSettings(new Command(name).description(description), [
+    'database',
+    'masterKeyFile',
+    'masterKeyFd',
+    'zones',
+  ])
 }
 
 /** Gives a command the flags of settings. */

@@ -5,20 +5,36 @@ import type { Context, Records } from '../operations/context'
 import { issueFirstToken, listTokens, revokeToken, rotateToken, verifyToken } from '../operations/tokens'
 import { utcInstant } from './arguments'
 import { asJson, asking, type Call, commandGroup, contextCommand } from './command'
-import { confirm, printJson, printLines, printRecord, printRows, printSecret } from './output'
+import {
+  type CommonFlags,
+  confirm,
+  printJson,
+  printLines,
+  printRecord,
+  printRows,
+  printSecret,
+  secretText,
+} from './output'
+import { type OutputFlags, toOutput, writeSecret } from './output-file'
 import { onPartner, presentTokens, tokenColumns } from './partner'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
   return commandGroup('token', 'The tokens that partners call the API with', [
-    asJson(onPartner('issue', 'Make the first token of a partner and print it, once', issue)),
-    onPartner('rotate', 'Make a token that takes the place of the one in force, and print it, once', rotate)
-      .option(
-        '--cutover <instant>',
-        'when it starts and the other stops, in UTC; at once unless given',
-        utcInstant,
-      )
-      .option('--json', 'print it as JSON'),
+    toOutput(asJson(onPartner('issue', 'Make the first token of a partner and print it, once', issue))),
+    toOutput(
+      asJson(
+        onPartner(
+          'rotate',
+          'Make a token that takes the place of the one in force, and print it, once',
+          rotate,
+        ).option(
+          '--cutover <instant>',
+          'when it starts and the other stops, in UTC; at once unless given',
+          utcInstant,
+        ),
+      ),
+    ),
     asking(
       onPartner('revoke', "End a partner's token at once, and cancel one that waits for its cutover", revoke),
     ),
@@ -32,17 +48,25 @@ export function tokenCommand(): Command {
   ])
 }
 
-async function issue({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
-  printSecret(flags, 'token', await issueFirstToken(context, partner, act()))
+function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<void> {
+  return handOver(flags, partner, (keep) => issueFirstToken(context, partner, act(), keep))
 }
 
-async function rotate(call: Call<Records, { cutover?: number }>, partner: Partner): Promise<void> {
+function rotate(call: Call<Records, OutputFlags & { cutover?: number }>, partner: Partner): Promise<void> {
+  const { context, flags } = call
   const act = call.act()
-  printSecret(
-    call.flags,
-    'token',
-    await rotateToken(call.context, partner, call.flags.cutover ?? act.at, act),
-  )
+  return handOver(flags, partner, (keep) => rotateToken(context, partner, flags.cutover ?? act.at, act, keep))
+}
+
+/** Tells a new token, once: on stdout, or in a new file and nowhere else. */
+async function handOver(
+  flags: CommonFlags & OutputFlags,
+  { name }: Partner,
+  make: (keep?: (token: string) => void) => Promise<string>,
+): Promise<void> {
+  if (flags.output === undefined) return printSecret(flags, 'token', await make())
+  await writeSecret(flags.output, 'token', (keep) => make((token) => keep(secretText(flags, 'token', token))))
+  printLines(`The token of ${name} is in ${flags.output}, which its owner alone can read.`)
 }
 
 async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {

@@ -7,9 +7,10 @@ export type AuditAction =
   | `token.${'issue' | 'rotate' | 'revoke'}`
   | `provider.${'deactivate' | 'reactivate' | 'time-off-add' | 'time-off-remove'}`
   | `request.${'assign' | 'accept' | 'decline' | 'acknowledge' | 'read-screening'}`
-  | `member.${'deactivate' | 'reactivate' | 'export' | 'erase'}`
+  | `member.${'deactivate' | 'reactivate' | 'export' | 'erase' | 'find' | 'email-conflict' | 'release-email'}`
   | 'directory.load'
   | 'database.back-up'
+  | 'key.rotate'
   | 'authentication.refuse'
 
 /** Who does a thing, and when: told with each change, since one process serves several people. */

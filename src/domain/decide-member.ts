@@ -1,7 +1,9 @@
+import type { Act } from './audit'
 import type { RequestRecord, ScreeningAnswer } from './booking-request'
 import { holdsSlot } from './decide-move'
+import { Refusal } from './errors'
 import type { Member } from './member'
-import { type Decision, decideState, outcome, unknownRecord, type Write } from './writes'
+import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from './writes'
 
 /** All that is held on a person. Instants in ms. */
 export interface MemberExport {
@@ -15,6 +17,23 @@ export interface MemberExport {
 
 export function decideMemberState(member: Member | null, active: boolean): Decision {
   return decideState('member', member, active)
+}
+
+/** Who has an e-mail address may be told; the audit log tells who asked, and of whom they were told. */
+export function decideFinding(member: Member | null): Decision<Member | null> {
+  return {
+    ...outcome('member.find', member && 'member', member?.id ?? null, []),
+    answer: () => member,
+  }
+}
+
+/** The address of a member is nobody's, and theirs is empty until their partner tells one again. */
+export function decideEmailRelease(member: Member | null, { at }: Act): Decision {
+  if (!member) return unknownRecord('member')
+  const { id, profile } = member
+  if (profile.email === '') return new Refusal('move_unknown', 'the member has no e-mail address')
+  const to = { profile: { ...profile, email: '' }, updatedAt: at }
+  return setting('member.release-email', 'member', id, to)
 }
 
 /** All that is held may be handed over; the audit log tells who did. */

@@ -1,9 +1,9 @@
 import type { Act } from './audit'
 import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis } from './booking-request'
-import type { SlotHolder } from './decide-submission'
+import { type HeldSlot, overlappingWith, type SlotHolder } from './decide-submission'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
-import { type Change, type Decision, isStale, outcome, setting, unknownRecord } from './writes'
+import { type Change, type Decision, isStale, type Outcome, outcome, setting, unknownRecord } from './writes'
 
 /** The states from which a request can make each move (decisions, States). */
 const movesFrom: Record<'accepted' | 'declined', readonly RequestState[]> = {
@@ -29,6 +29,18 @@ export function decideDecline(request: RequestRecord | null, { at }: Act): Decis
   const to = { state: 'declined' as const, declinedAt: at }
   const refusal = refuseMove(request, 'declined')
   return refusal ?? setting('request.decline', 'request', request.id, to, providersOf(request))
+}
+
+/** Those of many requests that can be declined are, and the others stay as they are: the answer is how many were. */
+export function decideDeclines(requests: readonly (RequestRecord | null)[], act: Act): Outcome<number> {
+  const decisions = requests.map((request) => decideDecline(request, act))
+  const declined = decisions.flatMap((decision) => (decision instanceof Refusal ? [] : decision))
+  return {
+    writes: declined.flatMap(({ writes }) => writes),
+    taken: [...new Set(declined.flatMap(({ taken }) => taken))],
+    audit: declined.flatMap(({ audit }) => audit ?? []),
+    answer: () => declined.length,
+  }
 }
 
 /**
@@ -66,12 +78,14 @@ export interface AssignmentFacts {
   readonly since: readonly Change[] | null
   /** Who holds a slot of the provider that touches the one asked for. */
   readonly holders: readonly SlotHolder[]
+  /** The slots of the request's member, of whichever provider; those that are over before it may be missing. */
+  readonly held: readonly HeldSlot[]
 }
 
 /** An intake of any state -> pending with the provider, its earlier slot free; the number, once given, stays. */
 export function decideAssignment(
   draft: AssignmentDraft,
-  { request, isProviderKnown, since, holders }: AssignmentFacts,
+  { request, isProviderKnown, since, holders, held }: AssignmentFacts,
 ): 'stale' | Decision {
   const { providerId, startsAt, localOffsetMinutes } = draft
   if (!request) return unknownRecord('request')
@@ -82,6 +96,12 @@ export function decideAssignment(
   if (isStale(since, providerId)) return 'stale'
   if (holders.some(({ requestId }) => requestId !== request.id)) {
     return new Refusal('slot_unavailable', 'the slot is not available')
+  }
+  const others = held.filter(({ requestId }) => requestId !== request.id)
+  const conflict = startsAt === null ? undefined : overlappingWith(startsAt, others)
+  if (conflict) {
+    const why = `the member holds a slot that overlaps with this one, by request ${conflict.requestId}`
+    return new Refusal('slot_conflicts_with_yours', why)
   }
   const to = {
     state: 'pending' as const,

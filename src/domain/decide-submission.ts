@@ -1,8 +1,11 @@
-import { type BookingRequest, type Submission, slotMillis } from './booking-request'
+import { minuteMillis } from '../scheduling/calendar'
+import type { Act } from './audit'
+import { type BookingRequest, type RequestedSlot, type Submission, slotMillis } from './booking-request'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
-import { type Member, type MemberProfile, untold } from './member'
-import { type Change, type Decision, isCallerStale, isStale, type Write } from './writes'
+import type { Limits } from './limits'
+import { foldEmail, type Member, type MemberProfile, untold } from './member'
+import { type Change, type Decision, isCallerStale, isStale, type Outcome, type Write } from './writes'
 
 /** A submission with what a snapshot of the directory says of the slot that it asks for. */
 export interface SubmissionDraft extends Submission {
@@ -16,6 +19,8 @@ export interface SubmissionDraft extends Submission {
   readonly authorizationNumber: string | null
   /** ms */
   readonly submittedAt: number
+  /** What the member may hold, and the partner send. */
+  readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>
 }
 
 /** What holds at the moment of writing. */
@@ -28,6 +33,10 @@ export interface SubmissionFacts {
   readonly emailOwnerId: number | null
   /** Who holds a slot of the provider that touches the one asked for. */
   readonly holders: readonly SlotHolder[]
+  /** The slots of the member, of whichever provider; those that are over may be missing. */
+  readonly held: readonly HeldSlot[]
+  /** When the conflict was that conflictAsked asks for, in ms; null if there is none. */
+  readonly conflictAt: number | null
 }
 
 /** A request that holds a slot. */
@@ -38,30 +47,50 @@ export interface SlotHolder {
   readonly startsAt: number
 }
 
+/** A slot that a member holds by a request. */
+export type HeldSlot = Omit<SlotHolder, 'memberId'>
+
+const hourMillis = 60 * minuteMillis
+
+/** The conflicts of a partner that are noted in an hour where any number may be: more would flood the audit log. */
+const mostNoted = 1_000
+
+/**
+ * Which of the conflicts that were noted of a partner decides about the next: of those after an instant (ms), the one so
+ * many back from the newest.
+ */
+export function conflictAsked(draft: SubmissionDraft) {
+  const { submittedAt, limits } = draft
+  const { actor } = submitterOf(draft)
+  return { actor, after: submittedAt - hourMillis, back: limits.emailConflicts ?? mostNoted }
+}
+
+/** In whose name a submission is written, and what is noted of it. */
+export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
+  return { actor: `partner ${partnerId}`, at: submittedAt }
+}
+
 /**
  * Whether a submission is stored, and what it makes of the member. The order of checks is the decisions' (Order of
- * checks): the slot comes before the e-mail, or a slot that cannot be had would ask whose an address is.
+ * checks): the slot comes before the e-mail, or a slot that cannot be had would ask whose an address is. A refusal that is
+ * to be noted is the answer of an outcome.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
   facts: SubmissionFacts,
-): 'stale' | Decision<BookingRequest> {
+): 'stale' | Decision<BookingRequest | Refusal> {
   const { slot } = draft
-  const { member, emailOwnerId } = facts
+  const { member } = facts
   // A token may have been revoked while this waited for its turn to be written.
   if (isCallerStale(facts.since)) return 'stale'
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
-  const refusal = slot && refuseSlot(draft, facts)
-  if (refusal) return refusal
-  if (emailOwnerId !== null && emailOwnerId !== member?.id) {
-    return new Refusal('email_taken', 'already belongs to a different member')
-  }
-  return store(draft, member)
+  const refusal = slot && (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
+  return refusal || refuseEmail(draft, facts) || store(draft, member)
 }
 
 function refuseSlot({ slot, slotState }: SubmissionDraft, { member, holders }: SubmissionFacts) {
-  if (holders.some((held) => held.memberId === member?.id && held.startsAt === slot?.startsAt)) {
+  if (holders.some(({ memberId, startsAt }) => memberId === member?.id && startsAt === slot?.startsAt)) {
     return new Refusal('slot_already_yours', 'the member already holds this slot')
   }
   if (slotState === 'provider unknown') {
@@ -69,6 +98,48 @@ function refuseSlot({ slot, slotState }: SubmissionDraft, { member, holders }: S
   }
   const isFree = slotState === 'offered' && holders.length === 0
   return isFree ? null : new Refusal('slot_unavailable', 'the slot is not available')
+}
+
+/** What a member holds already can stand in the way of another slot. */
+function refuseHolding(
+  { submittedAt, limits }: SubmissionDraft,
+  { startsAt }: RequestedSlot,
+  { held }: SubmissionFacts,
+) {
+  if (overlappingWith(startsAt, held)) {
+    return new Refusal('slot_conflicts_with_yours', 'the member holds a slot that overlaps with this one')
+  }
+  const toCome = held.filter((slot) => slot.startsAt > submittedAt)
+  const most = limits.openRequests
+  if (most === null || toCome.length < most) return null
+  const why = `the member has ${most} open requests with a slot to come, and may have no more`
+  return new Refusal('too_many_open_requests', why)
+}
+
+/** The slot among those of a member that overlaps with one that starts at an instant (ms). */
+export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): HeldSlot | undefined {
+  return held.find((slot) => Math.abs(slot.startsAt - startsAt) < slotMillis)
+}
+
+/**
+ * Whoever sends many addresses of different members is asking who is in care. Beyond the limit every address that
+ * is new to its member is refused, whoever has it: otherwise the difference would be the answer.
+ */
+function refuseEmail(
+  draft: SubmissionDraft,
+  { member, emailOwnerId, conflictAt }: SubmissionFacts,
+): Refusal | Outcome<Refusal> | null {
+  const isNew = !member || foldEmail(member.profile.email) !== foldEmail(draft.member.email)
+  if (isNew && conflictAt !== null && draft.limits.emailConflicts !== null) {
+    const why = 'too many addresses of different members were sent; try again later'
+    const retryAfterSeconds = Math.ceil((conflictAt + hourMillis - draft.submittedAt) / 1000)
+    return new Refusal('email_conflicts_limited', why, { retryAfterSeconds })
+  }
+  if (emailOwnerId === null || emailOwnerId === member?.id) return null
+  const refusal = new Refusal('email_taken', 'already belongs to a different member')
+  if (conflictAt !== null) return refusal
+  const fact = { action: 'member.email-conflict', noun: 'member', id: emailOwnerId } as const
+  return { writes: [], taken: [], audit: { ...fact, outcome: refusal.kind }, answer: () => refusal }
 }
 
 function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRequest> {

@@ -3,6 +3,7 @@ import { defaultLanguageTag } from './language'
 
 /** What a partner tells of a member. Free texts may be empty; whatever was never told is null. */
 export interface MemberProfile {
+  /** Empty where the operator has released it. */
   readonly email: string
   readonly firstName: string
   readonly lastName: string
@@ -68,9 +69,16 @@ export interface Member {
 export type MemberUpdate = Pick<MemberProfile, 'email' | 'firstName' | 'lastName' | 'country'> &
   Partial<MemberProfile>
 
-/** The one form of an e-mail address by which two members are told apart: case does not matter. */
+/** The one form of an e-mail address by which two members are told apart: NFC, and case does not matter. */
 export function foldEmail(email: string): string {
-  return email.toLowerCase()
+  return email.normalize('NFC').toLowerCase()
+}
+
+/** Whether a text stands in what a member is called, however either is composed (NFKC) and whatever its case. */
+export function isCalled({ profile }: Member, text: string): boolean {
+  const { firstName, lastName, preferredName } = profile
+  const fold = (name: string) => name.normalize('NFKC').toLowerCase()
+  return [`${firstName} ${lastName}`, preferredName ?? ''].some((name) => fold(name).includes(fold(text)))
 }
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"

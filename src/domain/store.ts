@@ -67,16 +67,26 @@ export interface Store {
   readScreening(requestId: number, act: Act): Promise<readonly ScreeningAnswer[]>
   /** The screening answers of the requests named, those alone that can be opened, unaudited: to sort by, never to show. */
   sortingAnswers(requestIds: readonly number[]): Promise<ReadonlyMap<number, readonly ScreeningAnswer[]>>
-  /** @throws Refusal move_unknown or slot_unavailable */
+  /** @throws Refusal move_unknown, slot_unavailable or slot_conflicts_with_yours */
   assign(requestId: number, draft: AssignmentDraft, act: Act): Promise<'done' | 'stale'>
   /** @throws Refusal move_unknown unless the request is pending */
   accept(requestId: number, act: Act): Promise<void>
   /** @throws Refusal move_unknown unless the request is pending or accepted */
   decline(requestId: number, act: Act): Promise<void>
+  /** The requests of a partner's members that were submitted at or after an instant (ms), in order of submission. */
+  listSubmitted(partnerId: number, since: number): Promise<Pick<RequestRecord, 'id' | 'state'>[]>
+  /** Declines those of the requests named that still can be, with an audit line each, and tells how many. */
+  declineAll(requestIds: readonly number[], act: Act): Promise<number>
   /** @throws Refusal move_unknown unless the request holds a slot */
   acknowledge(requestId: number, localOffsetMinutes: number, act: Act): Promise<void>
 
   setMemberActive(id: number, active: boolean, act: Act): Promise<void>
+  /** Members in order of id after one id, at most so many: to look through, unaudited, never to show all of. */
+  listMembers(after: number, most: number): Promise<Member[]>
+  /** The member, of whichever partner, to whom an e-mail address belongs. */
+  findMemberByEmail(email: string, act: Act): Promise<Member | null>
+  /** @throws Refusal move_unknown where there is no address */
+  releaseEmail(id: number, act: Act): Promise<void>
   /** All that is held on a member. */
   exportMember(id: number, act: Act): Promise<MemberExport>
   /** Removes a member, and tells which of their requests still hold a slot. */

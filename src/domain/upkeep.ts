@@ -1,4 +1,5 @@
 import type { Act } from './audit'
+import type { MasterKey, Protect } from './vault'
 import type { ZoneEdition } from './zone-data'
 
 /** What a check found. Only what is bad makes the whole unhealthy. */
@@ -20,9 +21,17 @@ export interface Upkeep {
    * and notes when.
    *
    * @param target where, in the engine's own terms
-   * @throws Refusal database_unusable if there is something already, or no copy could be made
+   * @param protect encrypts it; null for one that whoever finds it can open
+   * @throws Refusal database_unusable if there is something already, or no copy could be made; whatever `protect` throws
    */
-  backUp(target: string, act: Act): Promise<void>
+  backUp(target: string, protect: Protect | null, act: Act): Promise<void>
+
+  /**
+   * Seals the data key under another master key, and nothing else. False if it is sealed under that one already.
+   *
+   * @throws Refusal database_unusable if it is sealed under neither this key nor that one
+   */
+  rewrap(next: MasterKey, act: Act): Promise<boolean>
 
   /** Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy. */
   check(now: number): Promise<Finding[]>

@@ -42,6 +42,37 @@ export interface MasterKey {
   vaultOf(dataKey: Uint8Array): Vault
 }
 
+/** From whom a copy is kept: nobody but the master key opens it, and whoever is named beside it, or a passphrase. */
+export interface Protection {
+  /** Public keys in the age format, whose owners can open it too. */
+  readonly recipients: readonly string[]
+  /** The path of a file with a passphrase, which opens it instead. */
+  readonly passphraseFile?: string | undefined
+}
+
+/** Writes what one file holds to another, encrypted, and sees that it can be read again. */
+export type Protect = (plain: string, encrypted: string) => Promise<void>
+
+/** What an operator keeps a master key for beside the database, wherever it is kept. */
+export interface Custody {
+  /**
+   * Tells how to encrypt a copy.
+   *
+   * @throws Refusal field_invalid for what is no recipient, database_unusable for a passphrase that cannot be read
+   */
+  protect(protection: Protection): Promise<Protect>
+  /** Whether the key was found to be the next one, of a rotation that was cut short and is finished now. */
+  readonly hasRotated: boolean
+  /**
+   * Makes the next master key, has it put in force, and gives it the place of this one. Tells where it is.
+   *
+   * @param newKeyFile where to leave it instead; what a rotation that was cut short has left there is taken up
+   * @throws Refusal field_invalid if this key is in no file and no other is named; database_unusable where none can be
+   *   made; whatever `putInForce` throws
+   */
+  rotate(newKeyFile: string | undefined, putInForce: (next: MasterKey) => Promise<unknown>): Promise<string>
+}
+
 /** What keyed hashes are for: two purposes never have the same hash of a text. */
 export type HashPurpose = 'audit line' | 'audit head' | 'external id' | 'email'
 

@@ -1,4 +1,4 @@
-import type { AuditAction } from './audit'
+import type { Act, AuditAction, AuditEntry } from './audit'
 import type { RequestState, ScreeningAnswer } from './booking-request'
 import { Refusal } from './errors'
 import type { PartnerRates } from './limits'
@@ -71,8 +71,8 @@ export interface Outcome<Answer> {
   readonly writes: readonly Write[]
   /** The providers of whom other slots are taken than before. */
   readonly taken: readonly number[]
-  /** The line that is left in the audit log; without an id it names the record that the first write adds. */
-  readonly audit: AuditFact | null
+  /** The lines that are left in the audit log; one without an id names the record that the first write adds. */
+  readonly audit: AuditFact | readonly AuditFact[] | null
   /** @param ids of the record of each write, in order */
   readonly answer: (ids: readonly number[]) => Answer
 }
@@ -82,10 +82,24 @@ export interface AuditFact {
   readonly action: AuditAction
   readonly noun: Noun | null
   readonly id: number | null
+  /** How it ended: `done` unless given. */
+  readonly outcome?: string
 }
 
 /** A decision: no, and why, or what is to be done. */
 export type Decision<Answer = void> = Refusal | Outcome<Answer>
+
+/** The lines that an outcome leaves in the audit log. */
+export function linesOf(
+  { audit }: Outcome<unknown>,
+  { actor, at }: Act,
+  addedId: number | undefined,
+): AuditEntry[] {
+  return [audit ?? []].flat().map((fact) => {
+    const { action, outcome = 'done' } = fact
+    return { at, actor, action, record: recordName(fact, addedId), outcome }
+  })
+}
 
 /** What is to be written and audited, where nothing has to be answered. */
 export function outcome(

@@ -22,7 +22,7 @@ export type AssignmentConcern =
  * that has a provider already gets the new one in their place: it is pending again and its earlier slot free.
  *
  * @throws Refusal record_unknown, move_unknown for what is no intake that can be assigned or for a provider
- *   who is deactivated, slot_unavailable, storage_busy
+ *   who is deactivated, slot_unavailable, slot_conflicts_with_yours, storage_busy
  */
 export async function assignProvider(
   context: Context,

@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock'
 import type { Limits } from '../domain/limits'
 import type { Store } from '../domain/store'
 import type { Upkeep } from '../domain/upkeep'
+import type { Custody } from '../domain/vault'
 import type { Notebook } from './notebook'
 
 /** What operations on records work on. */
@@ -10,6 +11,7 @@ export interface Records {
   readonly store: Store
   readonly upkeep: Upkeep
   readonly clock: Clock
+  readonly custody: Custody
   /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
   readonly directory: Directory | null
 }

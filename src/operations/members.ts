@@ -1,7 +1,7 @@
 import type { Act } from '../domain/audit'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
-import type { Member } from '../domain/member'
+import { isCalled, type Member } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import type { Records } from './context'
 
@@ -11,6 +11,41 @@ export async function lookUpMember({ store }: Records, { id }: Partner, external
   if (!member) throw new Refusal('member_not_found', 'no member has this id')
   if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
   return member
+}
+
+/** The member, of whichever partner, who has an e-mail address; the audit log keeps who asked. */
+export function findMemberByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
+  return store.findMemberByEmail(email, act)
+}
+
+/** How many members are read at once to be looked through, and how many are shown of those found. */
+const [membersAtOnce, mostShown] = [1_000, 50]
+
+/** Members who were looked for, and how many there are. */
+export interface FoundMembers {
+  /** In order of id, 50 at most. */
+  readonly members: readonly Member[]
+  readonly count: number
+}
+
+/** The members whose name holds a text; the audit log keeps who asked, and how many were found. */
+export async function findMembersByName({ store }: Records, name: string, act: Act): Promise<FoundMembers> {
+  const members: Member[] = []
+  let count = 0
+  let read = await store.listMembers(0, membersAtOnce)
+  while (read.length > 0) {
+    const found = read.filter((member) => isCalled(member, name))
+    members.push(...found.slice(0, mostShown - members.length))
+    count += found.length
+    read = await store.listMembers(read.at(-1)?.id as number, membersAtOnce)
+  }
+  await store.appendAudit([{ ...act, action: 'member.find', record: null, outcome: `${count} found` }])
+  return { members, count }
+}
+
+/** Lets another member have the e-mail address of one, who has none then. @throws Refusal move_unknown without one */
+export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
+  return store.releaseEmail(id, act)
 }
 
 /** Refuses a member's look-ups and bookings for them, with 403. */

@@ -1,5 +1,7 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
+import { holdsSlot } from '../domain/decide-move'
+import type { Partner } from '../domain/partner'
 import { type NinthItem, type ScreeningScore, scoreScreening } from '../domain/screening'
 import type { RequestFilter } from '../domain/store'
 import { type Records, thenShow } from './context'
@@ -12,6 +14,30 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
 /** Declines a pending or accepted request; its slot is free again. @throws Refusal record_unknown, move_unknown */
 export function declineRequest(records: Records, id: number, act: Act): Promise<void> {
   return thenShow(records, records.store.decline(id, act))
+}
+
+/** The ids of the requests of a partner's since an instant (ms) that can be declined, and how many have no provider yet. */
+export async function listSubmitted({ store }: Records, { id }: Partner, since: number) {
+  const submitted = await store.listSubmitted(id, since)
+  const open = submitted.filter(({ state }) => holdsSlot(state))
+  const unassigned = submitted.filter(({ state }) => state === 'unassigned')
+  return { ids: open.map(({ id }) => id), unassigned: unassigned.length }
+}
+
+/** How many are declined in one transaction, and how long others may write before the next. */
+const [declinedAtOnce, pauseMillis] = [100, 25]
+
+/**
+ * Declines many requests: some at a time, each transaction all or nothing, so that others can write in between. Those that
+ * cannot be declined any more are passed over. Tells how many it declined.
+ */
+export async function declineRequests(records: Records, ids: readonly number[], act: Act): Promise<number> {
+  let declined = 0
+  for (let start = 0; start < ids.length; start += declinedAtOnce) {
+    if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    declined += await records.store.declineAll(ids.slice(start, start + declinedAtOnce), act)
+  }
+  return thenShow(records, Promise.resolve(declined))
 }
 
 /** The screening answers of a request and what can be said of them. */

@@ -11,8 +11,8 @@ export type StillInForce = () => Promise<unknown>
  * refusal changes nothing.
  *
  * @param now ms
- * @throws Refusal member_deactivated, slot_already_yours, provider_unknown, slot_unavailable or email_taken, the first
- *   that applies in this order
+ * @throws Refusal member_deactivated, slot_already_yours, provider_unknown, slot_unavailable, slot_conflicts_with_yours,
+ *   too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in this order
  */
 export function submitBookingRequest(
   context: Context,
@@ -20,7 +20,7 @@ export function submitBookingRequest(
   now: number,
   stillInForce: StillInForce = async () => {},
 ) {
-  const { directory, store } = context
+  const { directory, store, limits } = context
   const { slot } = submission
   return decideOnFreshSnapshot(context, async (round) => {
     if (round > 0) await stillInForce()
@@ -34,6 +34,7 @@ export function submitBookingRequest(
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),
       authorizationNumber: slot && newAuthorizationNumber(),
       submittedAt: now,
+      limits,
     })
   })
 }

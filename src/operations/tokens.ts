@@ -2,30 +2,51 @@ import { authenticate } from '../auth/authenticate'
 import { newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
+import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
 import { type Context, type Records, thenShow } from './context'
+
+/** Takes a token before it is in force: what cannot be kept is not made. */
+type Keep = (token: string) => void
 
 /**
  * A partner's first token, or the first after the last was revoked. It is told here and never again.
  *
- * @throws Refusal token_exists while the partner has one that is in force or waits
+ * @throws Refusal token_exists while the partner has one that is in force or waits; whatever `keep` throws
  */
-export async function issueFirstToken(records: Records, { id }: Partner, act: Act): Promise<string> {
-  const key = { ...newKey(), startsAt: act.at }
-  await thenShow(records, records.store.issueKey(id, key, act))
-  return signToken({ ...key, issuedAt: act.at })
+export function issueFirstToken(records: Records, { id }: Partner, act: Act, keep?: Keep): Promise<string> {
+  return hand({ ...newKey(), startsAt: act.at }, act, keep, (key) =>
+    thenShow(records, records.store.issueKey(id, key, act)),
+  )
 }
 
 /**
  * A token that takes the place of the one in force at `cutoverAt` (ms), with no overlap; one that waited is
  * cancelled. It is told here and never again.
  *
- * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force
+ * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force; whatever `keep` throws
  */
-export async function rotateToken(records: Records, { id }: Partner, cutoverAt: number, act: Act) {
-  const key = { ...newKey(), startsAt: cutoverAt }
-  await thenShow(records, records.store.rotateKey(id, key, act))
-  return signToken({ ...key, issuedAt: act.at })
+export function rotateToken(
+  records: Records,
+  { id }: Partner,
+  cutoverAt: number,
+  act: Act,
+  keep?: Keep,
+): Promise<string> {
+  return hand({ ...newKey(), startsAt: cutoverAt }, act, keep, (key) =>
+    thenShow(records, records.store.rotateKey(id, key, act)),
+  )
+}
+
+async function hand(
+  key: NewKey,
+  { at }: Act,
+  keep: Keep = () => {},
+  putInForce: (key: NewKey) => Promise<unknown>,
+): Promise<string> {
+  const token = await signToken({ ...key, issuedAt: at })
+  keep(token)
+  await putInForce(key)
+  return token
 }
 
 /** Ends a partner's token at once and cancels one that waits. @throws Refusal record_unknown for neither */

@@ -1,12 +1,23 @@
 import type { Act, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { Finding } from '../domain/upkeep'
+import type { Protection } from '../domain/vault'
 import type { ZoneEdition } from '../domain/zone-data'
 import type { Records } from './context'
 
-/** Writes a sound copy of the database to a place where nothing is. @throws Refusal database_unusable */
-export function backUp({ upkeep }: Records, target: string, act: Act): Promise<void> {
-  return upkeep.backUp(target, act)
+/**
+ * Writes a sound copy of the database to a place where nothing is.
+ *
+ * @param protection from whom it is kept; null for a copy that is not encrypted
+ * @throws Refusal database_unusable, or field_invalid for what is no recipient
+ */
+export async function backUp(
+  { upkeep, custody }: Records,
+  target: string,
+  protection: Protection | null,
+  act: Act,
+): Promise<void> {
+  await upkeep.backUp(target, protection && (await custody.protect(protection)), act)
 }
 
 /** Notes which zone data is served, for the commands beside the server. */

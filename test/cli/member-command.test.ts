@@ -97,6 +97,10 @@ describe('a member', () => {
     [['show', '--partner', 'Lantern', '--external-id', 'nobody'], 3, 'there is no member of that id'],
     [['show', '--partner', 'Nobody', '--external-id', 'x'], 3, 'there is no partner of that name or id'],
     [['erase', 999, '--yes'], 3, 'there is no member of that id'],
+    [['find'], 2, 'look by either --email or --name'],
+    [['find', '--name', ' '], 2, 'look by either --email or --name'],
+    [['find', '--email', 'a@example.com', '--name', 'a'], 2, 'look by either --email or --name'],
+    [['release-email', 999, '--yes'], 3, 'there is no member of that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
   ])('%p is refused with %p', async (words, code, said) => {
@@ -113,6 +117,96 @@ describe('a member', () => {
     expect(refused.status).toBe(403)
     expect((await act('reactivate', member.id)).code).toBe(0)
     expect(await lookUp('paused')).toBe(200)
+  })
+})
+
+describe('who looks for a member', () => {
+  const lines = async () =>
+    (await practice.operator.do('audit', 'export'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ action }) => action === 'member.find')
+      .map(({ record, outcome }) => [record, outcome])
+
+  test('by address is told whose it is and no more, and the audit log keeps it', async () => {
+    const { member } = await submit('sought')
+    const before = await lines()
+    const found = await act('find', '--email', 'SOUGHT-email@Example.com')
+    expect(found.stdout).toMatch(
+      /^ID +STATE +PARTNER +PARTNER'S ID\n\d+ +active +Lantern +sought-external\n$/,
+    )
+    const words = ['member', 'find', '--email', ' sought-email@example.com ']
+    expect(await practice.operator.ask<object>(...words)).toEqual([
+      { id: member.id, state: 'active', partner: 'Lantern', externalUserId: 'sought-external' },
+    ])
+    expect((await act('find', '--email', 'nobody@example.com')).stdout).toBe('There is no such member.\n')
+    expect(await lines()).toEqual([
+      ...before,
+      [`member ${member.id}`, 'done'],
+      [`member ${member.id}`, 'done'],
+      [null, 'done'],
+    ])
+  })
+
+  test('by name finds a part of it in any case and form, the name they prefer too, under one line', async () => {
+    const told = [
+      { firstName: 'Zo\u00eb', lastName: 'Aalto' },
+      { firstName: 'Zoe\u0308', lastName: 'Bergqvist' },
+      { firstName: 'Kim', lastName: 'Aalto', preferredName: 'ZO\u00cb' },
+      { firstName: 'Zora', lastName: 'Aalto' },
+    ]
+    const ids: number[] = []
+    for (const [index, names] of told.entries()) {
+      const body = booking(`named-${index}`, undefined, names)
+      ids.push((await practice.service.post(body, practice.token)).body.member.id)
+    }
+    const before = await lines()
+    const find = (name: string) =>
+      practice.operator.ask<{ id: number; name: string }[]>('member', 'find', '--name', name)
+    expect((await find(' zo\u00eb ')).map(({ id }) => id)).toEqual(ids.slice(0, 3))
+    expect(await find('ZO\u00cb AAL')).toEqual([
+      { id: ids[0], state: 'active', partner: 'Lantern', externalUserId: 'named-0', name: 'Zo\u00eb Aalto' },
+    ] as never)
+    expect((await find('kim a'))[0]?.name).toBe('Kim Aalto (ZO\u00cb)')
+    expect(await find('nobody of this name')).toEqual([])
+    const counts = ['3 found', '1 found', '1 found', '0 found']
+    expect(await lines()).toEqual([...before, ...counts.map((outcome) => [null, outcome])])
+  })
+})
+
+describe('an address that is released', () => {
+  test('is free for its rightful owner, empty in look-ups, and told anew by the next booking', async () => {
+    const wrong = await submit('wrong')
+    const mine = { email: 'wrong-email@example.com' }
+    const rightful = booking('rightful', undefined, mine)
+    expect((await practice.service.post(rightful, practice.token)).status).toBe(409)
+    expect((await act('release-email', wrong.member.id)).code).toBe(2)
+    const { code, stdout } = await act('release-email', wrong.member.id, '--yes')
+    expect([code, stdout]).toEqual([
+      0,
+      `Member ${wrong.member.id} has no e-mail address until their partner sends one again.\n`,
+    ])
+    const found = '/partners/v1/user/?external_user_id=wrong-external'
+    expect((await practice.service.get(found, practice.token)).body.email).toBe('')
+    expect((await act('show', wrong.member.id)).stdout).toMatch(/^e-mail +-$/m)
+    expect((await practice.service.post(rightful, practice.token)).status).toBe(201)
+    expect(
+      (await practice.service.post(booking('wrong-external', undefined, mine), practice.token)).status,
+    ).toBe(409)
+    const corrected = booking('wrong-external', undefined, { email: 'corrected@example.com' })
+    expect((await practice.service.post(corrected, practice.token)).status).toBe(201)
+    expect(await act('release-email', wrong.member.id, '--yes')).toMatchObject({ code: 0 })
+    expect(await act('release-email', wrong.member.id, '--yes')).toMatchObject({
+      code: 4,
+      stderr: 'anteroom: the member has no e-mail address\n',
+    })
+    const actions = (await auditOf(`member ${wrong.member.id}`)).map((line) => JSON.parse(line))
+    expect(actions.map(({ action, actor }) => [action, actor.split(' ')[0]])).toEqual([
+      ['member.email-conflict', 'partner'],
+      ['member.release-email', 'operator'],
+      ['member.release-email', 'operator'],
+    ])
   })
 })
 

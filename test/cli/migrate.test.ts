@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { currentSchema } from '../../db/sqlite/migrate'
 import { Operator } from '../support/operator'
 import { Sandbox } from '../support/process'
@@ -26,6 +26,8 @@ describe('the database of the first release', () => {
   beforeEach(() => {
     copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)
     copyFileSync(`${fixtures}/first-release.sqlite.key`, `${operator.database}.key`)
+    // A checkout leaves it readable for all.
+    chmodSync(`${operator.database}.key`, 0o600)
   })
 
   test.each([

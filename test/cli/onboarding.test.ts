@@ -191,21 +191,15 @@ describe('an operator onboards partners while the service runs', () => {
     expect((await operator.run(['audit', 'verify', '--head', head])).code).toBe(0)
   })
 
-  test('a backup is made while the service runs, opens with the same key, and is not written over', async () => {
-    const copy = operator.folder.file('backup.sqlite')
-    await operator.do('backup', copy)
-    expect(statSync(copy).mode & 0o777).toBe(0o600)
-    const named = [
-      'partner',
-      'list',
-      '--database',
-      copy,
-      '--master-key-file',
-      `${operator.database}.key`,
-      '--json',
-    ]
+  test('a backup is made while the service runs, is restored with the same key, and is not written over', async () => {
+    const [backup, copy] = [operator.folder.file('backup.age'), operator.folder.file('copy.sqlite')]
+    await operator.do('backup', backup)
+    expect(statSync(backup).mode & 0o777).toBe(0o600)
+    expect((await operator.run(['backup', backup])).code).toBe(6)
+    await operator.do('restore', backup, '--to', copy)
+    const key = `${operator.database}.key`
+    const named = ['partner', 'list', '--database', copy, '--master-key-file', key, '--json']
     expect(JSON.parse(await operator.do(...named))).toHaveLength(1)
-    expect((await operator.run(['backup', copy])).code).toBe(6)
   })
 
   test('doctor finds all well, and says what is not', async () => {

@@ -8,12 +8,15 @@ import { Operator, type Served } from '../support/operator'
 // Each command is a process.
 setDefaultTimeout(30_000)
 
-/** What a terminal acts on or reorders text by: a color, CSI in one C1 byte, an OSC title, and a bidi override. */
-const trick = '\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028'
+/**
+ * What a terminal acts on, reorders text by or shows nothing of: a color, CSI in one C1 byte, an OSC title, a bidi override,
+ * a zero-width space, a soft hyphen, a filler, a variation selector and a tag.
+ */
+const trick = '\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028\u200b\u00ad\u3164\ufe0f\u{e0041}'
 const named = (name: string) => `${name}${trick}${name}`
 
 // Lines end in \n, and those of CSV in \r\n; nothing else of this kind is printed.
-const raw = /[^\P{Cc}\n]|[\p{Bidi_Control}\u2028\u2029]/u
+const raw = /[^\P{Cc}\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u
 const isRaw = (text: string) => raw.test(text.replaceAll('\r\n', '\n'))
 
 const operator = new Operator()
@@ -94,6 +97,8 @@ describe('no control character of what is stored reaches the terminal', () => {
     ['request', 'suggest', '2'],
     ['request', 'assign', '2', '--provider', '2', '--yes'],
     ['member', 'show', '2'],
+    ['member', 'find', '--name', 'robin'],
+    ['member', 'find', '--email', 'b@example.com'],
     ['member', 'show', '--partner', '1', '--external-id', named('b')],
     ['member', 'export', '2'],
     ['directory', 'export'],
@@ -144,7 +149,7 @@ describe('no control character of what is stored reaches the terminal', () => {
     const [first] = await operator.ask<{ firstName: string }[]>('provider', 'list')
     expect(first?.firstName).toBe(named('First'))
     expect(await operator.do('partner', 'list', '--json')).toContain(
-      String.raw`Lantern\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028Lantern`,
+      String.raw`Lantern\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028\u200b\u00ad\u3164\ufe0f\udb40\udc41Lantern`,
     )
     const file = operator.folder.file('member.json')
     await operator.do('member', 'export', '2', '--output', file)
@@ -166,8 +171,30 @@ describe('no control character of what is stored reaches the terminal', () => {
 })
 
 test('a line keeps what people write and loses what a terminal acts on', () => {
-  expect(oneLine('Zoë  Ōe\t渡辺\n\u001b[1m\u0085x\u061cy')).toBe('Zoë  Ōe 渡辺 [1m x y')
+  expect(oneLine('Zoë  Ōe\t渡辺\n\u001b[1m\u0085x\u2028y')).toBe('Zoë  Ōe 渡辺 [1m x y')
   expect(oneLine('שלום مرحبا 👩‍⚕️')).toBe('שלום مرحبا 👩‍⚕️')
+})
+
+test('names that look the same are told apart by what nobody sees, as an escape', () => {
+  const shown: [name: string, shown: string][] = [
+    ['Ro\u200bbin', String.raw`Ro\u200bbin`],
+    ['\u202enibor', String.raw`\u202enibor`],
+    ['Robin\u00ad', String.raw`Robin\u00ad`],
+    ['x\u061cy\u2060z\ufeff', String.raw`x\u061cy\u2060z\ufeff`],
+    ['می\u200cخواهم', 'می\\u200cخواهم'],
+    ['Robin\ufe0f', String.raw`Robin\ufe0f`],
+    ['Robin\u{e0101}\u{e0041}', String.raw`Robin\udb40\udd01\udb40\udc41`],
+    ['\u3164\u115f\uffa0', String.raw`\u3164\u115f\uffa0`],
+    ['a\u200d', String.raw`a\u200d`],
+  ]
+  for (const [name, escaped] of shown) {
+    expect(oneLine(name)).toBe(escaped)
+    expect(oneLine(oneLine(name))).toBe(escaped)
+    expect(formatJson(name)).toBe(`"${escaped}"`)
+    expect(JSON.parse(formatJson(name))).toBe(name)
+  }
+  // Parts of one emoji are seen as that emoji.
+  for (const emoji of ['👩‍⚕️', '🏳️‍🌈', '👍🏽', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿']) expect(oneLine(emoji)).toBe(emoji)
 })
 
 test('JSON has every control character as an escape, and is the same value', () => {

@@ -43,6 +43,74 @@ async function expectRefused(id: number, words: (string | number)[], code: numbe
   expect(await show(id)).toEqual(before)
 }
 
+describe('declining all of a partner since an instant', () => {
+  test('tells which, asks, and frees the slots for the next search; intakes without a provider stay', async () => {
+    const { operator, service } = practice
+    await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
+    const token = (await operator.do('token', 'issue', 'Flood')).trim()
+    const slots = (await practice.slotsOf('on-2')).slice(0, 3) as [string, string, string]
+    const post = async (name: string, utcStartTime?: string) => {
+      const slot = utcStartTime === undefined ? undefined : { providerId: 2, utcStartTime }
+      const { status, body } = await service.post(booking(name, slot), token)
+      expect(status).toBe(201)
+      return body.id as number
+    }
+    const early = await post('early', slots[0])
+    await Bun.sleep(1_100)
+    const since = `${new Date().toISOString().slice(0, 19)}Z`
+    const [first, second] = [await post('flood-1', slots[1]), await post('flood-2', slots[2])]
+    const intake = await post('flood-3')
+    await submit()
+    await operator.do('request', 'accept', `${second}`)
+    const words = ['decline', '--partner', 'Flood', '--since', since]
+    const which = `2 requests of Flood submitted since ${since}`
+    const stay = '1 intakes of theirs without a provider stay as they are.\n'
+
+    const dry = await act(...words, '--dry-run')
+    expect(dry).toMatchObject({ code: 0, stderr: '' })
+    expect(dry.stdout).toMatch(
+      new RegExp(`^ID +STATE +SUBMITTED +SLOT +MEMBER\n${first} +pending .*\n${second} +accepted .*\n`),
+    )
+    expect(dry.stdout).toEndWith(`\n\n${which} would be declined.\n${stay}`)
+    expect(await act(...words)).toMatchObject({ code: 2, stdout: '' })
+    const shown = () => practice.slotsOf('on-2').then((free) => slots.map((slot) => free.includes(slot)))
+    expect(await shown()).toEqual([false, false, false])
+
+    expect(await act(...words, '--yes')).toMatchObject({ code: 0, stdout: `${which} are declined.\n${stay}` })
+    expect(await shown()).toEqual([false, true, true])
+    expect((await show(first)).declinedAt).not.toBeNull()
+    expect([(await show(early)).declinedAt, (await show(intake)).declinedAt]).toEqual([null, null])
+    const log = (await operator.do('audit', 'export')).split('\n')
+    for (const id of [first, second]) {
+      expect(
+        log.filter((line) => line.includes('request.decline') && line.includes(`"request ${id}"`)),
+      ).toHaveLength(1)
+    }
+    expect((await act(...words, '--yes')).stdout).toBe(`${which.replace('2', '0')} are declined.\n${stay}`)
+    expect((await act(...words, '--dry-run')).stdout).toStartWith('None can be declined.\n')
+  })
+
+  test.each([
+    [[]],
+    [['--partner', 'Lantern']],
+    [['--since', '2026-01-01T00:00:00Z']],
+    [['1', '--dry-run']],
+    [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
+  ])('is not what decline %p asks for', async (words) => {
+    expect(await act('decline', ...words, '--yes')).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: 'anteroom: name a request by id, or many by both --partner and --since\n',
+    })
+  })
+
+  test('of nobody that is there is refused', async () => {
+    const words = ['decline', '--partner', 'Nobody', '--since', '2026-01-01T00:00:00Z', '--yes']
+    expect(await act(...words)).toMatchObject({ code: 3 })
+  })
+})
+
 describe('assigning', () => {
   test('takes the slot from the very next search, and the contract shape shows what was null', async () => {
     const id = await submit()
@@ -84,6 +152,16 @@ describe('assigning', () => {
     expect((await act(...again, '--yes')).code).toBe(0)
     expect(await show(id)).toMatchObject({ providerId: 2, acceptedAt: null, utcStartTime: null })
     expect(await practice.slotsOf('on-1')).toContain(slot)
+  })
+
+  test('a slot that overlaps with another of the member’s is refused, naming the request that holds it', async () => {
+    const utcStartTime = (await practice.slotsOf('on-1')).at(-1) as string
+    const id = await submit({ providerId: 1, utcStartTime })
+    const again = booking(`member-${members}`)
+    const intake = (await practice.service.post(again, practice.token)).body.id
+    const words = ['assign', intake, '--provider', 'on-2', '--slot', utcStartTime]
+    const said = `anteroom: the member holds a slot that overlaps with this one, by request ${id}\n`
+    await expectRefused(intake, words, 4, new RegExp(`^${said}$`))
   })
 
   test('somebody without a license where the member is gives a warning and is done', async () => {

@@ -9,6 +9,7 @@ const start = () =>
       regions: [region({ id: 31 })],
       providers: [
         provider('a', { lastName: 'Only', timeZone: 'Etc/UTC', workingHours: [daily('09:00', '18:00')] }),
+        provider('b', { lastName: 'Rival', timeZone: 'Etc/UTC', workingHours: [daily('09:00', '18:00')] }),
       ],
     },
   })
@@ -69,6 +70,22 @@ describe('at once', () => {
       expectRefusal(answer, { status: 400, kind: 'slot_already_yours', absent: ['hasty'] })
     }
     expect((await lookUp(service, 'hasty')).status).toBe(200)
+  })
+
+  test('bookings of one member at two providers at the same time: one 201, the rest 400', async () => {
+    const rival = (await entryOf(service, 31, 'Rival')).providerId
+    const utcStartTime = '2026-12-07T09:00:00Z'
+    for (const member of ['ubiquitous', 'ubiquitous-too', 'ubiquitous-again']) {
+      const answers = await atOnce(2, (i) =>
+        service.post(paths.booking, booking(member, { providerId: i ? rival : providerId, utcStartTime })),
+      )
+      expect(tally(answers)).toEqual({ 201: 1, 400: 1 })
+      for (const answer of refusalsIn(answers)) {
+        expectRefusal(answer, { status: 400, kind: 'slot_conflicts_with_yours', absent: ['ubiquitous'] })
+      }
+      const held = answers.find(({ status }) => status === 201)?.body.id
+      await service.context.store.decline(held, service.act())
+    }
   })
 
   test('50 members with one email: one 201, the rest 409, one member', async () => {

@@ -10,6 +10,7 @@ import {
 import type { SubmissionDraft } from '../../src/domain/decide-submission'
 import type { DirectoryChanges, DirectoryFeed, Version } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
+import { unlimited } from '../../src/domain/limits'
 import type { MemberUpdate } from '../../src/domain/member'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
@@ -182,6 +183,7 @@ export async function furnish(connection: Connection) {
       authorizationNumber: null,
       screeningAnswers: answers,
       submittedAt: now,
+      limits: unlimited,
       version: different.version ?? (await versionOf(connection)),
       ...different,
     })

@@ -1,26 +1,28 @@
-import { type Act, type AuditLine, auditHash, auditStart, verifyLines } from '../../src/domain/audit'
+import type { Act, AuditEntry, AuditLine } from '../../src/domain/audit'
+import { auditHash, auditStart, verifyLines } from '../../src/domain/audit'
 import { type RequestRecord, slotMillis } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
-import { decideErasure, decideExport, decideMemberState } from '../../src/domain/decide-member'
+import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboard from '../../src/domain/decide-onboarding'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
-import { decideSubmission } from '../../src/domain/decide-submission'
-import type { DirectoryFeed, TakenSlot, Version } from '../../src/domain/directory-feed'
+import * as submissions from '../../src/domain/decide-submission'
+import type { DirectoryChanges, TakenSlot, Version } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import { foldEmail, type Member } from '../../src/domain/member'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
 import type { Change, Decision, Noun, Records, Write } from '../../src/domain/writes'
-import { recordName, shownAs } from '../../src/domain/writes'
+import { linesOf, shownAs } from '../../src/domain/writes'
 import type { Connection, Place } from './furniture'
 
 type Row<N extends Noun> = Omit<Records[N], 'memberId'> & {
   readonly id: number
   readonly memberId: N extends 'request' ? number | null : never
 }
+type Held = TakenSlot & submissions.SlotHolder
 type Tables = { [N in Noun]: Map<number, Row<N>> }
 
 /** All that connections share. A transaction works on a copy, which takes its place when it is through. */
@@ -39,14 +41,8 @@ const eachNoun = <T>(make: (noun: Noun) => T) =>
 
 /** An engine that forgets: the port's contract without a database, which shows that an engine has no rules. */
 export async function openMemoryPlace(): Promise<Place> {
-  const kept: Kept = {
-    tables: eachNoun(() => new Map()) as unknown as Tables,
-    nextId: 1,
-    lastUses: new Map(),
-    changes: [],
-    dropped: 0,
-    audit: [],
-  }
+  const tables = eachNoun(() => new Map()) as unknown as Tables
+  const kept: Kept = { tables, nextId: 1, lastUses: new Map(), changes: [], dropped: 0, audit: [] }
   return {
     ...connect(kept),
     freeTarget: '',
@@ -71,7 +67,7 @@ function connect(kept: Kept): Connection {
     if (isClosed) throw new Error('closed')
     return work()
   }
-  const change: Run = <T>(act: Act | null, decide: () => 'stale' | Decision<T>): Promise<never> =>
+  const change: Run = (act, decide) =>
     run(() =>
       transact(kept, (copy) => {
         const decision = decide()
@@ -94,10 +90,7 @@ function connect(kept: Kept): Connection {
 }
 
 type Read = <T>(work: () => T) => Promise<T>
-interface Run {
-  <T>(act: Act | null, decide: () => Decision<T>): Promise<T>
-  <T>(act: Act | null, decide: () => 'stale' | Decision<T>): Promise<T | 'stale'>
-}
+type Run = <T>(act: Act | null, decide: () => 'stale' | Decision<T>) => Promise<T>
 
 function transact<T>(kept: Kept, work: (copy: Kept) => T): T {
   const tables: unknown = eachNoun((noun) => new Map<number, object>(kept.tables[noun]))
@@ -111,13 +104,8 @@ function carryOut<T>(kept: Kept, decision: Decision<T>, act: Act | null): T {
   if (decision instanceof Refusal) throw decision
   const ids: number[] = []
   for (const write of decision.writes) ids.push(apply(kept, write, ids.at(-1)))
-  const taken = decision.taken.map((recordId): Change => ({ noun: 'taken', recordId }))
-  kept.changes = [...kept.changes, ...taken]
-  const { audit } = decision
-  if (audit && act) {
-    const record = recordName(audit, ids[0])
-    append(kept, { ...act, action: audit.action, record, outcome: 'done' })
-  }
+  kept.changes = kept.changes.concat(decision.taken.map((recordId) => ({ noun: 'taken', recordId })))
+  if (act) append(kept, linesOf(decision, act, ids[0]))
   return decision.answer(ids)
 }
 
@@ -141,7 +129,7 @@ function apply(kept: Kept, write: Write, addedId?: number): number {
 /** What no other record of the noun may have: nulls are no matter. */
 function uniqueKeys(noun: Noun, row: object): unknown[] {
   if (noun === 'key') return [(row as Row<'key'>).kid]
-  if (noun === 'member') return [foldEmail((row as Row<'member'>).profile.email)]
+  if (noun === 'member') return [foldEmail((row as Row<'member'>).profile.email) || null]
   if (noun !== 'request') return []
   const { authorizationNumber, state, providerId, startsAt } = row as Row<'request'>
   const isHeld = startsAt !== null && moves.holdsSlot(state)
@@ -160,9 +148,11 @@ function holdUnique({ tables }: Kept, noun: Noun, id: number): void {
   if (licenses.some(({ regionId }) => !tables.region.has(regionId))) throw new Error('no such region')
 }
 
-function append(kept: Kept, entry: Omit<AuditLine, 'id' | 'hash'>): void {
-  const line = { ...entry, id: kept.audit.length + 1 }
-  kept.audit = [...kept.audit, { ...line, hash: auditHash(headOf(kept).hash, line) }]
+function append(kept: Kept, entries: readonly AuditEntry[]): void {
+  for (const entry of entries) {
+    const line = { ...entry, id: kept.audit.length + 1 }
+    kept.audit = [...kept.audit, { ...line, hash: auditHash(headOf(kept).hash, line) }]
+  }
 }
 
 function headOf({ audit }: Kept) {
@@ -173,15 +163,13 @@ function headOf({ audit }: Kept) {
 const rowsOf = <N extends Noun>({ tables }: Kept, noun: N): Row<N>[] =>
   [...tables[noun].values()].sort((a, b) => a.id - b.id)
 
-function toOrganization({ id, name, active }: Row<'organization'>): Organization {
-  return { id, name, active }
+function organizationsOf(kept: Kept): Organization[] {
+  return rowsOf(kept, 'organization').map(({ createdAt: _, ...organization }) => organization)
 }
 
 /** Undefined for an id that is nobody's, null for none. */
-function organizationOf({ tables }: Kept, id: number | null): Organization | null | undefined {
-  if (id === null) return null
-  const row = tables.organization.get(id)
-  return row && toOrganization(row)
+function organizationOf(kept: Kept, id: number | null): Organization | null | undefined {
+  return id === null ? null : (byId(organizationsOf(kept), id) ?? undefined)
 }
 
 function partnersOf(kept: Kept): Partner[] {
@@ -212,24 +200,33 @@ function requestsOf(kept: Kept): RequestRecord[] {
   })
 }
 
+const answersOf = ({ tables }: Kept, id: number) => tables.request.get(id)?.screeningAnswers ?? []
+
 function byId<T extends { id: number }>(all: readonly T[], id: number): T | null {
   return all.find((one) => one.id === id) ?? null
 }
 
-function slotsOf(kept: Kept, providerId: number) {
-  return rowsOf(kept, 'request').flatMap(({ id: requestId, memberId, state, localOffsetMinutes, ...row }) => {
-    const { startsAt, endsAt } = row
-    if (row.providerId !== providerId || !moves.holdsSlot(state)) return []
-    return startsAt !== null && endsAt !== null
-      ? [{ requestId, memberId, startsAt, endsAt, localOffsetMinutes }]
-      : []
-  })
+function ownerOf(kept: Kept, email: string): Member | null {
+  return membersOf(kept).find(({ profile }) => foldEmail(profile.email) === foldEmail(email)) ?? null
+}
+
+/** The slots that requests hold which are theirs. */
+function heldSlots(kept: Kept, isTheirs: (row: Row<'request'>) => boolean) {
+  const held = rowsOf(kept, 'request').filter((row) => isTheirs(row) && moves.holdsSlot(row.state))
+  return held.flatMap(({ id: requestId, memberId, startsAt, endsAt, localOffsetMinutes }) =>
+    startsAt === null ? [] : [{ requestId, memberId, startsAt, endsAt, localOffsetMinutes } as Held],
+  )
 }
 
 /** Who holds a slot that touches the one that starts at an instant. */
 function holdersAt(kept: Kept, providerId: number, startsAt: number) {
-  const endsAt = startsAt + slotMillis
-  return slotsOf(kept, providerId).filter((slot) => slot.startsAt < endsAt && startsAt < slot.endsAt)
+  const theirs = heldSlots(kept, (row) => row.providerId === providerId)
+  return theirs.filter((slot) => Math.abs(slot.startsAt - startsAt) < slotMillis)
+}
+
+function conflictAt({ audit }: Kept, { actor, after, back }: ReturnType<typeof submissions.conflictAsked>) {
+  const isTheirs = (line: AuditLine) => line.actor === actor && line.action === 'member.email-conflict'
+  return audit.filter((line) => isTheirs(line) && line.at > after).at(-back)?.at ?? null
 }
 
 /** Null where some of the changes are no longer kept. */
@@ -238,18 +235,14 @@ function since({ changes, dropped }: Kept, version: Version): readonly Change[] 
   return count < dropped ? null : changes.slice(count - dropped)
 }
 
-function changesSince(
-  kept: Kept,
-  version: Version | null,
-  after: number,
-): Awaited<ReturnType<DirectoryFeed['changesSince']>> {
+function changesSince(kept: Kept, version: Version | null, after: number): DirectoryChanges | null {
   const rows = version && since(kept, version)
   if (rows?.length === 0) return null
-  const tells = (noun: Change['noun']) => !rows || rows.some((row) => row.noun === noun)
-  const concerns = (noun: Change['noun'], id: number) =>
-    !rows || rows.some((row) => row.noun === noun && row.recordId === id)
+  const tells = (noun: Change['noun'], id?: number) =>
+    !rows || rows.some((row) => row.noun === noun && row.recordId === (id ?? row.recordId))
   const partners = partnersOf(kept)
   const providers = rowsOf(kept, 'provider') as Provider[]
+  const takenOf = providers.map(({ id }) => id).filter((id) => tells('taken', id))
   return {
     version: { count: kept.dropped + kept.changes.length } as unknown as Version,
     keys: tells('partner')
@@ -258,23 +251,21 @@ function changesSince(
         })
       : null,
     regions: tells('region') ? rowsOf(kept, 'region') : null,
-    providers: providers.filter(({ id }) => concerns('provider', id)),
+    providers: providers.filter(({ id }) => tells('provider', id)),
     unreadable: [],
-    taken: new Map(
-      providers.filter(({ id }) => concerns('taken', id)).map(({ id }) => [id, takenSlots(kept, id, after)]),
-    ),
+    taken: new Map(takenOf.map((id) => [id, takenSlots(kept, id, after)])),
   }
 }
 
 function takenSlots(kept: Kept, providerId: number, after: number): TakenSlot[] {
-  return slotsOf(kept, providerId)
+  return heldSlots(kept, (row) => row.providerId === providerId)
     .filter(({ endsAt }) => endsAt > after)
     .sort((a, b) => a.startsAt - b.startsAt)
-    .map(({ memberId: _, ...slot }) => slot as TakenSlot)
+    .map(({ memberId: _, ...slot }) => slot)
 }
 
 function onboarding(kept: Kept, read: Read, change: Run) {
-  const organizations = () => rowsOf(kept, 'organization').map(toOrganization)
+  const organizations = () => organizationsOf(kept)
   const partner = (id: number) => byId(partnersOf(kept), id)
   const named = <T extends { name: string }>(all: readonly T[], name: string) =>
     all.find((one) => one.name === name) ?? null
@@ -321,41 +312,49 @@ function directory(kept: Kept, change: Run) {
 
 function requests(kept: Kept, read: Read, change: Run) {
   const request = (id: number) => byId(requestsOf(kept), id)
-  const answersOf = (id: number) => kept.tables.request.get(id)?.screeningAnswers ?? []
   return {
-    submit: (draft) =>
-      change(null, () => {
+    async submit(draft) {
+      const answer = await change(submissions.submitterOf(draft), () => {
         const { partnerId, externalUserId, slot } = draft
-        const email = foldEmail(draft.member.email)
-        const owner = membersOf(kept).find(({ profile }) => foldEmail(profile.email) === email)
-        return decideSubmission(draft, {
+        const member = memberOf(kept, partnerId, externalUserId)
+        return submissions.decideSubmission(draft, {
           since: since(kept, draft.version),
-          member: memberOf(kept, partnerId, externalUserId),
-          emailOwnerId: owner?.id ?? null,
+          member,
+          emailOwnerId: ownerOf(kept, draft.member.email)?.id ?? null,
           holders: slot ? holdersAt(kept, slot.providerId, slot.startsAt) : [],
+          held: heldSlots(kept, ({ memberId }) => memberId === member?.id),
+          conflictAt: conflictAt(kept, submissions.conflictAsked(draft)),
         })
-      }),
-    listRequests: ({ intakesOnly, unassignedOnly }) =>
-      read(() => {
-        const intakes = requestsOf(kept).filter(({ isIntake }) => isIntake || !intakesOnly)
-        return intakes.filter(({ state }) => state === 'unassigned' || !unassignedOnly)
-      }),
-    findRequest: (id) => read(() => request(id)),
-    readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(id))),
-    sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(id)]))),
-    async assign(id, draft, act) {
-      const answer = await change(act, () =>
-        moves.decideAssignment(draft, {
-          request: request(id),
-          isProviderKnown: kept.tables.provider.has(draft.providerId),
-          since: since(kept, draft.version),
-          holders: draft.startsAt === null ? [] : holdersAt(kept, draft.providerId, draft.startsAt),
-        }),
-      )
-      return answer ?? 'done'
+      })
+      if (answer instanceof Refusal) throw answer
+      return answer
     },
+    listRequests: ({ intakesOnly, unassignedOnly }) => {
+      const isWanted = ({ isIntake, state }: RequestRecord) =>
+        (isIntake || !intakesOnly) && (state === 'unassigned' || !unassignedOnly)
+      return read(() => requestsOf(kept).filter(isWanted))
+    },
+    findRequest: (id) => read(() => request(id)),
+    readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
+    sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(kept, id)]))),
+    assign: (id, draft, act) =>
+      change(act, () => {
+        const { providerId, startsAt } = draft
+        return moves.decideAssignment(draft, {
+          request: request(id),
+          isProviderKnown: kept.tables.provider.has(providerId),
+          since: since(kept, draft.version),
+          holders: startsAt === null ? [] : holdersAt(kept, providerId, startsAt),
+          held: heldSlots(kept, ({ memberId }) => memberId === request(id)?.member?.id),
+        })
+      }).then((answer) => (answer ?? 'done') as 'done'),
     accept: (id, act) => change(act, () => moves.decideAcceptance(request(id), act)),
     decline: (id, act) => change(act, () => moves.decideDecline(request(id), act)),
+    listSubmitted: (partnerId, from) => {
+      const isTheirs = (one: RequestRecord) => one.member?.partnerId === partnerId && one.submittedAt >= from
+      return read(() => requestsOf(kept).filter(isTheirs))
+    },
+    declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(request), act)),
     acknowledge: (id, offset, act) => change(act, () => moves.decideAcknowledgement(request(id), offset)),
   } satisfies Partial<Store>
 }
@@ -367,7 +366,7 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
     const row = kept.tables.member.get(id)
     const theirs = requestsBy(id).map(({ member: _, ...request }) => ({
       ...request,
-      screeningAnswers: kept.tables.request.get(request.id)?.screeningAnswers ?? [],
+      screeningAnswers: answersOf(kept, request.id),
     }))
     const { createdAt, updatedAt } = row ?? { createdAt: 0, updatedAt: 0 }
     return row ? { member: member(id) as Member, createdAt, updatedAt, requests: theirs } : null
@@ -375,18 +374,19 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
   return {
     findMember: (partnerId, externalUserId) => read(() => memberOf(kept, partnerId, externalUserId)),
     findMemberById: (id) => read(() => member(id)),
-    setMemberActive: (id, active, act) => change(act, () => decideMemberState(member(id), active)),
-    exportMember: (id, act) => change(act, () => decideExport(held(id))),
-    eraseMember: (id, act) => change(act, () => decideErasure(member(id), requestsBy(id))),
+    listMembers: (after, most) =>
+      read(() => membersOf(kept).filter(({ id }) => id > after)).then((later) => later.slice(0, most)),
+    findMemberByEmail: (email, act) => change(act, () => people.decideFinding(ownerOf(kept, email))),
+    releaseEmail: (id, act) => change(act, () => people.decideEmailRelease(member(id), act)),
+    setMemberActive: (id, active, act) => change(act, () => people.decideMemberState(member(id), active)),
+    exportMember: (id, act) => change(act, () => people.decideExport(held(id))),
+    eraseMember: (id, act) => change(act, () => people.decideErasure(member(id), requestsBy(id))),
   } satisfies Partial<Store>
 }
 
 function auditLog(kept: Kept, read: Read) {
   return {
-    appendAudit: (entries) =>
-      read(() => {
-        for (const entry of entries) append(kept, entry)
-      }),
+    appendAudit: (entries) => read(() => append(kept, entries)),
     listAudit: (limit) => read(() => kept.audit.slice(-limit)),
     listAuditOf: (record) => read(() => kept.audit.filter((line) => line.record === record)),
     auditHead: () => read(() => headOf(kept)),

@@ -6,13 +6,13 @@ import { currentSchema } from '../../db/sqlite/migrate'
 import { answersPlace, memberPlace, secretPlace } from '../../db/sqlite/sealed'
 import { Refusal } from '../../src/domain/errors'
 import type { SealedPlace, Vault } from '../../src/domain/vault'
-import { readMasterKey } from '../../src/vault/master-key-file'
+import { parseMasterKey } from '../../src/vault/master-key-file'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
-const masterKey = readMasterKey(`${fixtures}/first-release.sqlite.key`)
+const masterKey = parseMasterKey(readFileSync(`${fixtures}/first-release.sqlite.key`, 'utf8'))
 const theKey = masterKeyOf(masterKey)
 const production = { purpose: 'production' as const, masterKey, create: false }
 

@@ -138,6 +138,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       setMemberActive: () => store.setMemberActive(nowhere, true, act),
       exportMember: () => store.exportMember(nowhere, act),
       eraseMember: () => store.eraseMember(nowhere, act),
+      releaseEmail: () => store.releaseEmail(nowhere, act),
     }
     const before = await store.auditHead()
     const kinds: Record<string, string> = {}
@@ -363,6 +364,69 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findRequest(next.id)).toMatchObject({ state: 'declined', declinedAt: now + 6 })
     })
 
+    test('are declined many at a time, each with its line, those alone that can be', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, second, id: unassigned, assign, book, intake } = await furnishWithIntake(place)
+      const slots = [0, 1, 2].map((index) => nine + index * minutes(45)) as [number, number, number]
+      const pending = await stored(book('robin', slots[0]))
+      const accepted = await stored(book('kim', slots[1], { providerId: second }))
+      const declined = await stored(book('kim', slots[2]))
+      const withoutSlot = await stored(intake('lee'))
+      await store.accept(accepted.id, act)
+      await store.decline(declined.id, act)
+      await assign(first, null)
+      const ids = [pending.id, accepted.id, declined.id, withoutSlot.id, 4711]
+      const lines = await audited(store, async () => {
+        expect(await store.declineAll(ids, actAt(now + 9))).toBe(2)
+      })
+      expect(lines).toEqual([pending, accepted].map(({ id }) => ['request.decline', `request ${id}`]))
+      const records = await Promise.all([...ids.slice(0, 4), unassigned].map((id) => store.findRequest(id)))
+      expect(records.map((request) => [request?.state, request?.declinedAt])).toEqual([
+        ['declined', now + 9],
+        ['declined', now + 9],
+        ['declined', now],
+        ['unassigned', null],
+        ['pending', null],
+      ])
+      expect([await takenOf(place, first), await takenOf(place, second)]).toEqual([[], []])
+      expect(await store.declineAll(ids, act)).toBe(0)
+    })
+
+    test('are listed by the partner of their member, from an instant on, whatever their state', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner, book, intake } = await furnish(place)
+      const other = await store.addPartner('Willow', null, act)
+      await intake('early', { submittedAt: now - 1 })
+      const first = await stored(intake('robin', { submittedAt: now }))
+      const second = await stored(book('kim', nine, { submittedAt: now + 1 }))
+      await intake('theirs', { partnerId: other.id, submittedAt: now + 1 })
+      await store.decline(second.id, act)
+      const erased = await stored(intake('erased', { submittedAt: now + 1 }))
+      await store.eraseMember(erased.member.id, act)
+      const listed = await store.listSubmitted(partner.id, now)
+      expect(listed.map(({ id, state }) => [id, state])).toEqual([
+        [first.id, 'unassigned'],
+        [second.id, 'declined'],
+      ])
+      expect(await store.listSubmitted(4711, 0)).toEqual([])
+    })
+
+    test('are not assigned a slot that overlaps with another of their member’s', async () => {
+      await using place = await open()
+      const { first, second, id, assign, book } = await furnishWithIntake(place)
+      const booked = await stored(book('robin', nine))
+      expect(await endOf(assign(second, nine + minutes(44)))).toBe('slot_conflicts_with_yours')
+      expect(await endOf(assign(second, nine - minutes(44)))).toBe('slot_conflicts_with_yours')
+      expect(await place.store.findRequest(id)).toMatchObject({ state: 'unassigned', startsAt: null })
+      expect(await endOf(assign(second, nine + minutes(45)))).toBe('stored')
+      // What the request holds itself is no hindrance to it.
+      expect(await endOf(assign(first, nine + minutes(60)))).toBe('stored')
+      await place.store.decline(booked.id, act)
+      expect(await endOf(assign(second, nine))).toBe('stored')
+    })
+
     test('an intake without a provider can be neither accepted nor declined', async () => {
       await using place = await open()
       const { store } = place
@@ -447,6 +511,48 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
           },
         ],
       })
+    })
+
+    test('is found by the address that is theirs, in any case, and by no other', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await furnish(place)
+      const { member } = await stored(intake('robin'))
+      await intake('kim')
+      expect(await store.findMemberByEmail('ROBIN@Example.COM', act)).toEqual(member)
+      expect(await store.findMemberByEmail('nobody@example.com', act)).toBeNull()
+      expect(await store.findMemberByEmail('', act)).toBeNull()
+    })
+
+    test('whose address is released has none, another may have it, and their partner tells one anew', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await furnish(place)
+      const { member } = await stored(intake('robin'))
+      const kim = await stored(intake('kim'))
+      await store.releaseEmail(member.id, actAt(now + 1))
+      const released = { ...member, profile: { ...member.profile, email: '' } }
+      expect(await store.findMemberById(member.id)).toEqual(released)
+      expect(await store.exportMember(member.id, act)).toMatchObject({ updatedAt: now + 1 })
+      expect(await endOf(store.releaseEmail(member.id, act))).toBe('move_unknown')
+      // Any number may have none.
+      await store.releaseEmail(kim.member.id, act)
+      const rightful = await stored(intake('lee', { member: member.profile }))
+      expect(await store.findMemberByEmail('robin@example.com', act)).toEqual(rightful.member)
+      expect(await endOf(intake('robin'))).toBe('email_taken')
+      const told = { ...member.profile, email: 'new@example.com' }
+      expect((await stored(intake('robin', { member: told }))).member).toEqual({ ...member, profile: told })
+    })
+
+    test('and those after them are read so many at a time', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await furnish(place)
+      const members = []
+      for (const name of ['robin', 'kim', 'lee']) members.push((await stored(intake(name))).member)
+      expect(await store.listMembers(0, 2)).toEqual(members.slice(0, 2))
+      expect(await store.listMembers(members[1]?.id as number, 2)).toEqual(members.slice(2))
+      expect(await store.listMembers(members[2]?.id as number, 2)).toEqual([])
     })
 
     test('who is erased is gone, their answers too, and the bare facts of their requests stay', async () => {
@@ -541,6 +647,9 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         [() => store.decline(id, act), 'request.decline', thisRequest],
         [() => store.setMemberActive(member.id, false, act), 'member.deactivate', thisMember],
         [() => store.setMemberActive(member.id, true, act), 'member.reactivate', thisMember],
+        [() => store.findMemberByEmail(member.profile.email, act), 'member.find', thisMember],
+        [() => store.releaseEmail(member.id, act), 'member.release-email', thisMember],
+        [() => store.findMemberByEmail(member.profile.email, act), 'member.find', null],
         [() => load(place, [ontario, quebec], []), 'directory.load', null],
       ]
       for (const [change, action, record] of changes) {
@@ -688,11 +797,13 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
       const before = await held(place)
       const head = await store.auditHead()
-      const lines = await audited(store, () => upkeep.backUp(freeTarget, act))
+      const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act))
       expect(lines).toEqual([['database.back-up', null]])
       const age = { check: 'backup', state: 'ok' as const, detail: '0 days old' }
       expect(await upkeep.check(now)).toContainEqual(age)
-      expect(await endOf(upkeep.backUp(freeTarget, actAt(now - 9 * 86_400_000)))).toBe('database_unusable')
+      expect(await endOf(upkeep.backUp(freeTarget, null, actAt(now - 9 * 86_400_000)))).toBe(
+        'database_unusable',
+      )
       expect(await upkeep.check(now)).toContainEqual(age)
       const copy = await place.openAgain(freeTarget)
       expect(await held(copy)).toEqual(before)

@@ -84,6 +84,8 @@ async function useEverything(place: Place): Promise<void> {
   await store.accept(booked.id, act)
   await store.acknowledge(booked.id, 60, act)
   await store.decline(booked.id, act)
+  await store.declineAll([booked.id], act)
+  await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
     for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
   }
@@ -93,6 +95,9 @@ async function useEverything(place: Place): Promise<void> {
   await store.findMember(partner.id, 'robin')
   await store.findMemberById(member.id)
   await store.setMemberActive(member.id, true, act)
+  await store.listMembers(0, 10)
+  await store.findMemberByEmail('robin@example.com', act)
+  await store.releaseEmail(member.id, act)
   await store.exportMember(member.id, act)
   await store.eraseMember(member.id, act)
   await store.appendAudit([
@@ -201,22 +206,48 @@ describe('of the statements that the engine runs', () => {
   })
 })
 
+const planOf = (statement: string) =>
+  database
+    .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`)
+    .all()
+    .map(({ detail }) => detail)
+
+test('the conflicts over addresses of a partner are found by an index that has no other lines', () => {
+  const [statement = ''] = statements.filter((text) => text.includes("'member.email-conflict'"))
+  expect(planOf(statement)).toEqual([
+    'SEARCH audit USING COVERING INDEX audit_email_conflicts (actor=? AND at>?)',
+  ])
+})
+
+test('what was submitted since an instant is found by it, and then whose it is', () => {
+  const [statement = ''] = statements.filter((text) => text.includes('"submitted_at" >= ?'))
+  expect(planOf(statement)).toEqual([
+    'SEARCH booking_requests USING INDEX booking_requests_submitted (submitted_at>?)',
+    'SEARCH members USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+})
+
 describe('of the slots that requests hold', () => {
   const heldIn = "in ('pending', 'accepted')"
   const onSlots = () => statements.filter((statement) => statement.includes(heldIn))
+  const ofProviders = () => onSlots().filter((statement) => statement.includes('"provider_id" = ?'))
 
   test('every question is answered by the partial index', () => {
     expect(onSlots().length).toBeGreaterThan(1)
     for (const statement of onSlots()) {
       const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
+      const [index, owner] = statement.includes('"member_id" = ?')
+        ? ['INDEX booking_requests_held', 'member_id']
+        : ['INDEX booking_requests_slot', 'provider_id']
       expect(plan.map(({ detail }) => detail).join()).toStartWith(
-        'SEARCH booking_requests USING INDEX booking_requests_slot (provider_id=? AND starts_at>?',
+        `SEARCH booking_requests USING ${index} (${owner}=? AND starts_at>?`,
       )
     }
   })
 
   test('and would not be, were the states parameters: the check above would find it', () => {
-    for (const statement of onSlots()) {
+    expect(ofProviders().length).toBe(onSlots().length - 1)
+    for (const statement of ofProviders()) {
       const bound = statement.replace(heldIn, 'in (?, ?)')
       expect(scannedBy(database, bound)).toEqual(['booking_requests'])
       expect(exceptionFor(bound, 'booking_requests')).toBeUndefined()

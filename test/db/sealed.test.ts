@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { newKey } from '../../src/auth/token'
+import { unlimited } from '../../src/domain/limits'
 import { Folder } from '../support/folder'
 import { actAt, type Connection, everything, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
@@ -25,6 +26,7 @@ async function furnished(folder: Folder): Promise<Connection> {
       localOffsetMinutes: null,
       authorizationNumber: null,
       submittedAt,
+      limits: unlimited,
     })
   await submit('m-1', 0)
   await submit('m-2', 0)

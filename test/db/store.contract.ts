@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { slotMillis } from '../../src/domain/booking-request'
 import { compareDirectory } from '../../src/domain/compare-directory'
 import type { Version } from '../../src/domain/directory-feed'
+import { unlimited } from '../../src/domain/limits'
 import type { Partner } from '../../src/domain/partner'
 import {
   act,
@@ -12,6 +13,7 @@ import {
   entry,
   everything,
   furnish,
+  furnishWithIntake,
   load,
   minutes,
   nine,
@@ -283,7 +285,105 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         'provider_unknown',
         'stale',
       ])
-      expect(await shown(place, partner, everyone)).toEqual(before)
+      const { head: _, ...after } = await shown(place, partner, everyone)
+      expect({ ...after, head: before.head }).toEqual(before)
+      // But for the address of somebody else, which is noted.
+      const noted = (await store.listAudit(1_000)).filter(({ id }) => id > before.head.id)
+      expect(noted.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
+        [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
+      ])
+    })
+
+    test('of a slot that overlaps with one that the member holds, at any provider, is slot_conflicts_with_yours', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner, second, intake, book } = await furnish(place)
+      const { id } = await stored(book('robin', nine))
+      for (const distance of [0, 1, 44, -1, -44]) {
+        const overlapping = book('robin', nine + minutes(distance), { providerId: second })
+        expect(await endOf(overlapping), `${distance} minutes`).toBe('slot_conflicts_with_yours')
+      }
+      expect(await endOf(book('kim', nine, { providerId: second }))).toBe('stored')
+      expect(await endOf(intake('robin'))).toBe('stored')
+      for (const distance of [45, -45]) {
+        expect(await endOf(book('robin', nine + minutes(distance), { providerId: second }))).toBe('stored')
+      }
+      const other = await store.addPartner('Willow', null, act)
+      const namesake = { partnerId: other.id, member: { ...update, email: 'theirs@example.com' } }
+      expect(await endOf(book('robin', nine + minutes(90), namesake))).toBe('stored')
+      await store.decline(id, act)
+      const { member } = await stored(book('robin', nine))
+      expect(member).toEqual((await store.findMember(partner.id, 'robin')) as typeof member)
+    })
+
+    test('once more than the member may hold is too_many_open_requests, until one is declined or over', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, second, intake, book, assign } = await furnishWithIntake(place)
+      const limits = { ...unlimited, openRequests: 3 }
+      const slots = [0, 1, 2, 3, 4].map((index) => nine + index * minutes(45)) as [number, ...number[]]
+      const limited = (startsAt: number, different = {}) => book('robin', startsAt, { limits, ...different })
+      expect(await endOf(limited(slots[0]))).toBe('stored')
+      await assign(second, slots[1] as number)
+      const { id } = await stored(limited(slots[2] as number) as ReturnType<typeof book>)
+      await store.accept(id, act)
+      expect(await endOf(limited(slots[3] as number))).toBe('too_many_open_requests')
+      expect(await endOf(intake('robin', { limits }))).toBe('stored')
+      expect(await endOf(book('kim', slots[3] as number, { limits }))).toBe('stored')
+      // Its start is no longer to come.
+      expect(await endOf(limited(slots[4] as number, { submittedAt: nine }))).toBe('stored')
+      await store.decline(id, act)
+      expect(await endOf(limited(slots[2] as number))).toBe('too_many_open_requests')
+      expect(await endOf(limited(slots[2] as number, { submittedAt: nine }))).toBe('stored')
+      expect(await takenOf(place, first)).toEqual([0, 2, 3, 4].map((index) => slots[index] as number))
+    })
+
+    test('with an address of another is noted, and beyond the limit every new one is email_conflicts_limited', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner, intake } = await furnish(place)
+      const other = await store.addPartner('Willow', null, act)
+      const robin = await stored(intake('robin'))
+      await intake('kim')
+      const limits = { ...unlimited, emailConflicts: 2 }
+      const send = (name: string, email: string, at: number, partnerId = partner.id) =>
+        endOf(intake(name, { partnerId, limits, submittedAt: at, member: { ...update, email } }))
+      expect(await send('new', 'ROBIN@example.com', now)).toBe('email_taken')
+      expect(await send('kim', 'robin@example.com', now + minutes(20))).toBe('email_taken')
+      const lines = await store.listAuditOf(`member ${robin.member.id}`)
+      expect(lines.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
+        [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
+        [`partner ${partner.id}`, now + minutes(20), 'member.email-conflict', 'email_taken'],
+      ])
+      const ends: string[] = []
+      for (const [name, email] of [
+        ['new', 'robin@example.com'],
+        ['new', 'free@example.com'],
+        ['kim', 'robin@example.com'],
+        ['kim', 'free@example.com'],
+        ['kim', 'KIM@example.com'],
+      ] as const) {
+        ends.push(await send(name, email, now + minutes(59)))
+      }
+      expect(ends).toEqual([...Array(4).fill('email_conflicts_limited'), 'stored'])
+      expect(await store.listAuditOf(`member ${robin.member.id}`)).toEqual(lines)
+      expect(await store.findMember(partner.id, 'new')).toBeNull()
+      expect(await send('new', 'robin@example.com', now, other.id)).toBe('email_taken')
+      expect(await send('new', 'free@example.com', now + minutes(60))).toBe('stored')
+      expect(await send('kim', 'robin@example.com', now + minutes(60))).toBe('email_taken')
+      expect(await send('kim', 'robin@example.com', now + minutes(60))).toBe('email_conflicts_limited')
+    })
+
+    test('with addresses of others many at once is noted as often as may be, and no more', async () => {
+      await using place = await open()
+      const { intake } = await furnish(place)
+      const robin = await stored(intake('robin'))
+      const limits = { ...unlimited, emailConflicts: 5 }
+      const ends = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => endOf(intake(`m-${index}`, { limits, member: update }))),
+      )
+      expect(ends).toEqual([...Array(5).fill('email_taken'), ...Array(45).fill('email_conflicts_limited')])
+      expect(await place.store.listAuditOf(`member ${robin.member.id}`)).toHaveLength(5)
     })
 
     test('that fails in the middle changes nothing, and hurts no other of the same moment', async () => {
@@ -1009,6 +1109,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         authorizationNumber: 'AUTH-OTHER',
         screeningAnswers: [],
         submittedAt: now,
+        limits: unlimited,
         version,
       }
       expect(await endOf(other.store.submit(theirs))).toBe('slot_unavailable')
@@ -1016,6 +1117,55 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const later = { ...theirs, slot: { providerId: first, startsAt: nine + minutes(90) } }
       const leesAddress = { ...update, email: 'LEE@example.com' }
       expect(await endOf(other.store.submit({ ...later, member: leesAddress }))).toBe('email_taken')
+    })
+
+    test('count the addresses of others that a partner sends as one, so that another process or a restart forgets none', async () => {
+      await using place = await open()
+      const { partner, intake } = await furnish(place)
+      await intake('robin')
+      const limits = { ...unlimited, emailConflicts: 1 }
+      const sent = { limits, member: update }
+      expect(await endOf(intake('kim', sent))).toBe('email_taken')
+      const { store, feed } = await place.openAgain()
+      const theirs = {
+        ...sent,
+        partnerId: partner.id,
+        externalUserId: 'kim',
+        slot: null,
+        slotState: null,
+        localOffsetMinutes: null,
+        authorizationNumber: null,
+        screeningAnswers: [],
+        submittedAt: now + 1,
+        version: await versionOf({ feed }),
+      }
+      expect(await endOf(store.submit(theirs))).toBe('email_conflicts_limited')
+    })
+
+    test('that book one member two slots at the same time have one stored', async () => {
+      await using place = await open()
+      const { partner, first, second } = await furnish(place)
+      const other = await place.openAgain()
+      const version = await versionOf(other)
+      const book = ({ store }: Connection, providerId: number, authorizationNumber: string) =>
+        store.submit({
+          partnerId: partner.id,
+          externalUserId: 'robin',
+          member: update,
+          slot: { providerId, startsAt: nine },
+          slotState: 'offered',
+          localOffsetMinutes: 0,
+          authorizationNumber,
+          screeningAnswers: [],
+          submittedAt: now,
+          limits: unlimited,
+          version,
+        })
+      const ends = await Promise.all([
+        endOf(book(place, first, 'AUTH-HERE')),
+        endOf(book(other, second, 'AUTH-THERE')),
+      ])
+      expect(ends.sort()).toEqual(['slot_conflicts_with_yours', 'stored'])
     })
 
     test('that issue a key each at once have one stored', async () => {

@@ -38,7 +38,7 @@ test.each(['audit', 'members', 'licenses'])(
     expect(bad.length).toBeGreaterThan(0)
     expect(bad.map(({ check }) => check)).toContain('integrity')
     const refusal = await engine.upkeep
-      .backUp(folder.file('backup'), { actor: 'olive', at: 0 })
+      .backUp(folder.file('backup'), null, { actor: 'olive', at: 0 })
       .catch((error) => error)
     expect([refusal.kind, refusal.message]).toEqual([
       'database_unusable',

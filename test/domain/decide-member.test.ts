@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { requestStates } from '../../src/domain/booking-request'
-import { decideErasure, decideExport, decideMemberState } from '../../src/domain/decide-member'
+import {
+  decideEmailRelease,
+  decideErasure,
+  decideExport,
+  decideFinding,
+  decideMemberState,
+} from '../../src/domain/decide-member'
 import { Refusal } from '../../src/domain/errors'
 import { booking, done, intake, member, now } from './values'
 
@@ -17,6 +23,34 @@ describe('a member', () => {
       audit: { action, noun: 'member', id: 7 },
       answer,
     })
+  })
+
+  test('is told to whoever asks by address, and the audit log tells of whom, or that there was nobody', () => {
+    const found = done(decideFinding(member))
+    expect(found).toEqual({
+      writes: [],
+      taken: [],
+      audit: { action: 'member.find', noun: 'member', id: 7 },
+      answer,
+    })
+    expect(found.answer([])).toBe(member)
+    const nobody = done(decideFinding(null))
+    expect(nobody.audit).toEqual({ action: 'member.find', noun: null, id: null })
+    expect(nobody.answer([])).toBeNull()
+  })
+
+  test('gives up their address alone, once', () => {
+    const released = { ...member.profile, email: '' }
+    expect(done(decideEmailRelease(member, { actor: 'olive', at: now }))).toEqual({
+      writes: [{ set: 'member', id: 7, to: { profile: released, updatedAt: now } }],
+      taken: [],
+      audit: { action: 'member.release-email', noun: 'member', id: 7 },
+      answer,
+    })
+    expect(decideEmailRelease({ ...member, profile: released }, { actor: 'olive', at: now })).toEqual(
+      new Refusal('move_unknown', 'the member has no e-mail address'),
+    )
+    expect(decideEmailRelease(null, { actor: 'olive', at: now })).toMatchObject({ kind: 'record_unknown' })
   })
 
   test('is exported as they are held, and only the audit log tells', () => {

@@ -8,6 +8,7 @@ import {
   decideAcknowledgement,
   decideAssignment,
   decideDecline,
+  decideDeclines,
   decideReading,
   holdsSlot,
   refuseAssignment,
@@ -21,6 +22,7 @@ import {
   endOf,
   holders,
   intake,
+  minutes,
   nine,
   now,
   requests,
@@ -36,7 +38,7 @@ const draft: AssignmentDraft = {
   authorizationNumber: 'AUTH-NEW',
 }
 
-const facts: AssignmentFacts = { request: intake, isProviderKnown: true, since: [], holders: [] }
+const facts: AssignmentFacts = { request: intake, isProviderKnown: true, since: [], holders: [], held: [] }
 
 /** Another move, of a request in a state that has been assigned a provider where that goes with it. */
 const inState = (state: RequestState) =>
@@ -105,6 +107,22 @@ describe('the moves of a request', () => {
   })
 })
 
+describe('declining many', () => {
+  test('declines those that can be, each with its line, and passes over the others', () => {
+    const accepted = { ...booking, id: 13, state: 'accepted' as const, providerId: 6 }
+    const withoutSlot = { ...booking, id: 14, startsAt: null }
+    const decided = decideDeclines([booking, null, intake, accepted, inState('declined'), withoutSlot], act)
+    const to = { state: 'declined', declinedAt: now } as const
+    expect(decided).toEqual({
+      writes: [12, 13, 14].map((id) => ({ set: 'request', id, to })),
+      taken: [5, 6],
+      audit: [12, 13, 14].map((id) => ({ action: 'request.decline', noun: 'request', id })),
+      answer: expect.any(Function),
+    })
+    expect(decided.answer([])).toBe(3)
+  })
+})
+
 describe('acknowledging another local time', () => {
   test('notes it, and the directory learns of it', () => {
     expect(done(decideAcknowledgement(booking, -240))).toEqual({
@@ -154,6 +172,11 @@ describe('assigning a provider', () => {
     ['record_unknown', 'the provider is not there', (found) => ({ ...found, isProviderKnown: false })],
     ['stale', 'a region has changed', (found) => ({ ...found, since: [{ noun: 'region', recordId: 1 }] })],
     ['slot_unavailable', 'another holds the slot', (found) => ({ ...found, holders: [stranger] })],
+    [
+      'slot_conflicts_with_yours',
+      'the member holds a slot that overlaps',
+      (found) => ({ ...found, held: [{ requestId: 80, startsAt: nine - minutes(44) }] }),
+    ],
   ]
 
   test.each(faults)('is %s where %s', (end, _, add) => {
@@ -233,12 +256,28 @@ describe('assigning a provider', () => {
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own, stranger] }))).toBe('slot_unavailable')
   })
 
+  test('beside what the member holds is done: by the same request, before or after it, or without a slot', () => {
+    const own = { requestId: intake.id, startsAt: nine }
+    const beside = [-45, 45].map((offset) => ({ requestId: 80, startsAt: nine + minutes(offset) }))
+    expect(endOf(decideAssignment(draft, { ...facts, held: [own, ...beside] }))).toBe('done')
+    const held = [{ requestId: 80, startsAt: nine }]
+    const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
+    expect(endOf(decideAssignment(withoutSlot, { ...facts, held }))).toBe('done')
+    expect(decideAssignment(draft, { ...facts, held })).toEqual(
+      new Refusal(
+        'slot_conflicts_with_yours',
+        'the member holds a slot that overlaps with this one, by request 80',
+      ),
+    )
+  })
+
   test('writes one request or nothing, whatever is found', () => {
     const found = fc.record({
       request: fc.option(requests),
       isProviderKnown: fc.boolean(),
       since: changes,
       holders,
+      held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
     })
     fc.assert(
       fc.property(found, (facts) => {

@@ -2,10 +2,14 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { slotMillis } from '../../src/domain/booking-request'
 import {
+  conflictAsked,
   decideSubmission,
   type SubmissionDraft,
   type SubmissionFacts,
+  submitterOf,
 } from '../../src/domain/decide-submission'
+import { Refusal } from '../../src/domain/errors'
+import { unlimited } from '../../src/domain/limits'
 import {
   changes,
   done,
@@ -32,6 +36,7 @@ const intakeDraft: SubmissionDraft = {
   authorizationNumber: null,
   screeningAnswers: [{ question: 'Sleep?', answer: 'Several days' }],
   submittedAt: now,
+  limits: { openRequests: 3, emailConflicts: 20 },
   version,
 }
 
@@ -43,7 +48,18 @@ const draft: SubmissionDraft = {
   authorizationNumber: 'AUTH-1',
 }
 
-const facts: SubmissionFacts = { since: [], member, emailOwnerId: member.id, holders: [] }
+const facts: SubmissionFacts = {
+  since: [],
+  member,
+  emailOwnerId: member.id,
+  holders: [],
+  held: [],
+  conflictAt: null,
+}
+
+/** The member's slots that start so many minutes after nine. */
+const heldAt = (...offsets: number[]) =>
+  offsets.map((offset, index) => ({ requestId: 70 + index, startsAt: nine + minutes(offset) }))
 
 interface Asked {
   readonly draft: SubmissionDraft
@@ -89,6 +105,24 @@ const faults: readonly Fault[] = [
     }),
   ],
   [
+    'slot_conflicts_with_yours',
+    'the member holds a slot of another provider that overlaps',
+    ({ draft, facts }) => ({ draft, facts: { ...facts, held: [...facts.held, ...heldAt(-44)] } }),
+  ],
+  [
+    'too_many_open_requests',
+    'the member has as many as they may have',
+    ({ draft, facts }) => ({ draft, facts: { ...facts, held: [...facts.held, ...heldAt(45, 90, 135)] } }),
+  ],
+  [
+    'email_conflicts_limited',
+    'the address is new to the member, and the partner has sent too many of others',
+    ({ draft, facts }) => ({
+      draft: { ...draft, member: { ...told, email: 'new@example.com' } },
+      facts: { ...facts, conflictAt: now - minutes(20) },
+    }),
+  ],
+  [
     'email_taken',
     'the address is another member’s',
     ({ draft, facts }) => ({ draft, facts: { ...facts, emailOwnerId: 9 } }),
@@ -124,7 +158,8 @@ describe('of a submission', () => {
       const { facts: found } = add({ draft, facts })
       return endOf(decideSubmission(intakeDraft, found))
     })
-    expect(ends).toEqual(['done', 'member_deactivated', 'done', 'done', 'done', 'done', 'email_taken'])
+    const slotFaults = Array(6).fill('done')
+    expect(ends).toEqual(['done', 'member_deactivated', ...slotFaults, 'done', 'email_taken'])
   })
 
   test('an own slot that only touches the one asked for is no slot that is already held', () => {
@@ -145,6 +180,104 @@ describe('of a submission', () => {
     expect(endOf(decideSubmission(intakeDraft, { ...facts, member: null, emailOwnerId: null }))).toBe('done')
     expect(endOf(decideSubmission(intakeDraft, { ...facts, emailOwnerId: null }))).toBe('done')
   })
+})
+
+describe('what a member holds', () => {
+  const endOfHolding = (held: SubmissionFacts['held'], different: Partial<SubmissionDraft> = {}) =>
+    endOf(decideSubmission({ ...draft, ...different }, { ...facts, held }))
+
+  test.each([
+    [-45, 'done'],
+    [-44, 'slot_conflicts_with_yours'],
+    [-1, 'slot_conflicts_with_yours'],
+    [0, 'slot_conflicts_with_yours'],
+    [44, 'slot_conflicts_with_yours'],
+    [45, 'done'],
+  ])('a slot %d minutes from the one asked for: %s, with limits or without', (offset, end) => {
+    expect(endOfHolding(heldAt(offset))).toBe(end)
+    expect(endOfHolding(heldAt(offset), { limits: unlimited })).toBe(end)
+  })
+
+  test('counts where its slot is still to come: not one under way, and not one that is over', () => {
+    const toCome = heldAt(45, 90)
+    const begun = { requestId: 80, startsAt: now }
+    const over = { requestId: 81, startsAt: now - minutes(600) }
+    expect(endOfHolding([...toCome, begun, over])).toBe('done')
+    expect(endOfHolding([...toCome, { ...begun, startsAt: now + 1 }])).toBe('too_many_open_requests')
+    expect(endOfHolding(heldAt(45, 90, 135, 180), { limits: unlimited })).toBe('done')
+  })
+
+  test('is told with the number', () => {
+    expect(decideSubmission(draft, { ...facts, held: heldAt(45, 90, 135) })).toEqual(
+      new Refusal(
+        'too_many_open_requests',
+        'the member has 3 open requests with a slot to come, and may have no more',
+      ),
+    )
+  })
+
+  test('is no matter to an intake, nor counts one', () => {
+    const held = heldAt(0, 45, 90)
+    expect(endOf(decideSubmission(intakeDraft, { ...facts, held }))).toBe('done')
+  })
+})
+
+describe('addresses of different members', () => {
+  const claiming = { ...draft, member: { ...told, email: 'new@example.com' } }
+  const taken = { ...facts, emailOwnerId: 9 }
+
+  test('are noted under the partner, with the member who has the address, and change nothing else', () => {
+    const { writes, taken: slots, audit, answer } = done(decideSubmission(claiming, taken))
+    expect({ writes, slots, audit }).toEqual({
+      writes: [],
+      slots: [],
+      audit: { action: 'member.email-conflict', noun: 'member', id: 9, outcome: 'email_taken' },
+    })
+    expect(answer([])).toEqual(new Refusal('email_taken', 'already belongs to a different member'))
+    expect(submitterOf(claiming)).toEqual({ actor: 'partner 3', at: now })
+  })
+
+  test('are counted for an hour: the one so many back decides, and says when to ask again', () => {
+    expect(conflictAsked(claiming)).toEqual({ actor: 'partner 3', after: now - minutes(60), back: 20 })
+    const refusal = decideSubmission(claiming, { ...taken, conflictAt: now - minutes(20) + 1 })
+    expect(refusal).toMatchObject({ kind: 'email_conflicts_limited', retryAfterSeconds: 2401 })
+  })
+
+  test('where they are not limited are refused each, and noted a thousand times an hour at most', () => {
+    const free = { ...claiming, limits: unlimited }
+    expect(conflictAsked(free).back).toBe(1_000)
+    expect(done(decideSubmission(free, taken)).audit).not.toBeNull()
+    const refusal = decideSubmission(free, { ...taken, conflictAt: now - minutes(20) })
+    expect(refusal).toEqual(new Refusal('email_taken', 'already belongs to a different member'))
+  })
+
+  test('beyond the limit every new address gets one answer, and an own one is served on', () => {
+    const asked = fc.record({
+      member: fc.constantFrom(null, member, { ...member, profile: { ...profile, email: '' } }),
+      email: fc.constantFrom('robin@example.com', 'ROBIN@Example.com', 'new@example.com', 'kim@example.com'),
+      conflictAt: fc.integer({ min: now - minutes(60) + 1, max: now }),
+    })
+    fc.assert(
+      fc.property(asked, fc.constantFrom(null, 9), ({ member: known, email, conflictAt }, other) => {
+        const isOwn = known?.profile.email !== '' && known !== null && /^robin/i.test(email)
+        const decided = decideSubmission(
+          { ...intakeDraft, member: { ...told, email } },
+          { ...facts, member: known, emailOwnerId: isOwn ? known.id : other, conflictAt },
+        )
+        expect(endOf(decided)).toBe(isOwn ? 'done' : 'email_conflicts_limited')
+        if (!isOwn) expect(decided).toEqual(limitedAt(conflictAt))
+      }),
+    )
+  })
+
+  const limitedAt = (conflictAt: number) =>
+    new Refusal(
+      'email_conflicts_limited',
+      'too many addresses of different members were sent; try again later',
+      {
+        retryAfterSeconds: Math.ceil((conflictAt + minutes(60) - now) / 1000),
+      },
+    )
 })
 
 describe('what is stored', () => {
@@ -250,12 +383,14 @@ describe('what is stored', () => {
       member: fc.constantFrom(null, member, { ...member, active: false }),
       emailOwnerId: fc.constantFrom(null, 7, 9),
       holders,
+      held: fc.array(fc.constantFrom(...heldAt(-45, -30, 0, 45, 90, 135)), { maxLength: 4 }),
+      conflictAt: fc.constantFrom(null, now - 1),
     })
     fc.assert(
       fc.property(asked, ({ isIntake, slotState, ...found }) => {
         const decision = decideSubmission(isIntake ? intakeDraft : { ...draft, slotState }, found)
         if (endOf(decision) !== 'done') {
-          expect(decision).not.toHaveProperty('writes')
+          expect(decision).not.toHaveProperty('writes.0')
           return
         }
         const { writes, taken } = done(decision)
@@ -268,7 +403,10 @@ describe('what is stored', () => {
         // And then nothing spoke against it.
         expect(found.member?.active).not.toBe(false)
         expect([null, found.member?.id]).toContain(found.emailOwnerId as never)
-        if (!isIntake) expect([slotState, found.holders.length]).toEqual(['offered', 0])
+        if (isIntake) return
+        expect([slotState, found.holders.length]).toEqual(['offered', 0])
+        expect(found.held.length).toBeLessThan(3)
+        expect(found.held.filter(({ startsAt }) => Math.abs(startsAt - nine) < slotMillis)).toEqual([])
       }),
       { numRuns: 500 },
     )

@@ -7,7 +7,7 @@ import { Refusal } from '../../src/domain/errors'
 import type { Member, MemberProfile } from '../../src/domain/member'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
-import type { Change } from '../../src/domain/writes'
+import type { Change, Outcome } from '../../src/domain/writes'
 
 // What decisions are asked about, without a database.
 
@@ -135,10 +135,12 @@ export const requests = fc.record<RequestRecord>({
   member: fc.option(fc.constant(member)),
 })
 
-/** How a decision ends: as the kind of its refusal, as `stale`, or as `done`. */
+/** How a decision ends: as the kind of its refusal, noted or not, as `stale`, or as `done`. */
 export function endOf(decision: object | 'stale'): string {
   if (decision === 'stale') return decision
-  return decision instanceof Refusal ? decision.kind : 'done'
+  const noted = 'writes' in decision && 'answer' in decision && (decision as Outcome<unknown>)
+  const answer = noted && noted.writes.length === 0 ? noted.answer([]) : decision
+  return answer instanceof Refusal ? answer.kind : 'done'
 }
 
 /** What a decision has done; fails where that is nothing. */

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const token = (await operator.do('token', 'issue', 'Lantern')).trim()
   const backUp = async (requests: number) => {
     const name = `backup-${requests}.sqlite`
-    await operator.do('backup', operator.folder.file(name))
+    await operator.do('backup', operator.folder.file(name), '--plain')
     backups.push({ name, requests, isOpened: false })
     copyFileSync(operator.folder.file(name), operator.folder.file(`opened-${name}`))
     copyFileSync(`${path}.key`, `${operator.folder.file(`opened-${name}`)}.key`)

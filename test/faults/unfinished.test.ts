@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -108,23 +109,52 @@ describe('a backup', () => {
       await Bun.sleep(Math.random() * 40)
       program.signal('SIGKILL')
       await program.exit()
-      if (existsSync(backup)) expect(faultsIn(backup)).toEqual([])
-      else await operator.do('backup', backup)
-      expect(ask(backup, 'SELECT count(*) FROM providers')).toBe(
+      if (!existsSync(backup)) await operator.do('backup', backup)
+      const restored = operator.folder.file('restored.sqlite')
+      await operator.do('restore', backup, '--to', restored)
+      expect(faultsIn(restored)).toEqual([])
+      expect(ask(restored, 'SELECT count(*) FROM providers')).toBe(
         ask(operator.database, 'SELECT count(*) FROM providers'),
       )
-      rmSync(backup)
+      for (const file of [backup, restored]) rmSync(file)
     }
   })
 
-  test('removes what one of its name has left unfinished ten minutes ago', async () => {
+  test('removes what one of its name has left unfinished ten minutes ago, and any what lies readable', async () => {
     const longAgo = new Date(Date.now() - 11 * 60_000)
-    for (const name of ['backup.sqlite.unfinished-0a1b2c3d', 'backup.sqlite.unfinished-1a1b2c3d']) {
-      writeFileSync(operator.folder.file(name), 'half')
-      if (name.includes('0a')) utimesSync(operator.folder.file(name), longAgo, longAgo)
+    for (const name of ['backup.sqlite', 'anteroom.sqlite.copy']) {
+      for (const end of ['0a1b2c3d', '1a1b2c3d']) {
+        const left = operator.folder.file(`${name}.unfinished-${end}`)
+        writeFileSync(left, 'half')
+        if (end.startsWith('0a')) utimesSync(left, longAgo, longAgo)
+      }
     }
     await operator.do('backup', operator.folder.file('backup.sqlite'))
-    expect(backups()).toEqual(['backup.sqlite', 'backup.sqlite.unfinished-1a1b2c3d'])
+    expect(namesIn(operator.folder).filter((name) => /backup|copy/.test(name))).toEqual([
+      'anteroom.sqlite.copy.unfinished-1a1b2c3d',
+      'backup.sqlite',
+      'backup.sqlite.unfinished-1a1b2c3d',
+    ])
+  })
+
+  test('lies readable nowhere but beside the database, for its owner alone, until it is made', async () => {
+    const away = operator.folder.file('away')
+    mkdirSync(away)
+    await using program = new Program(['backup', `${away}/backup.age`], {
+      cwd: operator.folder.path,
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    const isReadable = (path: string) => readFileSync(path).includes('SQLite format 3')
+    const copy = () => namesIn(operator.folder).find((name) => name.startsWith('anteroom.sqlite.copy.'))
+    await eventually('the copy', () => copy() !== undefined || !program.isRunning)
+    expect(statSync(operator.folder.file(copy() as string)).mode & 0o777).toBe(0o600)
+    while (program.isRunning) {
+      for (const name of readdirSync(away)) expect(isReadable(`${away}/${name}`)).toBe(false)
+      await Bun.sleep(2)
+    }
+    expect((await program.exit()).code).toBe(0)
+    expect(readdirSync(away)).toEqual(['backup.age'])
+    expect(copy()).toBeUndefined()
   })
 
   test('that finds no room leaves nothing, says so, and is neither noted nor audited', async () => {

@@ -65,7 +65,7 @@ beforeAll(async () => {
       ],
       providers: [provider('p-1', { credentials: 'PhD' }), provider('p-2')],
     },
-    limits: { reads: perMinute(1_000), bookings: perMinute(1_000) },
+    limits: { reads: perMinute(1_000), bookings: perMinute(1_000), openRequests: 10, emailConflicts: 1 },
   })
   served = await service.get('/openapi.json', null)
   document = resolved(served.body)
@@ -435,6 +435,15 @@ async function limited(): Promise<[path: string, answer: Answer][]> {
   return answers
 }
 
+async function bookAsManyAsAllowed(member: string, providerId: number): Promise<void> {
+  for (const date of ['02', '03', '04']) {
+    for (const time of ['14:00', '14:45', '15:30', '16:15']) {
+      const slot = { providerId, utcStartTime: `2026-12-${date}T${time}:00Z` }
+      await service.post(paths.booking, booking(member, slot))
+    }
+  }
+}
+
 /** A request for each refusal of each path, and what was answered. */
 async function refusals(): Promise<[path: string, answer: Answer][]> {
   const { store } = service.context
@@ -445,6 +454,7 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   const homeless = await service.addPartner('Homeless', null)
   const slot = { providerId: 2, utcStartTime: '2026-12-01T14:00:00Z' }
   await service.post(paths.booking, booking('holder', slot))
+  await bookAsManyAsAllowed('busy', slot.providerId)
   const left = await service.post(paths.booking, booking('left'))
   await store.setMemberActive(left.body.member.id, false, service.act())
 
@@ -485,7 +495,11 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   post('{')
   post(booking('new', undefined, { email: 'nowhere' }))
   post(booking('left'))
+  post(booking('busy', { ...slot, utcStartTime: '2026-12-07T14:00:00Z' }))
+  post(booking('holder', { ...slot, providerId: 1 }))
   post(booking('new', undefined, { email: 'holder@example.com' }))
+  await requests.at(-1)?.[1]
+  post(booking('new'))
   post(booking('new', { ...slot, providerId: 999 }))
   post(booking('new', slot))
   post(booking('holder', slot))

@@ -35,6 +35,27 @@ describe('a first token', () => {
   })
 })
 
+describe('a token that cannot be kept', () => {
+  const keep = () => {
+    throw new Error('no room')
+  }
+
+  test('is not issued, and the next one is', async () => {
+    await expect(issueFirstToken(service.context, fresh, act, keep)).rejects.toThrow('no room')
+    expect(inForce({ partner: fresh })).toEqual([])
+    const kept: string[] = []
+    const token = await issueFirstToken(service.context, fresh, act, (one) => kept.push(one))
+    expect(kept).toEqual([token])
+    expect(inForce({ partner: fresh })).toHaveLength(1)
+  })
+
+  test('takes the place of none', async () => {
+    const { partner, token } = service.partner
+    await expect(rotateToken(service.context, partner, now, act, keep)).rejects.toThrow('no room')
+    expect(await verifyToken(service.context, token, now)).toMatchObject({ refusal: null })
+  })
+})
+
 describe('a rotation', () => {
   test('to an instant in the past is field_invalid, and the token in force goes on', async () => {
     const { partner, token } = service.partner

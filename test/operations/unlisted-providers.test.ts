@@ -45,6 +45,7 @@ async function start(): Promise<Context> {
     store,
     upkeep: upkeep as Context['upkeep'],
     clock,
+    custody: {} as Context['custody'],
     directory,
     notebook: new Notebook(),
     limits: unlimited,

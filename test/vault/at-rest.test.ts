@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { newKey, signToken } from '../../src/auth/token'
+import { unlimited } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
 import { createMasterKey } from '../../src/vault/master-key-file'
 import { act, actAt, endOf, stored, versionOf } from '../db/furniture'
@@ -47,6 +48,7 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
       localOffsetMinutes: null,
       authorizationNumber: null,
       submittedAt: 0,
+      limits: unlimited,
     })
     expect(await endOf(submission)).toBe('stored')
   }
@@ -111,6 +113,7 @@ test('nothing of a member who was erased can be found in any file of the databas
       localOffsetMinutes: null,
       authorizationNumber: null,
       submittedAt: 0,
+      limits: unlimited,
     })
   await submit('stays')
   await submit('leaver')

@@ -21,7 +21,7 @@ describe('a master key file', () => {
   test('is never written over', () => {
     using folder = new Folder()
     const path = folder.file('key')
-    writeFileSync(path, 'something else')
+    writeFileSync(path, 'something else', { mode: 0o600 })
     expect(() => createMasterKey(path)).toThrow('the master key must be')
     expect(readFileSync(path, 'utf8')).toBe('something else')
   })
@@ -37,7 +37,7 @@ describe('a master key file', () => {
   ])('that holds %s is refused without telling what it holds', (_, content) => {
     using folder = new Folder()
     const path = folder.file('key')
-    writeFileSync(path, content)
+    writeFileSync(path, content, { mode: 0o600 })
     let said = ''
     try {
       readMasterKey(path)

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { currentSchema } from '../../db/sqlite/migrate'
 import { booking, provider, region } from '../support/builders'
@@ -72,6 +72,7 @@ test('no file holds anything of a person: database, log, shared memory, temporar
     expect(names).toContain('anteroom.sqlite-wal')
     expect(names).toContain('anteroom.sqlite-shm')
     await operator.do('backup', operator.folder.file('backup'))
+    await operator.do('backup', operator.folder.file('backup-plain'), '--plain')
     expect(hitsBelow(operator.folder.path)).toEqual([])
     await submitAll(service, token)
     service.signal('SIGKILL')
@@ -94,6 +95,8 @@ test('an upgrade leaves nothing of a person in the clear but in the copy of what
   const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
   copyFileSync(fixture, operator.database)
   copyFileSync(`${fixture}.key`, `${operator.database}.key`)
+  // A checkout leaves it readable for all.
+  chmodSync(`${operator.database}.key`, 0o600)
   const inTheClear = ['m-1@example.com', '+1 416 555 0100', 'Robin', 'Sample']
   const hits = () =>
     readdirSync(operator.folder.path).filter((name) => {

@@ -6,7 +6,8 @@ CREATE TABLE new_members (
   record_key TEXT NOT NULL UNIQUE,
   partner_id INTEGER NOT NULL REFERENCES partners (id),
   external_user_id_hash BLOB NOT NULL CHECK (length(external_user_id_hash) = 32),
-  email_hash BLOB NOT NULL UNIQUE CHECK (length(email_hash) = 32),
+  -- Null for a member whose address was released.
+  email_hash BLOB UNIQUE CHECK (length(email_hash) = 32),
   active INTEGER NOT NULL CHECK (active IN (0, 1)),
   sealed_external_user_id BLOB NOT NULL,
   sealed_profile BLOB NOT NULL,

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { Refusal } from '../domain/errors'
+import type { Records } from '../operations/context'
+import { rotateMasterKey } from '../operations/keys'
+import { fileName } from './arguments'
+import { asking, type Call, commandGroup, recordsCommand } from './command'
+import { confirm, printLines } from './output'
+
+/** `anteroom key`: the master key. */
+export function keyCommand(): Command {
+  const description = 'Put a new master key in the place of the one in force, while the service runs'
+  return commandGroup('key', 'The master key', [
+    asking(
+      recordsCommand('rotate', description, rotate).option(
+        '--new-key-file <file>',
+        'leave the new key in this file, and the old one where it is',
+        fileName,
+      ),
+    ),
+  ])
+}
+
+interface Flags {
+  readonly newKeyFile?: string
+}
+
+async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<void> {
+  const kept =
+    'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
+  if (!context.custody.hasRotated) await confirm(`${kept}. Put a new one in its place?`, flags)
+  const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
+  if (path === null) printLines('The rotation that was cut short is finished.')
+  else printLines(`The new master key is in ${path}.`)
+  if (flags.newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
+  printLines(
+    'A server that is running goes on; the next start takes the new key.',
+    `${kept}, or make a new one now.`,
+  )
+  if (isPurged) return
+  const why =
+    'the log of the database may still hold what the old master key opens, since another program kept reading'
+  throw new Refusal('storage_busy', `${why}: it goes when the last program that has it open is stopped`)
+}

@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import {
+  chmodSync,
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { booking, provider, region } from '../support/builders'
+import { Operator } from '../support/operator'
+import { startSandbox, theProgram } from '../support/process'
+
+const operator = new Operator()
+const file = (name: string) => operator.folder.file(name)
+const key = `${operator.database}.key`
+
+beforeAll(async () => {
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const providers = [provider('on-1', { firstName: 'Canaryprovider' })]
+  writeFileSync(file('directory.json'), JSON.stringify({ regions: [region()], providers }))
+  await operator.do('directory', 'load', file('directory.json'))
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  await using service = await operator.serve()
+  const answers = [{ question: 'Canaryquestion', answer: 'Canaryanswer' }]
+  const member = { firstName: 'Canaryfirst', reasonForSeekingSupport: 'Canaryreason' }
+  const told = { ...booking('Canaryexternal', undefined, member), phq9Data: answers }
+  expect((await service.post(told, token)).status).toBe(201)
+  await service.stop()
+})
+afterAll(() => operator[Symbol.dispose]())
+
+const restore = (backup: string, to: string, ...flags: string[]) =>
+  operator.run(['restore', backup, '--to', to, ...flags])
+const refused = (message: string, code = 6) => ({
+  code,
+  signal: null,
+  stdout: '',
+  stderr: `anteroom: ${message}\n`,
+})
+const leftOf = (name: string) => readdirSync(operator.folder.path).filter((found) => found.startsWith(name))
+
+/** Holds that a database is the operator's, all of it. */
+async function isTheirs(database: string): Promise<void> {
+  const at = ['--database', database, '--master-key-file', key]
+  expect(await operator.do('request', 'show', '1', '--screening', ...at)).toContain('Canaryanswer')
+  expect(await operator.do('provider', 'list', ...at)).toContain('Canaryprovider')
+  expect((await operator.run(['audit', 'verify', ...at])).code).toBe(0)
+}
+
+describe('backup', () => {
+  test('tells nothing at all unless its key is known: no names, no schema, no provider, no header of a database', async () => {
+    expect(await operator.do('backup', file('backup.age'))).toBe(
+      `Made the backup ${file('backup.age')}. Restoring it takes the same master key, which is not in it.\n`,
+    )
+    expect(statSync(file('backup.age')).mode & 0o777).toBe(0o600)
+    const [backup, plain] = [readFileSync(file('backup.age')), readFileSync(operator.database)]
+    const words = [
+      'Canary',
+      'canary',
+      'SQLite format',
+      'CREATE TABLE',
+      'North Care',
+      'Lantern',
+      'Ontario',
+      'members',
+    ]
+    expect(words.filter((word) => backup.includes(word))).toEqual([])
+    // The search finds what does lie there.
+    const inTheClear = [
+      'Canary',
+      'SQLite format',
+      'CREATE TABLE',
+      'North Care',
+      'Lantern',
+      'Ontario',
+      'members',
+    ]
+    expect(words.filter((word) => plain.includes(word))).toEqual(inTheClear)
+    expect(leftOf('anteroom.sqlite')).toEqual(['anteroom.sqlite', 'anteroom.sqlite.key'])
+  })
+
+  test('leaves it as it is where that is asked for', async () => {
+    const said = await operator.do('backup', file('plain.sqlite'), '--plain')
+    expect(said).toContain('It is not encrypted. ')
+    expect(readFileSync(file('plain.sqlite')).includes('Canaryprovider')).toBe(true)
+    for (const word of ['Canaryfirst', 'Canaryexternal', 'Canaryanswer']) {
+      expect(readFileSync(file('plain.sqlite')).includes(word)).toBe(false)
+    }
+    expect((await restore(file('plain.sqlite'), file('of-plain.sqlite'))).code).toBe(0)
+    await isTheirs(file('of-plain.sqlite'))
+  })
+
+  test('opens for those who were named, and with a passphrase instead', async () => {
+    const identity = await generateIdentity()
+    const recipient = await identityToRecipient(identity)
+    const twice = [
+      '--recipient',
+      recipient,
+      '--recipient',
+      await identityToRecipient(await generateIdentity()),
+    ]
+    await operator.do('backup', file('shared.age'), ...twice)
+    writeFileSync(file('identity'), `${identity}\n`, { mode: 0o600 })
+    expect(
+      (await restore(file('shared.age'), file('a.sqlite'), '--identity-file', file('identity'))).code,
+    ).toBe(0)
+    await isTheirs(file('a.sqlite'))
+    writeFileSync(file('passphrase'), 'correct horse battery\n', { mode: 0o600 })
+    const said = await operator.do('backup', file('phrase.age'), '--passphrase-file', file('passphrase'))
+    expect(said).toContain('It opens with the passphrase. ')
+    expect((await restore(file('phrase.age'), file('b.sqlite'))).stderr).toContain('does not open the backup')
+    const phrased = ['--passphrase-file', file('passphrase')]
+    expect((await restore(file('phrase.age'), file('b.sqlite'), ...phrased)).code).toBe(0)
+    await isTheirs(file('b.sqlite'))
+  })
+
+  test.each([
+    [['--plain', '--recipient', 'age1x']],
+    [['--plain', '--passphrase-file', 'x']],
+    [['--passphrase-file', 'x', '--recipient', 'age1x']],
+    [['--recipient', 'canary']],
+  ])('with %p is refused, and makes nothing', async (flags) => {
+    const { code, stdout, stderr } = await operator.run(['backup', file('refused'), ...flags])
+    expect([code, stdout, leftOf('refused')]).toEqual([2, '', []])
+    expect(stderr).not.toContain('canary')
+  })
+})
+
+describe('restore', () => {
+  test('makes a database for its owner alone, beside the key that is set', async () => {
+    const { code, stdout } = await restore(file('backup.age'), file('restored.sqlite'))
+    expect([code, stdout]).toEqual([
+      0,
+      `Made the database ${file('restored.sqlite')} of the backup ${file('backup.age')}.\n` +
+        'What was done since is not in it: tokens revoked and members erased since are there again.\n',
+    ])
+    expect(statSync(file('restored.sqlite')).mode & 0o777).toBe(0o600)
+    expect(leftOf('restored.sqlite')).toEqual(['restored.sqlite'])
+    await isTheirs(file('restored.sqlite'))
+  })
+
+  test('takes the key beside the new database where no other is set', async () => {
+    copyFileSync(key, `${file('fresh.sqlite')}.key`)
+    chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
+    const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite')]
+    const child = Bun.spawnSync([...theProgram, ...words], { env: {} })
+    expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
+  })
+
+  test('is never over an existing file, nor beside the log of another database', async () => {
+    writeFileSync(file('there.sqlite'), 'as it was')
+    expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
+      refused('there is a file at that path already'),
+    )
+    expect(readFileSync(file('there.sqlite'), 'utf8')).toBe('as it was')
+    for (const end of ['-wal', '-shm', '-journal']) {
+      const left = `${file('log.sqlite')}${end}`
+      writeFileSync(left, '')
+      expect(await restore(file('backup.age'), file('log.sqlite'))).toEqual(
+        refused(`${left} was left by another database: move it away first`),
+      )
+      rmSync(left)
+    }
+  })
+
+  test('of what is no backup, damaged, empty, of another key or of a sandbox leaves nothing', async () => {
+    const to = file('nothing.sqlite')
+    writeFileSync(file('text'), 'canary')
+    copyFileSync(file('backup.age'), file('cut.age'))
+    truncateSync(file('cut.age'), 70_000)
+    copyFileSync(file('plain.sqlite'), file('cut.sqlite'))
+    truncateSync(file('cut.sqlite'), 70_000)
+    writeFileSync(file('other.key'), `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
+    const other = ['--master-key-file', file('other.key')]
+    const kept = file('sandbox.sqlite')
+    {
+      await using sandbox = await startSandbox(['--database', kept])
+      await sandbox.stop()
+    }
+    const cases: [string, string[], string | RegExp][] = [
+      [file('text'), [], /: the file is no backup$/],
+      [file('cut.age'), [], /: the backup is damaged: it is not as it was written$/],
+      [file('cut.sqlite'), [], /: (the copy is not sound|the database file is damaged; .*)$/],
+      [file('backup.age'), other, /: the master key does not open the backup: it takes the one of the time/],
+      [file('plain.sqlite'), other, /: the master key is not the one that this database was sealed under$/],
+      [kept, ['--master-key-file', `${kept}.key`], /: the database is not a production database$/],
+      [file('absent'), [], /: a file or folder that was named is not there$/],
+    ]
+    for (const [backup, flags, message] of cases) {
+      const { code, stdout, stderr } = await restore(backup, to, ...flags)
+      expect([backup, code === 0, stdout]).toEqual([backup, false, ''])
+      expect(stderr.trim(), backup).toMatch(message)
+      expect(leftOf('nothing.sqlite')).toEqual([])
+    }
+  })
+
+  test('of the first release says that it is to be brought up to date, and it is', async () => {
+    const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
+    copyFileSync(`${fixture}.key`, file('first.key'))
+    chmodSync(file('first.key'), 0o600)
+    const first = ['--master-key-file', file('first.key')]
+    const { code, stdout } = await restore(fixture, file('first.sqlite'), ...first)
+    expect([code, stdout]).toEqual([0, expect.stringContaining('It has an older schema: anteroom migrate')])
+    await operator.do('migrate', '--database', file('first.sqlite'), ...first)
+    await operator.do('request', 'list', '--database', file('first.sqlite'), ...first)
+  })
+
+  test('after a rotation takes the old master key for what was made before it, and the new one after', async () => {
+    copyFileSync(key, file('old.key'))
+    chmodSync(file('old.key'), 0o600)
+    await operator.do('key', 'rotate', '--yes')
+    await operator.do('backup', file('after.age'))
+    expect((await restore(file('backup.age'), file('before.sqlite'))).stderr).toContain(
+      'does not open the backup',
+    )
+    expect((await restore(file('after.age'), file('after.sqlite'))).code).toBe(0)
+    await isTheirs(file('after.sqlite'))
+    const old = ['--master-key-file', file('old.key')]
+    expect((await restore(file('backup.age'), file('before.sqlite'), ...old)).code).toBe(0)
+    expect((await restore(file('after.age'), file('never.sqlite'), ...old)).code).toBe(6)
+  })
+})

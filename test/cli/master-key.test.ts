@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Operator } from '../support/operator'
+import { theProgram } from '../support/process'
+
+describe('the master key of a database', () => {
+  const operator = new Operator()
+  const key = operator.folder.file('keys/master.key')
+  const there = ['--master-key-file', key]
+
+  beforeAll(async () => {
+    mkdirSync(operator.folder.file('keys'), { mode: 0o700 })
+    await operator.do('init')
+    renameSync(`${operator.database}.key`, key)
+  })
+  afterAll(() => operator[Symbol.dispose]())
+
+  const list = ['organization', 'list']
+  const refused = (stderr: string) => ({ code: 6, signal: null, stdout: '', stderr: `anteroom: ${stderr}\n` })
+
+  test('is read from a file, a file descriptor, the environment and a credential of systemd', async () => {
+    const listed = await operator.run([...list, ...there])
+    expect([listed.code, listed.stderr]).toEqual([0, ''])
+    const base64 = (await Bun.file(key).text()).trim()
+    expect(await operator.run(list, '', { ANTEROOM_MASTER_KEY: base64 })).toEqual(listed)
+    expect(await operator.run(list, `${base64}\n`, { ANTEROOM_MASTER_KEY_FD: '0' })).toEqual(listed)
+    expect(await operator.runShell(`organization list --master-key-fd 3 3< '${key}'`)).toEqual(listed)
+    const pipe = { ANTEROOM_DATABASE: operator.database, ANTEROOM_MASTER_KEY_FD: '0' }
+    const piped = Bun.spawnSync(
+      ['sh', '-c', 'cat "$0" | { sleep 0.2; "$@"; }', key, ...theProgram, ...list],
+      {
+        env: { PATH: '/usr/bin:/bin', ...pipe },
+      },
+    )
+    expect(piped.stdout.toString()).toBe(listed.stdout)
+    const credentials = operator.folder.file('credentials')
+    mkdirSync(credentials)
+    const settings = { CREDENTIALS_DIRECTORY: credentials }
+    const absent = 'pass it by LoadCredential, or name the key by --master-key-file'
+    expect(await operator.run(list, '', settings)).toEqual(
+      refused(`systemd passes on no credential anteroom-master-key: ${absent}`),
+    )
+    copyFileSync(key, join(credentials, 'anteroom-master-key'))
+    chmodSync(join(credentials, 'anteroom-master-key'), 0o440)
+    expect(await operator.run(list, '', settings)).toEqual(listed)
+  })
+
+  test.each(['644', '640', '604', '660', '601', '770'])(
+    'is refused by every command from a file of mode %s, which others can use, in one line that says how to mend it',
+    async (mode) => {
+      chmodSync(key, Number.parseInt(mode, 8))
+      const line = refused(`others can read the master key file ${key}: chmod 600 ${key}`)
+      for (const words of [list, ['doctor'], ['serve', '--base-url', 'https://x.example'], ['migrate']]) {
+        expect(await operator.run([...words, ...there]), words[0]).toEqual(line)
+      }
+      chmodSync(key, 0o600)
+    },
+  )
+
+  test.each(['600', '400'])('is taken from a file of mode %s', async (mode) => {
+    chmodSync(key, Number.parseInt(mode, 8))
+    expect((await operator.run([...list, ...there])).code).toBe(0)
+    chmodSync(key, 0o600)
+  })
+
+  test('is judged by the file that a link leads to', async () => {
+    const link = operator.folder.file('link')
+    symlinkSync(key, link)
+    expect((await operator.run([...list, '--master-key-file', link])).code).toBe(0)
+    chmodSync(key, 0o644)
+    expect(await operator.run([...list, '--master-key-file', link])).toEqual(
+      refused(`others can read the master key file ${link}: chmod 600 ${link}`),
+    )
+    chmodSync(key, 0o600)
+    rmSync(link)
+  })
+
+  test.if(process.getuid?.() === 0)(
+    "of another user's is refused, unless the database is theirs too",
+    async () => {
+      chownSync(key, 12_345, 12_345)
+      expect(await operator.run([...list, ...there])).toEqual(
+        refused(`the master key file ${key} belongs to another user: make it yours, and chmod 600 ${key}`),
+      )
+      chownSync(operator.database, 12_345, 12_345)
+      expect((await operator.run([...list, ...there])).code).toBe(0)
+      for (const path of [key, operator.database]) chownSync(path, 0, 0)
+    },
+  )
+
+  test('is not waited for without end: a pipe that nobody closes, a terminal, a closed descriptor', async () => {
+    const start = performance.now()
+    expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
+      refused("the master key's file descriptor is a device or a folder, and no file or pipe"),
+    )
+    expect(await operator.runShell('organization list --master-key-fd 9 9<&-')).toEqual(
+      refused("the master key's file descriptor is not open"),
+    )
+    expect(performance.now() - start).toBeLessThan(5_000)
+    Bun.spawnSync(['mkfifo', operator.folder.file('pipe')])
+    // The shell's own end of the pipe keeps it open for as long as the command runs.
+    expect(await operator.runShell('organization list --master-key-fd 3 3<> pipe')).toEqual(
+      refused("what the master key's file descriptor gives has no end: whoever writes it must close it"),
+    )
+    expect((await operator.run(list, 'y\n'.repeat(100_000), { ANTEROOM_MASTER_KEY_FD: '0' })).stderr).toBe(
+      "anteroom: what the master key's file descriptor gives is too large to be one\n",
+    )
+  })
+})
+
+/** Whether a folder lies on another disk than tests' folders. */
+function isOtherDisk(folder: string): boolean {
+  return existsSync(folder) && statSync(folder).dev !== statSync(tmpdir()).dev
+}
+
+describe('init', () => {
+  test('says why a key beside the database should be moved, and where, and nothing of it otherwise', async () => {
+    using operator = new Operator()
+    const { database } = operator
+    const said = await operator.do('init')
+    expect(said).toContain(
+      'It lies beside the database: whoever copies the folder has both, and can read all that is sealed.\n',
+    )
+    const place = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
+    expect(said).toContain(
+      `  mkdir -p -m 700 ${place} && mv ${database}.key ${place}/anteroom.sqlite.key\n` +
+        `  export ANTEROOM_MASTER_KEY_FILE=${place}/anteroom.sqlite.key\n`,
+    )
+    rmSync(database)
+    mkdirSync(operator.folder.file('apart'))
+    const apart = operator.folder.file('apart/key')
+    const brief = await operator.do('init', '--master-key-file', apart)
+    expect(brief).toContain(`Made the master key ${apart}: keep a copy of it`)
+    expect(brief).not.toContain('beside')
+    expect(statSync(apart).mode & 0o777).toBe(0o600)
+  })
+
+  test.if(isOtherDisk('/dev/shm'))('makes the key on another disk than the database', async () => {
+    using operator = new Operator()
+    const folder = mkdtempSync('/dev/shm/anteroom-test-')
+    try {
+      const key = join(folder, 'key')
+      await operator.do('init', '--master-key-file', key)
+      expect([readdirSync(folder), statSync(key).mode & 0o777]).toEqual([['key'], 0o600])
+      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+      await operator.do('organization', 'list', '--master-key-file', key)
+
+      // Killed before the database had its name: whose key it is shows in what it holds.
+      const aside = `${operator.database}.unfinished-0a1b2c3d`
+      mkdirSync(aside)
+      copyFileSync(key, `${aside}/key`)
+      renameSync(operator.database, `${aside}/whole`)
+      await operator.do('init', '--master-key-file', key)
+      await operator.do('organization', 'list', '--master-key-file', key)
+      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('makes a database for a key that is handed over, and no key file', async () => {
+    using operator = new Operator()
+    const key = `${Buffer.alloc(32, 9).toString('base64')}\n`
+    const { code, stdout } = await operator.run(['init', '--master-key-fd', '0'], key)
+    expect([code, stdout.split('\n')[1]]).toEqual([0, ''])
+    expect(await Bun.file(`${operator.database}.key`).exists()).toBe(false)
+    expect((await operator.run(['organization', 'list'], key, { ANTEROOM_MASTER_KEY_FD: '0' })).code).toBe(0)
+  })
+})

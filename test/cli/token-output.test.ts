@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { Operator } from '../support/operator'
+
+describe('token --output', () => {
+  const operator = new Operator()
+  const file = (name: string) => operator.folder.file(name)
+  const tokens = () => operator.ask<{ state: string }[]>('token', 'list', 'Lantern')
+  const issue = ['token', 'issue', 'Lantern', '--output']
+
+  beforeAll(async () => {
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  })
+  afterAll(() => operator[Symbol.dispose]())
+
+  test('issues nothing where the file cannot be written', async () => {
+    writeFileSync(file('taken'), 'as it was')
+    expect(await operator.run([...issue, file('taken')])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'anteroom: --output: there is a file at that path already\n',
+    })
+    expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
+    expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
+    expect(await tokens()).toEqual([])
+    expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
+  })
+
+  test('writes the token for its owner alone and prints nothing of it; a refusal leaves no file', async () => {
+    const said = await operator.do(...issue, file('first'))
+    expect(said).toBe(`The token of Lantern is in ${file('first')}, which its owner alone can read.\n`)
+    expect(statSync(file('first')).mode & 0o777).toBe(0o600)
+    const token = readFileSync(file('first'), 'utf8')
+    expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+    expect((await operator.run(['token', 'verify'], token)).stdout).toContain('200')
+
+    expect((await operator.run([...issue, file('second')])).code).toBe(4)
+    const rotated = await operator.run(['token', 'rotate', 'Lantern', '--json', '--output', file('third')])
+    expect([rotated.code, rotated.stderr]).toEqual([0, ''])
+    const next = JSON.parse(readFileSync(file('third'), 'utf8')).token
+    expect((await operator.run(['token', 'verify'], next)).stdout).toContain('200')
+    expect((await operator.run(['token', 'verify'], token)).stdout).toContain('401')
+    expect(readdirSync(operator.folder.path).filter((name) => /second|unfinished/.test(name))).toEqual([])
+  })
+})

@@ -1,0 +1,230 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { booking, provider, region } from '../support/builders'
+import { type Answer, defaultNow, startService } from '../support/service'
+import { daily, entryOf, expectRefusal, lookUp, paths } from './contract'
+
+const directory = {
+  regions: [region({ id: 31 })],
+  providers: ['First', 'Second'].map((lastName) =>
+    provider(lastName, { lastName, timeZone: 'Etc/UTC', workingHours: [daily('09:00', '18:00')] }),
+  ),
+}
+const limits = { openRequests: 3, emailConflicts: 4 }
+const start = () => startService({ directory, limits })
+let service: Awaited<ReturnType<typeof start>>
+
+const post = (body: unknown, token?: string) => service.post(paths.booking, body, token)
+const linesOf = async (memberId: number) =>
+  (await service.context.store.listAuditOf(`member ${memberId}`)).map(({ actor, action, outcome }) => [
+    actor,
+    action,
+    outcome,
+  ])
+
+describe('what one member can hold', () => {
+  let [first, second] = [0, 0]
+  beforeAll(async () => {
+    service = await start()
+    first = (await entryOf(service, 31, 'First')).providerId
+    second = (await entryOf(service, 31, 'Second')).providerId
+  })
+  afterAll(() => service.stop())
+
+  const at = (providerId: number, time: string, date = '2026-12-03') => ({
+    providerId,
+    utcStartTime: `${date}T${time}:00Z`,
+  })
+
+  test('is no two slots that overlap, at whichever provider; those before and after it are theirs', async () => {
+    expect((await post(booking('double', at(first, '10:30')))).status).toBe(201)
+    const refused = await post(booking('double', at(second, '10:30')))
+    expectRefusal(refused, {
+      status: 400,
+      kind: 'slot_conflicts_with_yours',
+      path: 'bookingData.utcStartTime',
+    })
+    expect(refused.body.message).toBe(
+      'bookingData.utcStartTime: the member holds a slot that overlaps with this one',
+    )
+    for (const time of ['09:45', '11:15']) {
+      expect((await post(booking('double', at(second, time)))).status).toBe(201)
+    }
+    expect((await post(booking('other', at(second, '10:30')))).status).toBe(201)
+  })
+
+  test('is told after what makes the slot unavailable to anybody', async () => {
+    expect((await post(booking('ordered', at(first, '12:00')))).status).toBe(201)
+    expectRefusal(await post(booking('ordered', at(first, '12:00'))), {
+      status: 400,
+      kind: 'slot_already_yours',
+    })
+    expectRefusal(await post(booking('ordered', at(second, '12:10'))), {
+      status: 400,
+      kind: 'slot_unavailable',
+    })
+    expect((await post(booking('another', at(second, '12:00')))).status).toBe(201)
+    expectRefusal(await post(booking('ordered', at(second, '12:00'))), {
+      status: 400,
+      kind: 'slot_unavailable',
+    })
+  })
+
+  test('is so many open requests with a slot to come, and any number of intakes', async () => {
+    for (const time of ['14:15', '15:00', '15:45']) {
+      expect((await post(booking('eager', at(first, time)))).status).toBe(201)
+    }
+    const refused = await post(booking('eager', at(second, '16:30')))
+    expectRefusal(refused, { status: 400, kind: 'too_many_open_requests', path: 'user.external_user_id' })
+    expect(refused.body.message).toBe(
+      'user.external_user_id: the member has 3 open requests with a slot to come, and may have no more',
+    )
+    for (let count = 0; count < 5; count++) expect((await post(booking('eager'))).status).toBe(201)
+    service.setNow('2026-12-03T14:15:00Z')
+    expect((await post(booking('eager', at(second, '16:30')))).status).toBe(201)
+    service.setNow(defaultNow)
+  })
+
+  test('is not more for 40 bookings at once, and what was refused changed nothing', async () => {
+    const starts = Array.from({ length: 20 }, (_, index) =>
+      [first, second].map((id) => ({ id, index })),
+    ).flat()
+    const answers = await Promise.all(
+      starts.map(({ id, index }) => {
+        const minutes = 9 * 60 + (index % 10) * 45
+        const time = `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
+        return post(booking('greedy', at(id, time, index < 10 ? '2026-12-08' : '2026-12-09')))
+      }),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
+    const kinds = new Set(answers.map(({ headers }) => headers.get('x-error-code')))
+    expect([...kinds].sort()).toEqual([null, 'slot_conflicts_with_yours', 'too_many_open_requests'].sort())
+  })
+})
+
+describe('addresses of different members', () => {
+  beforeEach(async () => {
+    service = await start()
+  })
+  afterEach(() => service.stop())
+
+  /** All of an answer that does not tell when it was given. */
+  const whole = ({ status, headers, body }: Answer) => ({
+    status,
+    body,
+    headers: [...headers].filter(([name]) => name !== 'date'),
+  })
+
+  /** Sends so many addresses of one who is known to somebody else. */
+  async function exhaust(): Promise<number> {
+    const victim = await service.addPartner('Victim')
+    const { body } = await post(booking('theirs', undefined, { email: 'known@example.com' }), victim.token)
+    for (let count = 0; count < limits.emailConflicts; count++) {
+      const answer = await post(booking('asker', undefined, { email: 'Known@Example.com' }))
+      expectRefusal(answer, { status: 409, kind: 'email_taken', absent: ['nown@'] })
+    }
+    return body.member.id
+  }
+
+  test('leave a line each before they are answered: who asked, and whose address it is', async () => {
+    const memberId = await exhaust()
+    const line = [`partner ${service.partner.partner.id}`, 'member.email-conflict', 'email_taken']
+    expect(await linesOf(memberId)).toEqual(Array(limits.emailConflicts).fill(line))
+    expect((await service.context.store.verifyAudit(null)).intact).toBe(true)
+  })
+
+  test('beyond the limit are 429 with when to ask again, and then they are answered', async () => {
+    const memberId = await exhaust()
+    service.setNow('2026-12-01T12:20:00Z')
+    const limited = await post(booking('asker', undefined, { email: 'known@example.com' }))
+    expectRefusal(limited, { status: 429, kind: 'email_conflicts_limited', path: 'memberData.email' })
+    expect(limited.body.message).toBe(
+      'memberData.email: too many addresses of different members were sent; try again later',
+    )
+    expect(limited.headers.get('retry-after')).toBe('2400')
+    expect(await linesOf(memberId)).toHaveLength(limits.emailConflicts)
+    service.setNow('2026-12-01T13:00:00Z')
+    const again = await post(booking('asker', undefined, { email: 'known@example.com' }))
+    expectRefusal(again, { status: 409, kind: 'email_taken' })
+  })
+
+  test('are the affair of the partner who sends them: members with their own address, and others, are served on', async () => {
+    await post(booking('loyal'))
+    await exhaust()
+    expect((await post(booking('loyal'))).status).toBe(201)
+    expect((await post(booking('loyal', undefined, { email: 'LOYAL@example.com' }))).status).toBe(201)
+    expect((await lookUp(service, 'loyal')).status).toBe(200)
+    const other = await service.addPartner('Other')
+    expect((await post(booking('new'), other.token)).status).toBe(201)
+  })
+
+  test('are told after the slot, also beyond the limit', async () => {
+    await exhaust()
+    const { providerId } = await entryOf(service, 31, 'First')
+    const unavailable = { providerId, utcStartTime: '2026-12-03T09:10:00Z' }
+    expectRefusal(await post(booking('asker', unavailable, { email: 'known@example.com' })), {
+      status: 400,
+      kind: 'slot_unavailable',
+    })
+    const available = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
+    expectRefusal(await post(booking('asker', available, { email: 'known@example.com' })), {
+      status: 429,
+      kind: 'email_conflicts_limited',
+    })
+    expect((await entryOf(service, 31, 'First')).availability[0]).toMatchObject({
+      utcStartTime: '2026-12-01T12:00:00Z',
+    })
+  })
+
+  test('beyond the limit no answer depends on whether an address is somebody’s', async () => {
+    const victim = await service.addPartner('Another')
+    for (const name of ['a', 'b', 'c']) {
+      await post(booking(name, undefined, { email: `taken-${name}@example.com` }), victim.token)
+    }
+    await post(booking('member'))
+    await exhaust()
+    const submission = fc.record({
+      who: fc.constantFrom('member', 'asker', 'stranger'),
+      which: fc.constantFrom('a', 'b', 'c'),
+      isUpper: fc.boolean(),
+      isIntake: fc.boolean(),
+      minute: fc.integer({ min: 0, max: 59 }),
+    })
+    const { providerId } = await entryOf(service, 31, 'First')
+    const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
+    await fc.assert(
+      fc.asyncProperty(submission, async ({ who, which, isUpper, isIntake, minute }) => {
+        service.setNow(`2026-12-01T12:${String(minute).padStart(2, '0')}:00Z`)
+        const ask = async (state: string) => {
+          const email = `${state}-${which}@example.com`
+          const told = { email: isUpper ? email.toUpperCase() : email }
+          return whole(await post(booking(who, isIntake ? undefined : slot, told)))
+        }
+        const [taken, free] = [await ask('taken'), await ask('free')]
+        expect(taken).toEqual(free)
+        expect(taken.status).toBe(429)
+      }),
+      { numRuns: 60 },
+    )
+    service.setNow(defaultNow)
+    expect((await lookUp(service, 'asker')).status).toBe(404)
+    expect((await lookUp(service, 'member')).body.email).toBe('member@example.com')
+  })
+})
+
+describe('without limits', () => {
+  test('nothing but an overlap is refused to a member, and an address of another is 409 each time', async () => {
+    service = await startService({ directory })
+    const { providerId } = await entryOf(service, 31, 'First')
+    const days = Array.from({ length: 15 }, (_, index) => `2026-12-${String(index + 3).padStart(2, '0')}`)
+    for (const day of days) {
+      const slot = { providerId, utcStartTime: `${day}T09:00:00Z` }
+      expect((await post(booking('many', slot))).status).toBe(201)
+    }
+    for (let count = 0; count < 25; count++) {
+      const refused = await post(booking('new', undefined, { email: 'many@example.com' }))
+      expectRefusal(refused, { status: 409, kind: 'email_taken' })
+    }
+    await service.stop()
+  })
+})

@@ -1,0 +1,290 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { booking } from '../support/builders'
+import { Operator } from '../support/operator'
+import { Program, theProgram } from '../support/process'
+import { faultsIn } from './database'
+
+setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
+
+const rounds = Array.from({ length: process.env.TEST_LONG ? 60 : 5 }, (_, index) => index)
+
+let operator = undefined as unknown as Operator
+let key = ''
+let [old, next] = ['', '']
+beforeEach(async () => {
+  operator = new Operator()
+  key = `${operator.database}.key`
+  old = operator.folder.file('old.key')
+  next = `${key}.next`
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  copyFileSync(key, old)
+  chmodSync(old, 0o600)
+})
+afterEach(() => operator[Symbol.dispose]())
+
+const rotate = ['key', 'rotate', '--yes']
+const otherKey = 'anteroom: the master key is not the one that this database was sealed under\n'
+const listWith = (file: string) => operator.run(['organization', 'list', '--master-key-file', file])
+const contentOf = (file: string) => readFileSync(file, 'utf8')
+
+/** The data key as the database has it. */
+function wrapping(): Uint8Array {
+  using database = new Database(operator.database)
+  const select = database.query<{ value: Uint8Array }, []>(
+    "SELECT value FROM settings WHERE name = 'data_key'",
+  )
+  return select.get()?.value as Uint8Array
+}
+
+/** The files that hold some bytes. */
+function holding(bytes: Uint8Array): string[] {
+  const { path, file } = { path: operator.folder.path, file: (name: string) => operator.folder.file(name) }
+  return readdirSync(path).filter((name) => readFileSync(file(name)).includes(Buffer.from(bytes)))
+}
+
+/** Holds that one rotation was done, all of it: by the key file, the database, the log and what lies about. */
+async function isRotated(before: Uint8Array): Promise<void> {
+  expect(contentOf(key)).not.toBe(contentOf(old))
+  expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
+  expect(await listWith(old)).toMatchObject({ code: 6, stdout: '', stderr: otherKey })
+  expect(statSync(key).mode & 0o777).toBe(0o600)
+  expect(holding(before)).toEqual([])
+  const lines = await operator.ask<{ action: string; outcome: string }[]>('audit', 'list')
+  expect(lines.filter(({ action }) => action === 'key.rotate')).toMatchObject([{ outcome: 'done' }])
+  expect((await operator.run(['audit', 'verify'])).code).toBe(0)
+  expect(readdirSync(operator.folder.path).filter((name) => /next|unfinished/.test(name))).toEqual([])
+}
+
+describe('a rotation of the master key', () => {
+  test('leaves the server serving, refuses the old key, and leaves no trace of what it opened', async () => {
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    const before = wrapping()
+    expect(holding(before)).toEqual(['anteroom.sqlite'])
+    await using service = await operator.serve()
+    const book = async (name: string) => (await service.post(booking(name), token)).status
+    const find = async (name: string) =>
+      (await service.get(`/partners/v1/user/?external_user_id=${name}`, token)).status
+    expect(await book('robin')).toBe(201)
+
+    expect(await operator.do(...rotate)).toBe(
+      `The new master key is in ${key}.\n` +
+        'A server that is running goes on; the next start takes the new key.\n' +
+        'Backups made until now open with the old master key alone: keep a copy of it for as long as them, or make a new one now.\n',
+    )
+    expect([await find('robin'), await book('kim'), await find('kim')]).toEqual([200, 201, 200])
+    await isRotated(before)
+    expect((await service.stop()).code).toBe(0)
+
+    await using again = await operator.serve()
+    expect((await again.get('/partners/v1/user/?external_user_id=kim', token)).status).toBe(200)
+    const { code, stderr } = await operator.run([
+      ...['serve', '--port', '0', '--base-url', 'https://x.example', '--master-key-file', old],
+    ])
+    expect([code, stderr]).toEqual([6, otherKey])
+  })
+
+  test('asks first, and changes nothing without a yes', async () => {
+    const before = wrapping()
+    expect(await operator.run(['key', 'rotate'])).toMatchObject({ code: 2, stdout: '' })
+    expect([contentOf(key), existsSync(next)]).toEqual([contentOf(old), false])
+    expect(wrapping()).toEqual(before)
+  })
+
+  test('of a key that is in no file leaves the new one where it is told, and takes up what was left there', async () => {
+    const settings = { ANTEROOM_MASTER_KEY: contentOf(old).trim() }
+    const untold = await operator.run(rotate, '', settings)
+    expect([untold.code, untold.stderr]).toEqual([
+      2,
+      'anteroom: --new-key-file: is needed, since the master key is given in no file\n',
+    ])
+    const same = await operator.run([...rotate, '--new-key-file', old], '', settings)
+    expect([same.code, same.stderr]).toEqual([
+      2,
+      'anteroom: --new-key-file: holds the master key that is in force\n',
+    ])
+    const place = operator.folder.file('new.key')
+    const { code, stdout } = await operator.run([...rotate, '--new-key-file', place], '', settings)
+    expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
+      0,
+      [`The new master key is in ${place}.`, 'Put it where the old one is: the next start takes it.'],
+    ])
+    expect(contentOf(key)).toBe(contentOf(old))
+    expect(await listWith(place)).toMatchObject({ code: 0 })
+    expect(await listWith(old)).toMatchObject({ code: 6, stderr: otherKey })
+  })
+
+  test('twice at once ends with a key that opens the database', async () => {
+    for (const _ of rounds) {
+      await Promise.all([operator.run(rotate), operator.run(rotate), operator.run(rotate)])
+      expect(await listWith(key)).toMatchObject({ code: 0 })
+    }
+    expect(await operator.run(rotate)).toMatchObject({ code: 0 })
+    expect(existsSync(next)).toBe(false)
+  })
+
+  test.if(process.getuid?.() === 0)('by root leaves the key to whoever had it', async () => {
+    for (const file of [key, operator.database]) chownSync(file, 12_345, 12_345)
+    // What one that was killed has left is theirs too.
+    copyFileSync(old, next)
+    writeFileSync(next, `${Buffer.alloc(32, 9).toString('base64')}\n`)
+    chownSync(next, 12_345, 12_345)
+    await operator.do(...rotate)
+    expect(contentOf(key)).toBe(`${Buffer.alloc(32, 9).toString('base64')}\n`)
+    expect([statSync(key).uid, statSync(key).gid]).toEqual([12_345, 12_345])
+  })
+
+  const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
+
+  test.if(canMount)(
+    'of a key file that is mounted by itself, and so cannot be replaced, changes nothing',
+    async () => {
+      const [before, place] = [wrapping(), operator.folder.file('mounted.key')]
+      writeFileSync(place, '', { mode: 0o600 })
+      const script = 'mount --bind "$1" "$2" && shift && exec "$0" key rotate --yes --master-key-file "$1"'
+      const { exitCode, stdout, stderr } = Bun.spawnSync(
+        ['unshare', '-m', 'sh', '-c', script, ...theProgram, old, place],
+        { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ANTEROOM_DATABASE: operator.database } },
+      )
+      expect([exitCode, stdout.toString(), stderr.toString()]).toEqual([
+        6,
+        '',
+        `anteroom: no key can take the place of ${place}: name another by --new-key-file\n`,
+      ])
+      expect(wrapping()).toEqual(before)
+      expect(readdirSync(operator.folder.path).filter((name) => /next|unfinished/.test(name))).toEqual([])
+    },
+  )
+
+  test('that cannot write where it is told changes nothing', async () => {
+    const before = wrapping()
+    const { code } = await operator.run([...rotate, '--new-key-file', operator.folder.file('no/such/place')])
+    expect(code).toBe(1)
+    expect(wrapping()).toEqual(before)
+  })
+})
+
+test('what lies beside the key file and is no key, or one that does not fit, stops nothing', async () => {
+  for (const left of ['canary', `${Buffer.alloc(32, 9).toString('base64')}\n`]) {
+    writeFileSync(next, left, { mode: 0o600 })
+    expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
+    expect([contentOf(key), contentOf(next)]).toEqual([contentOf(old), left])
+  }
+})
+
+describe('a rotation that was killed', () => {
+  const custodyModule = new URL('../../src/custody.ts', import.meta.url).pathname
+  const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
+  const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
+
+  /** Rotates in a process of its own up to some step of it. */
+  function killedAt(step: 'made' | 'committed' | 'named'): void {
+    const killed = Bun.spawnSync([
+      process.execPath,
+      '-e',
+      `const { takeCustody } = await import(${JSON.stringify(custodyModule)})
+       const { openEngine } = await import(${JSON.stringify(engineModule)})
+       const { masterKeyOf } = await import(${JSON.stringify(vaultModule)})
+       const [database, purpose] = [${JSON.stringify(operator.database)}, 'production']
+       const source = { file: ${JSON.stringify(key)} }
+       const { key, custody } = takeCustody({ source, database, purpose, create: false })
+       const opening = { path: database, purpose, masterKey: masterKeyOf(key), create: false, upgrade: false }
+       const { upkeep } = openEngine(opening)
+       const dieAt = async (step) => {
+         if (step !== ${JSON.stringify(step)}) return
+         process.kill(process.pid, 'SIGKILL')
+         await new Promise(() => {})
+       }
+       await custody.rotate(undefined, async (next) => {
+         await dieAt('made')
+         await upkeep.rewrap(next, { actor: 'olive', at: 0 })
+         await dieAt('committed')
+       })
+       await dieAt('named')`,
+    ])
+    expect([killed.signalCode, killed.stderr.toString()]).toEqual(['SIGKILL', ''])
+  }
+
+  test('before the database was touched is none yet, and the next one takes up its key', async () => {
+    const before = wrapping()
+    killedAt('made')
+    const made = contentOf(next)
+    expect(await listWith(key)).toMatchObject({ code: 0 })
+    expect([contentOf(key), wrapping()]).toEqual([contentOf(old), before])
+    await operator.do(...rotate)
+    expect(contentOf(key)).toBe(made)
+    await isRotated(before)
+  })
+
+  test.each([
+    ['the next start', ['organization', 'list'], 'North Care'],
+    ['running it again', rotate, 'The rotation that was cut short is finished.\n'],
+  ])('after its commit is finished by %s', async (_, words, says) => {
+    const before = wrapping()
+    killedAt('committed')
+    expect([contentOf(key), existsSync(next)]).toEqual([contentOf(old), true])
+    expect(await operator.do(...words)).toContain(says)
+    await isRotated(before)
+  })
+
+  test('after the key had its name has left nothing but a log, which goes', async () => {
+    const before = wrapping()
+    killedAt('named')
+    expect(holding(before).length).toBeGreaterThan(0)
+    await operator.do('organization', 'list')
+    await isRotated(before)
+  })
+
+  test.each(rounds)('at any moment leaves a key file that opens the database (round %i)', async () => {
+    const started = performance.now()
+    await operator.do('organization', 'list')
+    const took = performance.now() - started
+    const before = wrapping()
+    await using program = new Program(rotate, {
+      cwd: operator.folder.path,
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    await Bun.sleep(took * (0.5 + 0.7 * Math.random()))
+    program.signal('SIGKILL')
+    await program.exit()
+    expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
+    if (contentOf(key) === contentOf(old)) await operator.do(...rotate)
+    await isRotated(before)
+  })
+})
+
+describe('a restore', () => {
+  test.each(rounds)('that was killed leaves nothing under its name, or all (round %i)', async () => {
+    const [backup, to] = [operator.folder.file('backup.age'), operator.folder.file('restored.sqlite')]
+    await operator.do('backup', backup)
+    const started = performance.now()
+    const restore = ['restore', backup, '--to', to]
+    await operator.do(...restore)
+    const took = performance.now() - started
+    rmSync(to)
+    await using program = new Program(restore, {
+      cwd: operator.folder.path,
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    await Bun.sleep(took * (0.5 + 0.6 * Math.random()))
+    program.signal('SIGKILL')
+    await program.exit()
+    if (!existsSync(to)) await operator.do(...restore)
+    expect(faultsIn(to)).toEqual([])
+    const list = ['organization', 'list', '--database', to, '--master-key-file', key]
+    expect(await operator.do(...list)).toContain('North Care')
+  })
+})

@@ -1,0 +1,135 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { openBackup, protectBackup } from '../../src/vault/backup'
+import { Folder } from '../support/folder'
+
+const folder = new Folder()
+afterAll(() => folder[Symbol.dispose]())
+
+const file = (name: string) => folder.file(name)
+const masterKey = Buffer.alloc(32, 7)
+const other = Buffer.alloc(32, 8)
+const content = Buffer.concat([
+  Buffer.from('canary-'.repeat(50_000)),
+  crypto.getRandomValues(Buffer.alloc(200_000)),
+])
+writeFileSync(file('plain'), content)
+
+const alone = { recipients: [] }
+/** Writes a secret for its owner alone. */
+function secret(name: string, text: string): string {
+  writeFileSync(file(name), text, { mode: 0o600 })
+  return file(name)
+}
+const refusalOf = (work: Promise<unknown>) => work.then(String, ({ kind, message }) => `${kind}: ${message}`)
+const opened = async (name: string, keys: Partial<Parameters<typeof openBackup>[2]> = {}) => {
+  await openBackup(file(name), file('opened'), { masterKey, ...keys })
+  return readFileSync(file('opened')).equals(content)
+}
+
+describe('an encrypted backup', () => {
+  test('is in the age format, opens under its master key and no other, and shows nothing', async () => {
+    const protect = await protectBackup(masterKey, alone)
+    await protect(file('plain'), file('sealed'))
+    const sealed = readFileSync(file('sealed'))
+    expect(sealed.toString('latin1')).toStartWith('age-encryption.org/v1\n-> X25519 ')
+    expect(sealed.includes('canary-')).toBe(false)
+    expect(await opened('sealed')).toBe(true)
+    expect(await refusalOf(opened('sealed', { masterKey: other }))).toBe(
+      'database_unusable: the master key does not open the backup: it takes the one of the time when it was made',
+    )
+    await protect(file('plain'), file('again'))
+    expect(readFileSync(file('again')).equals(sealed)).toBe(false)
+  })
+
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['one chunk', Buffer.alloc(65_536, 1)],
+    ['a byte more', Buffer.alloc(65_537, 1)],
+    ['many chunks', Buffer.alloc(655_360, 1)],
+  ])('of %s comes out as it went in', async (_, bytes) => {
+    writeFileSync(file('in'), bytes)
+    await (await protectBackup(masterKey, alone))(file('in'), file('sized'))
+    await openBackup(file('sized'), file('out'), { masterKey })
+    expect(readFileSync(file('out')).equals(bytes)).toBe(true)
+  })
+
+  test('opens for those whose keys were named, by their own identity, and for the master key too', async () => {
+    const [mine, stranger] = [await generateIdentity(), await generateIdentity()]
+    const recipients = [await identityToRecipient(mine)]
+    await (await protectBackup(masterKey, { recipients }))(file('plain'), file('shared'))
+    expect(await opened('shared')).toBe(true)
+    const identityFile = secret('identity', `# a comment\n\n${mine}\n`)
+    expect(await opened('shared', { masterKey: other, identityFile })).toBe(true)
+    const strangers = secret('stranger', `${stranger}\n`)
+    expect(await refusalOf(opened('shared', { identityFile: strangers }))).toBe(
+      'database_unusable: no identity of the file opens the backup',
+    )
+    const nothing = secret('nothing', '# none\n')
+    expect(await refusalOf(opened('shared', { identityFile: nothing }))).toBe(
+      'database_unusable: the identity file holds no identity',
+    )
+    const text = secret('text', 'canary\n')
+    expect(await refusalOf(opened('shared', { identityFile: text }))).toBe(
+      'database_unusable: the identity file holds something else than age identities as AGE-SECRET-KEY-1…',
+    )
+  })
+
+  test('opens with its passphrase, and by the master key not at all', async () => {
+    const passphraseFile = secret('passphrase', 'canary correct horse\nanother line\n')
+    await (await protectBackup(masterKey, { ...alone, passphraseFile }))(file('plain'), file('phrased'))
+    expect(await opened('phrased', { passphraseFile })).toBe(true)
+    expect(await refusalOf(opened('phrased'))).toStartWith('database_unusable: the master key does not open')
+    const wrong = secret('wrong', 'canary correct house\n')
+    expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(
+      'database_unusable: the passphrase does not open the backup',
+    )
+    expect(
+      await refusalOf(protectBackup(masterKey, { ...alone, passphraseFile: secret('empty', '\n') })),
+    ).toBe('database_unusable: the passphrase file holds no passphrase')
+    writeFileSync(file('open'), 'canary', { mode: 0o644 })
+    expect(await refusalOf(protectBackup(masterKey, { ...alone, passphraseFile: file('open') }))).toBe(
+      `database_unusable: others can read the passphrase file ${file('open')}: chmod 600 ${file('open')}`,
+    )
+  })
+
+  test.each(['age1qqqq', 'canary', 'AGE-SECRET-KEY-1CANARY', ''])(
+    'for %p, which is no recipient, is not begun, and does not tell what was given',
+    async (recipient) => {
+      expect(await refusalOf(protectBackup(masterKey, { recipients: [recipient] }))).toBe(
+        'field_invalid: --recipient: not an age recipient as age1…',
+      )
+    },
+  )
+
+  test('that was changed in any part or cut off anywhere is refused', async () => {
+    await (await protectBackup(masterKey, alone))(file('plain'), file('whole'))
+    const whole = readFileSync(file('whole'))
+    const damaged = 'database_unusable: the backup is damaged: it is not as it was written'
+    for (const at of [30, 100, 150, 200, 300, 70_000, 400_000, whole.length - 1]) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] ?? 0) ^ 1
+      writeFileSync(file('changed'), bytes)
+      expect(await refusalOf(opened('changed')), `byte ${at}`).toMatch(
+        /^database_unusable: the (backup is damaged|master key does not open)/,
+      )
+    }
+    for (const length of [22, 100, 180, 70_000, whole.length - 1]) {
+      writeFileSync(file('cut'), whole)
+      truncateSync(file('cut'), length)
+      expect(await refusalOf(opened('cut')), `${length} bytes`).toBe(damaged)
+    }
+    for (const bytes of [Buffer.alloc(0), Buffer.from('canary'), content]) {
+      writeFileSync(file('stranger'), bytes)
+      expect(await refusalOf(opened('stranger'))).toBe('database_unusable: the file is no backup')
+    }
+  })
+
+  test('that cannot be read back is not called made', async () => {
+    const protect = await protectBackup(masterKey, alone)
+    expect(await refusalOf(protect(file('plain'), '/dev/null'))).toBe(
+      'database_unusable: the backup could not be read back',
+    )
+  })
+})
