@@ -1,5 +1,5 @@
 import { Refusal } from './domain/errors'
-import { type Limits, perMinute, type Rate } from './domain/limits'
+import { type Limits, perMinute } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
 export interface Setting {
@@ -70,41 +70,41 @@ export const settings = {
     argument: '<n>',
     variable: 'ANTEROOM_READS_PER_MINUTE',
     meaning: 'what a partner may read in a minute, or off; 30000 unless given',
-    faultOf: limitFault,
+    faultOf: capFault,
   },
   bookingsPerMinute: {
     flag: '--bookings-per-minute',
     argument: '<n>',
     variable: 'ANTEROOM_BOOKINGS_PER_MINUTE',
     meaning: 'what a partner may submit in a minute, or off; 600 unless given',
-    faultOf: limitFault,
+    faultOf: capFault,
   },
   failedAuthenticationsPerMinute: {
     flag: '--failed-authentications-per-minute',
     argument: '<n>',
     variable: 'ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE',
     meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
-    faultOf: limitFault,
-  },
-  openRequests: {
-    flag: '--open-requests',
-    argument: '<n>',
-    variable: 'ANTEROOM_OPEN_REQUESTS',
-    meaning: 'the open requests with a slot to come that a member may hold; 10 unless given, or off',
-    faultOf: limitFault,
-  },
-  emailConflictsPerHour: {
-    flag: '--email-conflicts-per-hour',
-    argument: '<n>',
-    variable: 'ANTEROOM_EMAIL_CONFLICTS_PER_HOUR',
-    meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
-    faultOf: limitFault,
+    faultOf: capFault,
   },
   noDocs: {
     flag: '--no-docs',
     variable: 'ANTEROOM_NO_DOCS',
     meaning: 'serve neither /docs nor /openapi.json',
     faultOf: (value) => (/^(true|false)$/.test(value) ? null : 'must be true or false'),
+  },
+  openRequests: {
+    flag: '--open-requests',
+    argument: '<n>',
+    variable: 'ANTEROOM_OPEN_REQUESTS',
+    meaning: 'the open requests with a slot to come that a member may hold; 10 unless given, or off',
+    faultOf: capFault,
+  },
+  emailConflictsPerHour: {
+    flag: '--email-conflicts-per-hour',
+    argument: '<n>',
+    variable: 'ANTEROOM_EMAIL_CONFLICTS_PER_HOUR',
+    meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
+    faultOf: capFault,
   },
 } as const satisfies Record<string, Setting>
 
@@ -139,15 +139,6 @@ export interface ServerConfig extends StorageConfig {
   readonly noDocs: boolean
 }
 
-/** What the service holds its callers to unless it is set otherwise. */
-const usualLimits: Limits = {
-  reads: perMinute(30_000),
-  bookings: perMinute(600),
-  failedAuthentications: perMinute(120),
-  openRequests: 10,
-  emailConflicts: 20,
-}
-
 /**
  * What the runtime itself obeys before the first line of ours: code to run first, a debugger to open, files to write.
  * An installer sets others of its names, which do nothing here.
@@ -168,10 +159,9 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // A command may have flags of its own that are called as a setting of serve is.
-  const { database, masterKeyFile, masterKeyFd, zones } = flags
-  const ofStorage = { database, masterKeyFile, masterKeyFd, zones }
-  return toStorageConfig(environment, readSettings(environment, ofStorage, ['database']))
+  // What set-rates is given for one partner is no setting, though it is called like one.
+  const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
+  return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
 
 /**
@@ -196,12 +186,12 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
-    limits: limitsFrom(values, usualLimits),
+    limits: limitsFrom({ ...usualLimits, ...values }),
     noDocs: values.noDocs === 'true',
   })
 }
 
-/** What sets limits. */
+/** What limits are set to: a number, off, or nothing. */
 export type LimitFlags = Pick<
   Flags,
   | 'readsPerMinute'
@@ -211,20 +201,25 @@ export type LimitFlags = Pick<
   | 'emailConflictsPerHour'
 >
 
-/** The limits that are set, and of all others what they are without being set. */
-export function limitsFrom(values: LimitFlags, others: Limits): Limits {
-  const set = <Of>(value: string | undefined, unlessGiven: Of | null, of: (most: number) => Of) => {
-    if (value === undefined) return unlessGiven
-    return value === 'off' ? null : of(Number(value))
-  }
-  const rate = (value: string | undefined, unlessGiven: Rate | null) => set(value, unlessGiven, perMinute)
-  const most = (value: string | undefined, unlessGiven: number | null) => set(value, unlessGiven, (n) => n)
+/** The limits of serve that is not told otherwise. */
+const usualLimits: LimitFlags = {
+  readsPerMinute: '30000',
+  bookingsPerMinute: '600',
+  failedAuthenticationsPerMinute: '120',
+  openRequests: '10',
+  emailConflictsPerHour: '20',
+}
+
+/** The limits that are given; null for the others, and for off. */
+export function limitsFrom(given: LimitFlags): Limits {
+  const most = (limit = 'off') => (limit === 'off' ? null : Number(limit))
+  const rate = (limit = 'off') => (limit === 'off' ? null : perMinute(Number(limit)))
   return Object.freeze({
-    reads: rate(values.readsPerMinute, others.reads),
-    bookings: rate(values.bookingsPerMinute, others.bookings),
-    failedAuthentications: rate(values.failedAuthenticationsPerMinute, others.failedAuthentications),
-    openRequests: most(values.openRequests, others.openRequests),
-    emailConflicts: most(values.emailConflictsPerHour, others.emailConflicts),
+    reads: rate(given.readsPerMinute),
+    bookings: rate(given.bookingsPerMinute),
+    failedAuthentications: rate(given.failedAuthenticationsPerMinute),
+    openRequests: most(given.openRequests),
+    emailConflicts: most(given.emailConflictsPerHour),
   })
 }
 
@@ -273,9 +268,9 @@ function notEmpty(value: string): string | null {
   return value === '' ? 'must not be empty' : null
 }
 
-/** What is wrong with a limit; null if nothing. */
-export function limitFault(value: string): string | null {
-  return /^([1-9]\d{0,8}|off)$/.test(value) ? null : 'must be a whole number from 1 to 999999999, or off'
+/** What is wrong with a cap; null if nothing. */
+export function capFault(value: string): string | null {
+  return /^[1-9]\d{0,8}$/.test(value) || value === 'off' ? null : 'must be a whole number from 1 on, or off'
 }
 
 /** What is wrong with a public address; null if nothing. */

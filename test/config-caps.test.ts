@@ -24,7 +24,7 @@ describe('serve holds its callers to', () => {
   })
 
   test.each(['0', '-1', '1.5', '1e3', '', 'none', 'OFF', '1000000000'])('and not to %p', (value) => {
-    const why = 'must be a whole number from 1 to 999999999, or off'
+    const why = 'must be a whole number from 1 on, or off'
     expect(() => capsOf({ openRequests: value }, { ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: value })).toThrow(
       new Refusal('settings_invalid', `--open-requests: ${why}\nANTEROOM_EMAIL_CONFLICTS_PER_HOUR: ${why}`),
     )

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { limitFault, webAddressFault } from '../config'
+import { capFault, webAddressFault } from '../config'
 import type { RateOverride } from '../domain/limits'
 import { parseInstant } from '../scheduling/calendar'
 
@@ -34,9 +34,9 @@ export function fileName(text: string): string {
   return text
 }
 
-/** A limit as settings write it: a whole number, or off. */
-export function limit(text: string): string {
-  const fault = limitFault(text)
+/** A whole number from 1 on, or off. */
+export function cap(text: string): string {
+  const fault = capFault(text)
   if (fault) throw new InvalidArgumentError(`It ${fault}.`)
   return text
 }
@@ -44,8 +44,7 @@ export function limit(text: string): string {
 /** A rate for one partner: a limit, or default for what the service is set to. */
 export function rateOverride(text: string): NonNullable<RateOverride> | 'default' {
   if (text === 'default') return text
-  if (limitFault(text))
-    throw new InvalidArgumentError('It must be a whole number from 1 to 999999999, off or default.')
+  if (capFault(text)) throw new InvalidArgumentError('It must be a whole number from 1 on, off or default.')
   return text === 'off' ? text : Number(text)
 }
 

@@ -15,7 +15,7 @@ import { findExampleSlot } from '../operations/free-slots'
 import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import { openService, type Service } from '../service'
-import { fileName, limit, startingInstant, webAddress, wholeNumber } from './arguments'
+import { cap, fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
@@ -49,22 +49,22 @@ export function sandboxCommand(): Command {
     .option('--directory <file>', 'load this directory file instead of the built-in one')
     .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
     .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
-    .option('--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', limit)
-    .option('--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', limit)
+    .option('--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', cap)
+    .option('--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', cap)
     .option(
       '--failed-authentications-per-minute <n>',
       'tokens from one address that are refused with 401 in a minute; off unless given',
-      limit,
+      cap,
     )
     .option(
       '--open-requests <n>',
-      'the open requests with a slot to come that a member may hold; off unless given',
-      limit,
+      'let a member hold this many open requests with a slot to come; any number unless given',
+      cap,
     )
     .option(
       '--email-conflicts-per-hour <n>',
-      'the addresses of different members that a partner may send in an hour; off unless given',
-      limit,
+      'let a partner send this many addresses of different members in an hour; any number unless given',
+      cap,
     )
     .option('--json', 'print one line of JSON when the server is ready')
     .action(runSandbox)
@@ -120,7 +120,7 @@ function open(database: string, key: string, options: Options, create: boolean):
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
     // What it is filled with is no partner's.
-    limits: create ? unlimited : limitsFrom(options, unlimited),
+    limits: create ? unlimited : limitsFrom(options),
     report: printNotice,
   })
 }

@@ -1,11 +1,5 @@
-import {
-  type Act,
-  type AuditEntry,
-  type AuditLine,
-  auditHash,
-  auditStart,
-  verifyLines,
-} from '../../src/domain/audit'
+import type { Act, AuditEntry, AuditLine } from '../../src/domain/audit'
+import { auditHash, auditStart, verifyLines } from '../../src/domain/audit'
 import { type RequestRecord, slotMillis } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'

@@ -418,15 +418,6 @@ describe('live answers are what the document tells', () => {
   })
 })
 
-async function bookAsManyAsAllowed(member: string, providerId: number): Promise<void> {
-  for (const date of ['02', '03', '04']) {
-    for (const time of ['14:00', '14:45', '15:30', '16:15']) {
-      const slot = { providerId, utcStartTime: `2026-12-${date}T${time}:00Z` }
-      await service.post(paths.booking, booking(member, slot))
-    }
-  }
-}
-
 /** What is answered at each path to whoever has nothing left, and to an address that sent too many refused tokens. */
 async function limited(): Promise<[path: string, answer: Answer][]> {
   const one = perMinute(1)
@@ -442,6 +433,15 @@ async function limited(): Promise<[path: string, answer: Answer][]> {
   }
   await strict.stop()
   return answers
+}
+
+async function bookAsManyAsAllowed(member: string, providerId: number): Promise<void> {
+  for (const date of ['02', '03', '04']) {
+    for (const time of ['14:00', '14:45', '15:30', '16:15']) {
+      const slot = { providerId, utcStartTime: `2026-12-${date}T${time}:00Z` }
+      await service.post(paths.booking, booking(member, slot))
+    }
+  }
 }
 
 /** A request for each refusal of each path, and what was answered. */
