@@ -1,53 +1,172 @@
-import { asc, desc, eq, gt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, lt, lte, ne, sql } from 'drizzle-orm'
 import {
+  type AuditChain,
   type AuditEntry,
+  type AuditFilter,
+  type AuditHashes,
   type AuditHead,
   type AuditLine,
+  type AuditState,
   type AuditVerdict,
-  auditHash,
+  addLine,
   auditStart,
-  verifyLines,
+  chainOf,
+  checkLines,
+  formatState,
+  headOf,
+  parseState,
 } from '../../src/domain/audit'
+import type { Vault } from '../../src/domain/vault'
 import { type Drizzle, placeholders } from './drizzle'
-import { audit } from './schema'
+import { audit, settings } from './schema'
+
+/** Under which name the settings have the state of the log. The guard of the table reads it too. */
+export const auditStateName = 'audit'
+
+/** Less than every id, were it one that no line is given. */
+const beforeAll = -Number.MAX_VALUE
 
 /** Lines that are read at once. */
-const chunkSize = 1_000
+export const chunkSize = 1_000
 
-/** The audit log: lines are added, listed and checked, and the database refuses everything else. */
-export function auditQueries(db: Drizzle) {
-  const { id, record, limit } = placeholders('id', 'record', 'limit')
+/** The hashes of the log under the keys of a vault. */
+export function auditHashes(vault: Vault): AuditHashes {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+  return {
+    line: (text) => hex(vault.keyedHash('audit line', text)),
+    seal: (text) => hex(vault.keyedHash('audit head', text)),
+  }
+}
+
+/** Where the log stands at one moment. */
+interface Standing {
+  /** Null if it is missing or not as it was sealed. */
+  readonly state: AuditState | null
+  readonly newestId: number
+}
+
+/** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
+export function auditQueries(db: Drizzle, vault: Vault) {
+  const hashes = auditHashes(vault)
+  const { id, limit, value } = placeholders('id', 'limit', 'value')
   const select = () => db.select().from(audit)
-  const latest = select().orderBy(desc(audit.id)).limit(limit).prepare()
-  const chunkAfter = select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(chunkSize).prepare()
-  const ofRecord = select().where(eq(audit.record, record)).orderBy(asc(audit.id)).prepare()
+  const newest = select().orderBy(desc(audit.id)).limit(limit).prepare()
+  const chunkAfter = select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(limit).prepare()
+  const newestId = sql<number | null>`(select max(id) from audit)`
+  const standing = db
+    .select({ value: settings.value, newestId })
+    .from(settings)
+    .where(eq(settings.name, auditStateName))
+    .prepare()
+  const keepState = db
+    .update(settings)
+    .set({ value: sql`${value}` })
+    .where(eq(settings.name, auditStateName))
+    .prepare()
   const line = placeholders('id', 'at', 'actor', 'action', 'record', 'outcome', 'hash')
   const insert = db.insert(audit).values(line).prepare()
 
-  function head(): AuditHead {
-    const { id, hash } = latest.get({ limit: 1 }) ?? { id: 0, hash: auditStart }
-    return { id, hash }
+  function stand(): Standing {
+    const row = standing.get()
+    const lastId = row ? row.newestId : newest.get({ limit: 1 })?.id
+    return { state: row ? parseState(hashes, row.value.toString()) : null, newestId: lastId ?? 0 }
   }
 
-  function* lines(): Generator<AuditLine> {
-    let chunk = chunkAfter.all({ id: 0 })
-    while (chunk.length > 0) {
-      yield* chunk
-      chunk = chunkAfter.all({ id: chunk.at(-1)?.id })
+  function keep(state: AuditState): void {
+    keepState.run({ value: Buffer.from(formatState(hashes, state)) })
+  }
+
+  /** Lines that go on from a seal that is gone or false are written too, and leave it as it is: that stays to be found. */
+  function append(entries: readonly AuditEntry[]): void {
+    const { state: sealed, newestId } = stand()
+    const last = headOf(newest.get({ limit: 1 }) ?? auditStart)
+    let state = sealed ?? { acts: { start: last, head: last }, refusals: { start: last, head: last } }
+    let nextId = newestId + 1
+    for (const entry of entries) {
+      const added = addLine(hashes, state, nextId++, entry)
+      insert.run({ ...added.line })
+      state = added.state
+    }
+    if (sealed && entries.length > 0) keep(state)
+  }
+
+  function list(limit: number, { since, until, actor, record, after }: AuditFilter = {}): AuditLine[] {
+    const wanted = and(
+      after === undefined ? undefined : gt(audit.id, after),
+      since === undefined ? undefined : gte(audit.at, since),
+      until === undefined ? undefined : lt(audit.at, until),
+      actor === undefined ? undefined : eq(audit.actor, actor),
+      record === undefined ? undefined : eq(audit.record, record),
+    )
+    const isForward = after !== undefined
+    const found = select()
+      .where(wanted)
+      .orderBy(isForward ? asc(audit.id) : desc(audit.id))
+      .limit(limit)
+    return isForward ? found.all() : found.all().reverse()
+  }
+
+  /** The lines up to an id, some at a time, between which others have their turn. */
+  async function* lines(after: number, upTo: number): AsyncGenerator<AuditLine> {
+    for (let last = after; last < upTo; ) {
+      const chunk = chunkAfter.all({ id: last, limit: chunkSize })
+      if (chunk.length === 0) return
+      for (const line of chunk) if (line.id <= upTo) yield line
+      last = chunk.at(-1)?.id ?? upTo
+      await new Promise(setImmediate)
     }
   }
 
-  return {
-    head,
+  async function verifyFrom({ state, newestId }: Standing, noted: AuditHead | null): Promise<AuditVerdict> {
+    if (!state) {
+      return {
+        intact: false,
+        id: newestId,
+        fault: 'the seal of the newest line is missing or not as it was written',
+      }
+    }
+    const check = checkLines(hashes, state, noted)
+    for await (const line of lines(beforeAll, newestId)) {
+      const fault = check.take(line)
+      if (fault) return fault
+    }
+    return check.end()
+  }
 
-    append(entry: AuditEntry): void {
-      const last = head()
-      const line = { ...entry, id: last.id + 1 }
-      insert.run({ ...line, hash: auditHash(last.hash, line) })
+  return {
+    hashes,
+    stand,
+    lines,
+    append,
+    list,
+    head: (): AuditHead => stand().state?.acts.head ?? headOf(newest.get({ limit: 1 }) ?? auditStart),
+
+    async verify(noted: AuditHead | null): Promise<AuditVerdict> {
+      for (;;) {
+        const before = stand()
+        const verdict = await verifyFrom(before, noted)
+        // Somebody who prunes meanwhile takes away what is being read.
+        if (verdict.intact || startsOf(stand()) === startsOf(before)) return verdict
+      }
     },
 
-    list: (limit: number): AuditLine[] => latest.all({ limit }).reverse(),
-    listOf: (record: string): AuditLine[] => ofRecord.all({ record }),
-    verify: (noted: AuditHead | null): AuditVerdict => verifyLines(lines(), noted),
+    /** Removes the lines of a chain up to one of them, from which the chain starts then. Tells how many they were. */
+    removeUpTo(chain: AuditChain, start: AuditHead): number {
+      const { state } = stand()
+      const [first] = chunkAfter.all({ id: start.id - 1, limit: 1 })
+      if (!state || first?.id !== start.id || first.hash !== start.hash || chainOf(first) !== chain) return 0
+      keep({ ...state, [chain]: { ...state[chain], start } })
+      const isOfChain = chain === 'refusals' ? eq : ne
+      const isBehind = gt(audit.id, state[chain].start.id)
+      const removed = db
+        .delete(audit)
+        .where(and(isBehind, lte(audit.id, start.id), isOfChain(audit.action, 'authentication.refuse')))
+        .returning({ id: audit.id })
+      return removed.all().length
+    },
   }
+}
+
+function startsOf({ state }: Standing): string {
+  return JSON.stringify([state?.acts.start, state?.refusals.start])
 }

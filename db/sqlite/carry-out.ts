@@ -18,7 +18,7 @@ export function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, a
   const { audit } = decision
   if (audit && act) {
     const record = recordName(audit, ids[0])
-    queries.audit.append({ ...act, action: audit.action, record, outcome: 'done' })
+    queries.audit.append([{ ...act, action: audit.action, record, outcome: 'done' }])
   }
   return decision.answer(ids)
 }

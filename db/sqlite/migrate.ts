@@ -13,6 +13,8 @@ import {
 } from './file-head'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
+import audit from './migrations/0003-audit.sql' with { type: 'text' }
+import { rehashAudit } from './rehash-audit'
 import { answersPlace, keyProofPlace, secretPlace } from './sealed'
 import { readSetting } from './setting'
 
@@ -23,7 +25,11 @@ interface Migration {
 }
 
 /** In order; a database's schema is the number of those that it has had. Landed ones never change. */
-const migrations: readonly Migration[] = [{ sql: start }, { sql: roomToGrow, work: sealAnew }]
+const migrations: readonly Migration[] = [
+  { sql: start },
+  { sql: roomToGrow, work: sealAnew },
+  { sql: audit, work: rehashAudit },
+]
 
 /** The schema that this program works with. */
 export const currentSchema = migrations.length

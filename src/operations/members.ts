@@ -42,7 +42,7 @@ export interface Erasure {
  */
 export async function finishErasure({ store, upkeep }: Records, id: number): Promise<boolean | null> {
   if (await store.findMemberById(id)) return null
-  const lines = await store.listAuditOf(`member ${id}`)
+  const lines = await store.listAudit(Number.MAX_SAFE_INTEGER, { record: `member ${id}` })
   return lines.some(({ action }) => action === 'member.erase') ? upkeep.purge() : null
 }
 

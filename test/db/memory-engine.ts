@@ -1,4 +1,5 @@
-import { type Act, type AuditLine, auditHash, auditStart, verifyLines } from '../../src/domain/audit'
+import type { Act, AuditEntry, AuditLine, AuditState } from '../../src/domain/audit'
+import { addLine, emptyAudit } from '../../src/domain/audit'
 import { type RequestRecord, slotMillis } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
@@ -15,6 +16,7 @@ import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
 import type { Change, Decision, Noun, Records, Write } from '../../src/domain/writes'
 import { recordName, shownAs } from '../../src/domain/writes'
+import { filterLines, hashes, verifyLines } from '../support/audit-lines'
 import type { Connection, Place } from './furniture'
 
 type Row<N extends Noun> = Omit<Records[N], 'memberId'> & {
@@ -32,6 +34,7 @@ interface Kept {
   /** How many of the oldest changes were dropped. */
   dropped: number
   audit: readonly AuditLine[]
+  auditState: AuditState
 }
 
 const eachNoun = <T>(make: (noun: Noun) => T) =>
@@ -46,6 +49,7 @@ export async function openMemoryPlace(): Promise<Place> {
     changes: [],
     dropped: 0,
     audit: [],
+    auditState: emptyAudit,
   }
   return {
     ...connect(kept),
@@ -160,14 +164,10 @@ function holdUnique({ tables }: Kept, noun: Noun, id: number): void {
   if (licenses.some(({ regionId }) => !tables.region.has(regionId))) throw new Error('no such region')
 }
 
-function append(kept: Kept, entry: Omit<AuditLine, 'id' | 'hash'>): void {
-  const line = { ...entry, id: kept.audit.length + 1 }
-  kept.audit = [...kept.audit, { ...line, hash: auditHash(headOf(kept).hash, line) }]
-}
-
-function headOf({ audit }: Kept) {
-  const { id, hash } = audit.at(-1) ?? { id: 0, hash: auditStart }
-  return { id, hash }
+function append(kept: Kept, entry: AuditEntry): void {
+  const { line, state } = addLine(hashes, kept.auditState, kept.audit.length + 1, entry)
+  kept.audit = [...kept.audit, line]
+  kept.auditState = state
 }
 
 const rowsOf = <N extends Noun>({ tables }: Kept, noun: N): Row<N>[] =>
@@ -386,9 +386,8 @@ function auditLog(kept: Kept, read: Read) {
       read(() => {
         for (const entry of entries) append(kept, entry)
       }),
-    listAudit: (limit) => read(() => kept.audit.slice(-limit)),
-    listAuditOf: (record) => read(() => kept.audit.filter((line) => line.record === record)),
-    auditHead: () => read(() => headOf(kept)),
-    verifyAudit: (noted) => read(() => verifyLines(kept.audit, noted)),
+    listAudit: (limit, filter = {}) => read(() => filterLines(kept.audit, limit, filter)),
+    auditHead: () => read(() => kept.auditState.acts.head),
+    verifyAudit: (noted) => read(() => verifyLines(kept.auditState, kept.audit, noted)),
   } satisfies Partial<Store>
 }
