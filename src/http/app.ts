@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { claimedPartner } from '../auth/authenticate'
 import { Refusal } from '../domain/errors'
 import { documents } from './docs'
 import { endpoints } from './endpoints'
@@ -11,7 +12,7 @@ import { gate, type Serving } from './gate'
  * @param addressOf where a request came from
  */
 export function createApp(serving: Serving, addressOf: (request: Request) => string) {
-  const { notebook, clock } = serving.context
+  const { notebook, clock, directory } = serving.context
   return (
     new Elysia({
       // The contract depends on all three: a path without its last slash is the same path; what is
@@ -23,7 +24,9 @@ export function createApp(serving: Serving, addressOf: (request: Request) => str
       // Before any plugin: it answers for those alone that come after.
       .onError(({ error, code, request }) => {
         if (error instanceof Refusal && isUnauthenticated(error)) {
-          notebook.noteRefusal(error.kind, addressOf(request), clock.now())
+          const [, token = ''] = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+          const claimed = claimedPartner(token, (kid) => directory.findKey(kid))
+          notebook.noteRefusal(error.kind, addressOf(request), clock.now(), claimed?.id)
         }
         return answerTo(error, code)
       })

@@ -1,4 +1,4 @@
-import type { Act, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
+import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { ArchiveVerdict, AuditPrune, Finding } from '../domain/upkeep'
 import type { ZoneEdition } from '../domain/zone-data'
@@ -32,6 +32,17 @@ export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEditio
 /** Whether the database is as it should be. */
 export function checkDatabase({ upkeep, clock }: Records): Promise<Finding[]> {
   return upkeep.check(clock.now())
+}
+
+/** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */
+export function noteAct(
+  { store }: Records,
+  act: Act,
+  action: AuditAction,
+  record: string | null,
+  outcome = 'done',
+): Promise<void> {
+  return store.appendAudit([{ ...act, action, record, outcome }])
 }
 
 /** Lines of the audit log, at most so many, oldest first. */

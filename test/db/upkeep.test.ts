@@ -30,6 +30,7 @@ test.each(['audit', 'members', 'licenses'])(
       'settings',
       'integrity',
       'orphans',
+      'audit log',
       'backup',
     ])
     const bad = findings.filter(({ state }) => state === 'bad')
