@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, statSync } from 'node:fs'
 import {
   type Act,
   type AuditArchive,
@@ -15,13 +15,16 @@ import {
 import { Refusal } from '../../src/domain/errors'
 import type { ArchiveVerdict, AuditPrune } from '../../src/domain/upkeep'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
-import { chunkSize } from './audit'
 import { toUnusable } from './copy'
 import { unusable } from './file-head'
 import type { Queries } from './queries'
 import type { Writer } from './writer'
 
 type Audit = Queries['audit']
+
+/** Lines that are removed at once, and a rest after them in which others find the lock free. */
+const removedAtOnce = 500
+const restMillis = 25
 
 /** The most that the end of an archive takes, in bytes. */
 const mostEndBytes = 4_096
@@ -106,10 +109,11 @@ export function auditArchives(audit: Audit, writer: Writer) {
     for await (const line of linesIn(target)) {
       if (line.id <= start.id) continue
       last = line
-      if (++count % chunkSize !== 0) continue
+      if (++count % removedAtOnce !== 0) continue
       removed += await upTo(line)
       isTold ||= removed > 0
       last = null
+      await Bun.sleep(restMillis)
     }
     return removed + (last ? await upTo(last) : 0)
   }
@@ -129,7 +133,10 @@ export function auditArchives(audit: Audit, writer: Writer) {
 }
 
 async function readEnd({ hashes }: Audit, path: string): Promise<AuditArchive | null> {
-  const end = await Bun.file(path).slice(-mostEndBytes).text()
+  const { size } = statSync(path)
+  const end = await Bun.file(path)
+    .slice(Math.max(0, size - mostEndBytes), size)
+    .text()
   return parseArchiveEnd(hashes, end.trimEnd().split('\n').at(-1) ?? '')
 }
 
