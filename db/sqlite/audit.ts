@@ -43,6 +43,8 @@ interface Standing {
   /** Null if it is missing or not as it was sealed. */
   readonly state: AuditState | null
   readonly newestId: number
+  /** The id of the newest request. */
+  readonly requests: number
 }
 
 /** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
@@ -53,8 +55,9 @@ export function auditQueries(db: Drizzle, vault: Vault) {
   const newest = select().orderBy(desc(audit.id)).limit(limit).prepare()
   const chunkAfter = select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(limit).prepare()
   const newestId = sql<number | null>`(select max(id) from audit)`
+  const requests = sql<number | null>`(select max(id) from booking_requests)`
   const standing = db
-    .select({ value: settings.value, newestId })
+    .select({ value: settings.value, newestId, requests })
     .from(settings)
     .where(eq(settings.name, auditStateName))
     .prepare()
@@ -69,7 +72,8 @@ export function auditQueries(db: Drizzle, vault: Vault) {
   function stand(): Standing {
     const row = standing.get()
     const lastId = row ? row.newestId : newest.get({ limit: 1 })?.id
-    return { state: row ? parseState(hashes, row.value.toString()) : null, newestId: lastId ?? 0 }
+    const state = row ? parseState(hashes, row.value.toString()) : null
+    return { state, newestId: lastId ?? 0, requests: row?.requests ?? 0 }
   }
 
   function keep(state: AuditState): void {
@@ -80,7 +84,8 @@ export function auditQueries(db: Drizzle, vault: Vault) {
   function append(entries: readonly AuditEntry[]): void {
     const { state: sealed, newestId } = stand()
     const last = headOf(newest.get({ limit: 1 }) ?? auditStart)
-    let state = sealed ?? { acts: { start: last, head: last }, refusals: { start: last, head: last } }
+    const span = { start: last, head: last }
+    let state = sealed ?? { acts: span, refusals: span, requests: 0 }
     let nextId = newestId + 1
     for (const entry of entries) {
       const added = addLine(hashes, state, nextId++, entry)
@@ -98,10 +103,12 @@ export function auditQueries(db: Drizzle, vault: Vault) {
       actor === undefined ? undefined : eq(audit.actor, actor),
       record === undefined ? undefined : eq(audit.record, record),
     )
+    // The plus keeps SQLite from walking the whole log in its order, where the instants tell what to look at.
+    const order = since === undefined && until === undefined ? audit.id : sql`+${audit.id}`
     const isForward = after !== undefined
     const found = select()
       .where(wanted)
-      .orderBy(isForward ? asc(audit.id) : desc(audit.id))
+      .orderBy(isForward ? asc(order) : desc(order))
       .limit(limit)
     return isForward ? found.all() : found.all().reverse()
   }
@@ -117,12 +124,22 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     }
   }
 
-  async function verifyFrom({ state, newestId }: Standing, noted: AuditHead | null): Promise<AuditVerdict> {
+  async function verifyFrom(
+    { state, newestId, requests }: Standing,
+    noted: AuditHead | null,
+  ): Promise<AuditVerdict> {
     if (!state) {
       return {
         intact: false,
         id: newestId,
         fault: 'the seal of the newest line is missing or not as it was written',
+      }
+    }
+    if (state.requests !== requests) {
+      return {
+        intact: false,
+        id: newestId,
+        fault: 'the log is another than was there beside the newest requests',
       }
     }
     const check = checkLines(hashes, state, noted)
@@ -133,9 +150,16 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     return check.end()
   }
 
+  /** Binds the log to the requests that are there, in the transaction that brought them. */
+  function sealRequests(): void {
+    const { state, requests } = stand()
+    if (state && state.requests !== requests) keep({ ...state, requests })
+  }
+
   return {
     hashes,
     stand,
+    sealRequests,
     lines,
     append,
     list,

@@ -22,7 +22,7 @@ export interface Engine {
 export function openEngine(opening: Opening): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), opening.vault)
-  const writer = new Writer(database)
+  const writer = new Writer(database, queries.audit.sealRequests)
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import {
+  type AuditHead,
   type AuditLine,
   type AuditState,
   addLine,
@@ -23,7 +24,11 @@ export function rehashAudit(database: Database, vault: Vault): void {
   const insert = database.query(
     'INSERT INTO audit (id, at, actor, action, record, outcome, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
-  let [state, last, fault]: [AuditState, typeof auditStart, number | null] = [emptyAudit, auditStart, null]
+  const requests = database
+    .query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM booking_requests')
+    .get()
+  let state: AuditState = { ...emptyAudit, requests: requests?.id ?? 0 }
+  let [last, fault]: [AuditHead, number | null] = [auditStart, null]
   const add = (id: number, entry: Omit<AuditLine, 'id' | 'hash'>) => {
     const added = addLine(hashes, state, id, entry)
     const { at, actor, action, record, outcome, hash } = added.line

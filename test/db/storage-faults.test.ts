@@ -22,7 +22,7 @@ beforeEach(async () => {
   database = openTestDatabase(folder.file('a.sqlite'))
   const queries = prepareQueries(drizzleOn(database), createVault(testKey))
   connection = {
-    store: sqliteStore(queries, new Writer(database)),
+    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
     feed: directoryFeed(database, queries),
     close: async () => database.close(),
   }

@@ -258,6 +258,7 @@ describe('what is sealed', () => {
         }
       }
     }
+    expect(parseState(hashes, JSON.stringify({ ...spans, requests: 1, seal }))).toBeNull()
     for (const broken of ['', '{}', 'null', '[]', text.slice(1), JSON.stringify(spans)]) {
       expect(parseState(hashes, broken), broken).toBeNull()
     }
