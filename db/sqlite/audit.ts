@@ -54,10 +54,10 @@ export function auditQueries(db: Drizzle, vault: Vault) {
   const select = () => db.select().from(audit)
   const newest = select().orderBy(desc(audit.id)).limit(limit).prepare()
   const chunkAfter = select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(limit).prepare()
-  const newestId = sql<number | null>`(select max(id) from audit)`
+  const lastId = sql<number | null>`(select max(id) from audit)`
   const requests = sql<number | null>`(select max(id) from booking_requests)`
   const standing = db
-    .select({ value: settings.value, newestId, requests })
+    .select({ value: settings.value, lastId, requests })
     .from(settings)
     .where(eq(settings.name, auditStateName))
     .prepare()
@@ -71,9 +71,11 @@ export function auditQueries(db: Drizzle, vault: Vault) {
 
   function stand(): Standing {
     const row = standing.get()
-    const lastId = row ? row.newestId : newest.get({ limit: 1 })?.id
+    const lastId = row ? row.lastId : newest.get({ limit: 1 })?.id
     const state = row ? parseState(hashes, row.value.toString()) : null
-    return { state, newestId: lastId ?? 0, requests: row?.requests ?? 0 }
+    // Of a chain that was pruned to its end, the newest line is gone; its id is not given again.
+    const newestId = Math.max(lastId ?? 0, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
+    return { state, newestId, requests: row?.requests ?? 0 }
   }
 
   function keep(state: AuditState): void {

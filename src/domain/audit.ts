@@ -222,9 +222,9 @@ export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
   /** The first line that may be missing since the last of this chain. */
   let gap: number | null = null
   return {
-    /** Tells that there are no lines from one id up to another. */
-    miss(from: number, to: number): void {
-      if (to > start.id + 1) gap ??= Math.max(from, start.id + 1)
+    /** Tells that there is no line of an id. */
+    miss(id: number): void {
+      gap ??= id
     },
     take(line: AuditLine): Fault | null {
       if (line.id <= start.id) return broken(line.id, 'the line stands among those that were pruned')
@@ -257,7 +257,9 @@ function broken(id: number, fault: string): Fault {
 export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditHead | null) {
   const chains = { acts: followChain(hashes, state.acts), refusals: followChain(hashes, state.refusals) }
   const { start, head } = state.acts
-  let [nextId, foundBrokenAt]: [number, number | null] = [1, null]
+  // What is not there before both chains have started was pruned.
+  let nextId = Math.max(start.id, state.refusals.start.id) + 1
+  let foundBrokenAt: number | null = null
   let isNotedSeen = noted === null || [auditStart, start].some(({ id, hash }) => isNoted(id, hash))
 
   function isNoted(id: number, hash: string): boolean {
@@ -266,8 +268,8 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
   return {
     /** The first fault; null as long as there is none. */
     take(line: AuditLine): Fault | null {
-      if (line.id > nextId) for (const chain of auditChains) chains[chain].miss(nextId, line.id)
-      nextId = line.id + 1
+      if (line.id > nextId) for (const chain of auditChains) chains[chain].miss(nextId)
+      nextId = Math.max(nextId, line.id + 1)
       const fault = chains[chainOf(line)].take(line)
       if (fault) return fault
       if (line.id === noted?.id && !isNoted(line.id, line.hash)) {

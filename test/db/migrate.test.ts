@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
+import { openEngine } from '../../db/sqlite/engine'
 import { copyPathOf } from '../../db/sqlite/migrate'
 import { Refusal } from '../../src/domain/errors'
 import { readMasterKey } from '../../src/vault/master-key-file'
@@ -157,6 +158,54 @@ describe('a database of the first release', () => {
     expect(() => asOfNow(key?.sealed_secret as Uint8Array, key as Row, 'partner_keys')).toThrow()
     expect(request?.sealed_screening_answers).toEqual(Uint8Array.of(1))
     database.close()
+  })
+
+  describe('has its audit log', () => {
+    /** The newest lines, and what a check of the whole log finds. */
+    async function upgraded(path: string) {
+      upgrade(path).close()
+      const engine = openEngine({ path, purpose: 'production', vault, create: false, upgrade: false })
+      const answer = { lines: await engine.store.listAudit(2), verdict: await engine.store.verifyAudit(null) }
+      await engine.close()
+      return answer
+    }
+
+    test('under keyed hashes', async () => {
+      using folder = new Folder()
+      const { lines, verdict } = await upgraded(firstRelease(folder))
+      expect(verdict).toEqual({ intact: true, head: expect.anything(), foundBrokenAt: null })
+      expect(lines.map(({ action }) => action)).not.toContain('audit.found-broken')
+    })
+
+    test.each([
+      ['a changed line', "UPDATE audit SET actor = 'mallory' WHERE id = 3", 3],
+      ['a line gone', 'DELETE FROM audit WHERE id = 3', 3],
+      ['a tail cut off', 'DELETE FROM audit WHERE id > 5', 6],
+      ['a line of no number', 'UPDATE audit SET id = -4 WHERE id = 1', 1],
+    ])('as it stands where it had %s, and a line that tells where', async (_, statement, id) => {
+      using folder = new Folder()
+      const path = firstRelease(folder)
+      const raw = new Database(path)
+      raw.run('DROP TRIGGER audit_keeps_lines')
+      raw.run('DROP TRIGGER audit_keeps_words')
+      const given = raw.query<{ id: number }, []>('SELECT max(id) AS id FROM audit').get()?.id ?? 0
+      raw.run(statement)
+      const before = raw.query('SELECT id, at, actor, action, record, outcome FROM audit ORDER BY id').all()
+      raw.close()
+      const { lines, verdict } = await upgraded(path)
+      const told = { action: 'audit.found-broken', actor: 'upgrade', record: `line ${id}` }
+      expect(lines.at(-1)).toMatchObject({ ...told, id: given + 1 })
+      const after = new Database(path)
+      expect(
+        after
+          .query('SELECT id, at, actor, action, record, outcome FROM audit WHERE id <= ? ORDER BY id')
+          .all(given),
+      ).toEqual(before)
+      after.close()
+      // What stands in no place of the log goes on being found.
+      if (statement.includes('-4')) expect(verdict).toMatchObject({ intact: false, id: -4 })
+      else expect(verdict).toMatchObject({ intact: true, foundBrokenAt: given + 1 })
+    })
   })
 
   test('is left as it is, and told of, by whoever does not upgrade it', () => {

@@ -1,8 +1,9 @@
 -- The audit log is hashed under a key, and its newest line is sealed: see rehash-audit.ts, which brings the old lines over.
 
-DROP TRIGGER audit_keeps_lines;
-DROP TRIGGER audit_keeps_words;
-DROP INDEX audit_record;
+-- Whoever changed the log before may have dropped them already.
+DROP TRIGGER IF EXISTS audit_keeps_lines;
+DROP TRIGGER IF EXISTS audit_keeps_words;
+DROP INDEX IF EXISTS audit_record;
 ALTER TABLE audit RENAME TO unkeyed_audit;
 
 -- Who did what to which record, each line bound to the one before it of its chain by its hash.
