@@ -53,7 +53,7 @@ const homes: Record<string, readonly string[]> = {
   'drizzle-orm': ['db/sqlite'],
   'bun:sqlite': ['db/sqlite'],
   jose: ['src/auth'],
-  'node:crypto': ['src/vault', 'src/auth', 'src/domain'],
+  'node:crypto': ['src/vault', 'src/auth'],
   'temporal-polyfill': ['src/scheduling', 'src/domain'],
   'moment-timezone': ['src/zones'],
   'bcp-47': ['src/domain'],
