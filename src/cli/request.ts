@@ -70,7 +70,7 @@ async function list({ context, flags }: Call<Context, { intakes?: boolean; unass
   const { intakes = false, unassigned = false } = flags
   const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
   const people = queue.filter(({ request }) => request.member).length
-  await noteAct(context, makeAct(), 'request.list', null, `done: ${people} of members`)
+  await noteAct(context, makeAct(), 'request.list', null, `done: ${people}`)
   await printQueue(context, queue, flags)
 }
 

@@ -53,7 +53,7 @@ export interface AuditEntry {
   readonly action: AuditAction
   /** As `partner 3`; null where no record is concerned. */
   readonly record: string | null
-  /** `done`, or the kind of the refusal. */
+  /** `done`, of a list with how many people it showed; or the kind of the refusal. */
   readonly outcome: string
 }
 
