@@ -42,12 +42,11 @@ export function auditArchives(audit: Audit, writer: Writer) {
     const archive = await readEnd(audit, path)
     if (!archive) return broken(0, 'it is no archive, or its end is not as it was sealed')
     const chain = followChain(audit.hashes, archive)
-    let isNotedSeen = noted === null
+    let isNotedSeen = noted === null || isSame(noted, archive.start)
     for await (const line of linesIn(path)) {
-      const fault =
-        chainOf(line) === archive.chain ? chain.take(line) : broken(line.id, 'the line is of another log')
+      const fault = chain.take(line)
       if (fault) return fault
-      isNotedSeen ||= line.id === noted?.id && line.hash === noted.hash
+      isNotedSeen ||= noted !== null && isSame(noted, line)
     }
     const fault = chain.end()
     if (fault) return fault
@@ -87,11 +86,12 @@ export function auditArchives(audit: Audit, writer: Writer) {
     return archive
   }
 
-  /** An archive that was written by a prune which did not come to its end. */
+  /** An archive that was written by a prune which did not come to its end: it has the line that the log starts behind. */
   async function readUnfinished({ chain, target }: AuditPrune): Promise<AuditArchive> {
-    const verdict = await check(target, null)
+    const { start } = sealedState()[chain]
+    const verdict = await check(target, start)
     const isOurs = verdict.intact && verdict.archive.chain === chain
-    if (isOurs && verdict.archive.head.id > sealedState()[chain].start.id) return verdict.archive
+    if (isOurs && verdict.archive.head.id > start.id) return verdict.archive
     throw new Refusal('field_invalid', '--output: there is a file at that path already')
   }
 
@@ -101,7 +101,8 @@ export function auditArchives(audit: Audit, writer: Writer) {
     const upTo = (line: AuditLine) =>
       writer.write(() => {
         const gone = audit.removeUpTo(chain, headOf(line))
-        if (gone > 0 && !isTold)
+        if (gone === 0) throw unusable('the log has other lines than the archive; nothing more was removed')
+        if (!isTold)
           audit.append([{ ...act, action: 'audit.prune', record: `line ${head.id}`, outcome: 'done' }])
         return gone
       })
@@ -111,7 +112,7 @@ export function auditArchives(audit: Audit, writer: Writer) {
       last = line
       if (++count % removedAtOnce !== 0) continue
       removed += await upTo(line)
-      isTold ||= removed > 0
+      isTold = true
       last = null
       await Bun.sleep(restMillis)
     }
@@ -130,6 +131,10 @@ export function auditArchives(audit: Audit, writer: Writer) {
       }
     },
   }
+}
+
+function isSame(one: AuditHead, other: AuditHead): boolean {
+  return one.id === other.id && one.hash === other.hash
 }
 
 async function readEnd({ hashes }: Audit, path: string): Promise<AuditArchive | null> {

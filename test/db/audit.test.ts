@@ -2,11 +2,13 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { auditHashes } from '../../db/sqlite/audit'
+import { drizzleOn } from '../../db/sqlite/drizzle'
+import { prepareQueries } from '../../db/sqlite/queries'
 import { type AuditEntry, addLine, auditStart, emptyAudit, formatState } from '../../src/domain/audit'
 import type { Store } from '../../src/domain/store'
 import { createVault } from '../../src/vault/vault'
 import { act, furnish, nine, now, stored } from './furniture'
-import { openPlace, openTestDatabase } from './place'
+import { openPlace, openTestDatabase, testKey } from './place'
 
 type OpenPlace = Awaited<ReturnType<typeof openPlace>>
 
@@ -181,14 +183,20 @@ describe('without the key, and with no head noted elsewhere, there is found', ()
   })
 })
 
-test('a seal that is gone stays gone: what is done goes on, is written down, and heals nothing', async () => {
-  await using place = await openPlace()
-  await tenLines(place.store)
-  attack(place, "DELETE FROM settings WHERE name = 'audit'")
-  await place.store.addOrganization('Added', act)
-  expect(await place.store.listAudit(1)).toMatchObject([{ id: 11, action: 'organization.add' }])
-  expect(await place.store.verifyAudit(null)).toEqual(broken(11, unsealed))
-})
+test.each([
+  "DELETE FROM settings WHERE name = 'audit'",
+  "UPDATE settings SET value = CAST(replace(CAST(value AS TEXT), ':10,', ':8,') AS BLOB) WHERE name = 'audit'",
+])(
+  'a seal that is wrong stays so: what is done goes on, is written down, and heals nothing (%s)',
+  async (statement) => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    attack(place, statement)
+    await place.store.addOrganization('Added', act)
+    expect(await place.store.listAudit(1)).toMatchObject([{ id: 11, action: 'organization.add' }])
+    expect(await place.store.verifyAudit(null)).toEqual(broken(11, unsealed))
+  },
+)
 
 test('the database refuses to change a line or to remove one that was not pruned', async () => {
   await using place = await openPlace()
@@ -321,6 +329,51 @@ describe('a prune', () => {
     expect(await upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
     expect(await engine.store.verifyAudit(null)).toMatchObject({ intact: true })
     expect((await engine.store.listAudit(100)).map(({ id }) => id)).toEqual([3, 6, 7, 8, 9, 10, 11])
+  })
+
+  test('takes up no archive that begins later than the log, nor one of another log under the same key', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    const database = openTestDatabase(place.path)
+    const before = database.serialize()
+    database.close()
+    await prune(place, 'acts', now + 4)
+    await prune(place, 'acts', now + 6, `${place.freeTarget}-2`)
+    const again = `${place.path}-again`
+    writeFileSync(again, before)
+    const engine = (await place.openAgain(again)) as OpenPlace
+    const upTo = (before: number, target: string) =>
+      engine.upkeep?.pruneAudit({ chain: 'acts', before, target }, act)
+    expect(await upTo(now + 6, `${place.freeTarget}-2`)?.catch((error) => error)).toMatchObject({
+      kind: 'field_invalid',
+    })
+    expect(await engine.store.listAudit(100)).toHaveLength(10)
+
+    await using other = await openPlace()
+    await other.store.appendAudit(Array.from({ length: 10 }, (_, index) => line(index, { actor: 'another' })))
+    const { upkeep } = other
+    const theirs = await upkeep
+      ?.pruneAudit({ chain: 'acts', before: now + 4, target: place.freeTarget }, act)
+      .catch((error) => error)
+    expect(theirs).toMatchObject({
+      kind: 'database_unusable',
+      message: 'the log has other lines than the archive; nothing more was removed',
+    })
+    expect(await other.store.listAudit(100)).toHaveLength(10)
+    expect(await other.store.verifyAudit(null)).toMatchObject({ intact: true })
+  })
+
+  test('meanwhile does not disturb a check of the log, which begins anew where the log does', async () => {
+    await using place = await openPlace()
+    await place.store.appendAudit(Array.from({ length: 2_500 }, (_, index) => line(index)))
+    const [{ hash } = auditStart] = await place.store.listAudit(1, { after: 2_399 })
+    const database = openTestDatabase(place.path)
+    const { audit } = prepareQueries(drizzleOn(database), createVault(testKey))
+    const verifying = audit.verify(null)
+    // The first thousand lines are read by now.
+    expect(audit.removeUpTo('acts', { id: 2_400, hash })).toBe(2_400)
+    expect(await verifying).toMatchObject({ intact: true, head: { id: 2_500 } })
+    database.close()
   })
 })
 
