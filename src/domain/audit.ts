@@ -238,10 +238,11 @@ export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
       gap = null
       return null
     },
-    end: (): Fault | null =>
+    /** @param nextId behind the last line of all */
+    end: (nextId = last.id + 1): Fault | null =>
       last.hash === head.hash
         ? null
-        : broken(last.id + 1, `the lines from here to line ${head.id} are missing`),
+        : broken(gap ?? nextId, `the lines from here to line ${head.id} are missing`),
   }
 }
 
@@ -280,7 +281,7 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
       return null
     },
     end(): AuditVerdict {
-      const fault = chains.acts.end() ?? chains.refusals.end()
+      const fault = chains.acts.end(nextId) ?? chains.refusals.end(nextId)
       if (fault) return fault
       if (noted && !isNotedSeen) {
         if (noted.id === start.id) return broken(noted.id, 'the line is not the one noted')

@@ -58,7 +58,7 @@ describe('without the key, and with no head noted elsewhere, there is found', ()
     [
       'the last refused authentication gone',
       ['DELETE FROM audit WHERE id = 9'],
-      7,
+      9,
       'the lines from here to line 9 are missing',
     ],
     ['all lines gone', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],

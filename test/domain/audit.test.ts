@@ -158,7 +158,7 @@ describe('lines that are gone are found:', () => {
   test('those at the end, with no head noted elsewhere', () => {
     expect(verify(lines.slice(0, 4))).toEqual({
       intact: false,
-      id: 4,
+      id: 5,
       fault: 'the lines from here to line 5 are missing',
     })
     expect(verify(lines.slice(0, 2))).toMatchObject({
@@ -221,7 +221,7 @@ describe('a log that was pruned', () => {
   test('shows a line that was changed, taken or left at its new start', () => {
     const [refusal, line] = rest as [AuditLine, AuditLine, AuditLine]
     expect(verifyLines(pruned, [refusal, { ...line, actor: 'mallory' }], null)).toMatchObject({ id: 4 })
-    expect(verifyLines(pruned, rest.toSpliced(1, 1), null)).toMatchObject({ intact: false, id: 3 })
+    expect(verifyLines(pruned, rest.toSpliced(1, 1), null)).toMatchObject({ intact: false, id: 4 })
     expect(verifyLines(pruned, rest.toSpliced(0, 1), null)).toMatchObject({ intact: false, id: 3 })
     expect(verifyLines(pruned, lines, null)).toEqual({
       intact: false,
