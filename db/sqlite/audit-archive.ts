@@ -2,6 +2,7 @@ import { appendFileSync, statSync } from 'node:fs'
 import {
   type Act,
   type AuditArchive,
+  type AuditChain,
   type AuditHead,
   type AuditLine,
   chainOf,
@@ -26,111 +27,128 @@ type Audit = Queries['audit']
 const removedAtOnce = 500
 const restMillis = 25
 
+/** What is written to a file at once, in characters. */
+const mostText = 1 << 20
+
 /** The most that the end of an archive takes, in bytes. */
 const mostEndBytes = 4_096
 
 /** Archives of pruned lines: a line of JSON each, and at the end what they are, sealed. */
 export function auditArchives(audit: Audit, writer: Writer) {
-  const sealedState = () => {
-    const { state } = audit.stand()
-    if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
-    return state
-  }
-
-  async function check(path: string, noted: AuditHead | null): Promise<ArchiveVerdict> {
-    const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
-    const archive = await readEnd(audit, path)
-    if (!archive) return broken(0, 'it is no archive, or its end is not as it was sealed')
-    const chain = followChain(audit.hashes, archive)
-    let isNotedSeen = noted === null || isSame(noted, archive.start)
-    for await (const line of linesIn(path)) {
-      const fault = chain.take(line)
-      if (fault) return fault
-      isNotedSeen ||= noted !== null && isSame(noted, line)
-    }
-    const fault = chain.end()
-    if (fault) return fault
-    if (noted && !isNotedSeen) return broken(noted.id, 'the line is not the one noted')
-    const { start } = sealedState()[archive.chain]
-    if (archive.head.id === start.id && archive.head.hash !== start.hash) {
-      return broken(start.id, 'the log does not go on from it')
-    }
-    const within =
-      archive.head.id > start.id ? 'some lines are in the log still' : 'other archives lie between'
-    return { intact: true, archive, next: archive.head.id === start.id ? 'the log goes on from it' : within }
-  }
-
-  /** Writes the lines of a chain before an instant to a new file, and reads it again. Null if there are none. */
-  async function write({ chain, before, target }: AuditPrune): Promise<AuditArchive | null> {
-    const { start } = sealedState()[chain]
-    removeAbandoned(target)
-    using file = beginFile(target)
-    let [head, text] = [start, '']
-    for await (const line of audit.lines(start.id, audit.stand().newestId)) {
-      if (chainOf(line) !== chain) continue
-      if (line.at >= before) break
-      head = headOf(line)
-      text += `${formatLine(line)}\n`
-      if (text.length > 1 << 20) {
-        appendFileSync(file.path, text)
-        text = ''
-      }
-    }
-    if (head === start) return null
-    const archive = { chain, start, head }
-    appendFileSync(file.path, `${text}${formatArchiveEnd(audit.hashes, archive)}\n`)
-    const verdict = await check(file.path, null)
-    if (!verdict.intact)
-      throw unusable(`the log is broken at line ${verdict.id}: ${verdict.fault}; nothing was pruned`)
-    file.publish()
-    return archive
-  }
-
-  /** An archive that was written by a prune which did not come to its end: it has the line that the log starts behind. */
-  async function readUnfinished({ chain, target }: AuditPrune): Promise<AuditArchive> {
-    const { start } = sealedState()[chain]
-    const verdict = await check(target, start)
-    const isOurs = verdict.intact && verdict.archive.chain === chain
-    if (isOurs && verdict.archive.head.id > start.id) return verdict.archive
-    throw new Refusal('field_invalid', '--output: there is a file at that path already')
-  }
-
-  async function remove({ chain, head }: AuditArchive, target: string, act: Act): Promise<number> {
-    const { start } = sealedState()[chain]
-    let [count, removed, isTold] = [0, 0, false]
-    const upTo = (line: AuditLine) =>
-      writer.write(() => {
-        const gone = audit.removeUpTo(chain, headOf(line))
-        if (gone === 0) throw unusable('the log has other lines than the archive; nothing more was removed')
-        if (!isTold)
-          audit.append([{ ...act, action: 'audit.prune', record: `line ${head.id}`, outcome: 'done' }])
-        return gone
-      })
-    let last: AuditLine | null = null
-    for await (const line of linesIn(target)) {
-      if (line.id <= start.id) continue
-      last = line
-      if (++count % removedAtOnce !== 0) continue
-      removed += await upTo(line)
-      isTold = true
-      last = null
-      await Bun.sleep(restMillis)
-    }
-    return removed + (last ? await upTo(last) : 0)
-  }
-
   return {
-    check,
+    check: (path: string, noted: AuditHead | null) => check(audit, path, noted),
     /** Tells how many lines were removed. */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
       try {
-        const archive = isThere(prune.target) ? await readUnfinished(prune) : await write(prune)
-        return archive ? await remove(archive, prune.target, act) : 0
+        const isBegun = isThere(prune.target)
+        const archive = isBegun ? await readUnfinished(audit, prune) : await write(audit, prune)
+        return archive ? await remove(audit, writer, archive, prune.target, act) : 0
       } catch (error) {
         throw toUnusable(error)
       }
     },
   }
+}
+
+/** Where a chain starts. @throws Refusal database_unusable if nothing sealed tells it */
+function startOf(audit: Audit, chain: AuditChain): AuditHead {
+  const { state } = audit.stand()
+  if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
+  return state[chain].start
+}
+
+async function check(audit: Audit, path: string, noted: AuditHead | null): Promise<ArchiveVerdict> {
+  const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
+  const archive = await readEnd(audit, path)
+  if (!archive) return broken(0, 'it is no archive, or its end is not as it was sealed')
+  const chain = followChain(audit.hashes, archive)
+  let isNotedSeen = noted === null || isSame(noted, archive.start)
+  for await (const line of linesIn(path)) {
+    const fault = chain.take(line)
+    if (fault) return fault
+    isNotedSeen ||= noted !== null && isSame(noted, line)
+  }
+  const fault = chain.end()
+  if (fault) return fault
+  if (noted && !isNotedSeen) return broken(noted.id, 'the line is not the one noted')
+  const start = startOf(audit, archive.chain)
+  if (archive.head.id === start.id && archive.head.hash !== start.hash) {
+    return broken(start.id, 'the log does not go on from it')
+  }
+  return { intact: true, archive, next: nextOf(archive, start) }
+}
+
+/** How the log stands to an archive. */
+function nextOf({ head }: AuditArchive, start: AuditHead): string {
+  if (head.id === start.id) return 'the log goes on from it'
+  return head.id > start.id ? 'some lines are in the log still' : 'other archives lie between'
+}
+
+/** Writes the lines of a chain before an instant to a new file, and reads it again. Null if there are none. */
+async function write(audit: Audit, prune: AuditPrune): Promise<AuditArchive | null> {
+  const { chain, target } = prune
+  const start = startOf(audit, chain)
+  removeAbandoned(target)
+  using file = beginFile(target)
+  const head = await writeLines(audit, prune, start, file.path)
+  if (head === start) return null
+  const archive = { chain, start, head }
+  appendFileSync(file.path, `${formatArchiveEnd(audit.hashes, archive)}\n`)
+  const verdict = await check(audit, file.path, null)
+  if (!verdict.intact) {
+    throw unusable(`the log is broken at line ${verdict.id}: ${verdict.fault}; nothing was pruned`)
+  }
+  file.publish()
+  return archive
+}
+
+/** Tells the last line that was written; where it starts, if there was none. */
+async function writeLines(audit: Audit, { chain, before }: AuditPrune, start: AuditHead, path: string) {
+  let [head, text] = [start, '']
+  for await (const line of audit.lines(start.id, audit.stand().newestId)) {
+    if (chainOf(line) !== chain) continue
+    if (line.at >= before) break
+    head = headOf(line)
+    text += `${formatLine(line)}\n`
+    if (text.length < mostText) continue
+    appendFileSync(path, text)
+    text = ''
+  }
+  appendFileSync(path, text)
+  return head
+}
+
+/** An archive that was written by a prune which did not come to its end: it has the line that the log starts behind. */
+async function readUnfinished(audit: Audit, { chain, target }: AuditPrune): Promise<AuditArchive> {
+  const start = startOf(audit, chain)
+  const verdict = await check(audit, target, start)
+  const isOurs = verdict.intact && verdict.archive.chain === chain
+  if (isOurs && verdict.archive.head.id > start.id) return verdict.archive
+  throw new Refusal('field_invalid', '--output: there is a file at that path already')
+}
+
+/** Removes the lines of an archive from the log, and leaves one there that tells of it. */
+async function remove(audit: Audit, writer: Writer, archive: AuditArchive, target: string, act: Act) {
+  const { chain, head } = archive
+  const start = startOf(audit, chain)
+  const told = { ...act, action: 'audit.prune' as const, record: `line ${head.id}`, outcome: 'done' }
+  let [waiting, removed]: [AuditLine[], number] = [[], 0]
+  const removeWaiting = () =>
+    writer.write(() => {
+      const gone = audit.removeUpTo(chain, headOf(waiting.at(-1) ?? head))
+      if (gone === 0) throw unusable('the log has other lines than the archive; nothing more was removed')
+      if (removed === 0) audit.append([told])
+      return gone
+    })
+  for await (const line of linesIn(target)) {
+    if (line.id <= start.id) continue
+    waiting.push(line)
+    if (waiting.length < removedAtOnce) continue
+    removed += await removeWaiting()
+    waiting = []
+    await Bun.sleep(restMillis)
+  }
+  return waiting.length === 0 ? removed : removed + (await removeWaiting())
 }
 
 function isSame(one: AuditHead, other: AuditHead): boolean {

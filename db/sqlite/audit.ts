@@ -47,152 +47,156 @@ interface Standing {
   readonly requests: number
 }
 
-/** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
-export function auditQueries(db: Drizzle, vault: Vault) {
-  const hashes = auditHashes(vault)
+/** The log on a database, its statements prepared once. */
+function openLog(db: Drizzle, vault: Vault) {
   const { id, limit, value } = placeholders('id', 'limit', 'value')
   const select = () => db.select().from(audit)
-  const newest = select().orderBy(desc(audit.id)).limit(limit).prepare()
-  const chunkAfter = select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(limit).prepare()
   const lastId = sql<number | null>`(select max(id) from audit)`
   const requests = sql<number | null>`(select max(id) from booking_requests)`
-  const standing = db
-    .select({ value: settings.value, lastId, requests })
-    .from(settings)
-    .where(eq(settings.name, auditStateName))
-    .prepare()
-  const keepState = db
-    .update(settings)
-    .set({ value: sql`${value}` })
-    .where(eq(settings.name, auditStateName))
-    .prepare()
+  const isState = eq(settings.name, auditStateName)
   const line = placeholders('id', 'at', 'actor', 'action', 'record', 'outcome', 'hash')
-  const insert = db.insert(audit).values(line).prepare()
-
-  function stand(): Standing {
-    const row = standing.get()
-    const lastId = row ? row.lastId : newest.get({ limit: 1 })?.id
-    const state = row ? parseState(hashes, row.value.toString()) : null
-    // Of a chain that was pruned to its end, the newest line is gone; its id is not given again.
-    const newestId = Math.max(lastId ?? 0, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
-    return { state, newestId, requests: row?.requests ?? 0 }
-  }
-
-  function keep(state: AuditState): void {
-    keepState.run({ value: Buffer.from(formatState(hashes, state)) })
-  }
-
-  /** Lines that go on from a seal that is gone or false are written too, and leave it as it is: that stays to be found. */
-  function append(entries: readonly AuditEntry[]): void {
-    const { state: sealed, newestId } = stand()
-    const last = headOf(newest.get({ limit: 1 }) ?? auditStart)
-    const span = { start: last, head: last }
-    let state = sealed ?? { acts: span, refusals: span, requests: 0 }
-    let nextId = newestId + 1
-    for (const entry of entries) {
-      const added = addLine(hashes, state, nextId++, entry)
-      insert.run({ ...added.line })
-      state = added.state
-    }
-    if (sealed && entries.length > 0) keep(state)
-  }
-
-  function list(limit: number, { since, until, actor, record, after }: AuditFilter = {}): AuditLine[] {
-    const wanted = and(
-      after === undefined ? undefined : gt(audit.id, after),
-      since === undefined ? undefined : gte(audit.at, since),
-      until === undefined ? undefined : lt(audit.at, until),
-      actor === undefined ? undefined : eq(audit.actor, actor),
-      record === undefined ? undefined : eq(audit.record, record),
-    )
-    // The plus keeps SQLite from walking the whole log in its order, where the instants tell what to look at.
-    const order = since === undefined && until === undefined ? audit.id : sql`+${audit.id}`
-    const isForward = after !== undefined
-    const found = select()
-      .where(wanted)
-      .orderBy(isForward ? asc(order) : desc(order))
-      .limit(limit)
-    return isForward ? found.all() : found.all().reverse()
-  }
-
-  /** The lines up to an id, some at a time, between which others have their turn. */
-  async function* lines(after: number, upTo: number): AsyncGenerator<AuditLine> {
-    for (let last = after; last < upTo; ) {
-      const chunk = chunkAfter.all({ id: last, limit: chunkSize })
-      if (chunk.length === 0) return
-      for (const line of chunk) if (line.id <= upTo) yield line
-      last = chunk.at(-1)?.id ?? upTo
-      await new Promise(setImmediate)
-    }
-  }
-
-  async function verifyFrom(
-    { state, newestId, requests }: Standing,
-    noted: AuditHead | null,
-  ): Promise<AuditVerdict> {
-    if (!state) {
-      return {
-        intact: false,
-        id: newestId,
-        fault: 'the seal of the newest line is missing or not as it was written',
-      }
-    }
-    if (state.requests !== requests) {
-      return {
-        intact: false,
-        id: newestId,
-        fault: 'the log is another than was there beside the newest requests',
-      }
-    }
-    const check = checkLines(hashes, state, noted)
-    for await (const line of lines(beforeAll, newestId)) {
-      const fault = check.take(line)
-      if (fault) return fault
-    }
-    return check.end()
-  }
-
-  /** Binds the log to the requests that are there, in the transaction that brought them. */
-  function sealRequests(): void {
-    const { state, requests } = stand()
-    if (state && state.requests !== requests) keep({ ...state, requests })
-  }
-
   return {
-    hashes,
-    stand,
-    sealRequests,
-    lines,
-    append,
-    list,
-    head: (): AuditHead => stand().state?.acts.head ?? headOf(newest.get({ limit: 1 }) ?? auditStart),
-
-    async verify(noted: AuditHead | null): Promise<AuditVerdict> {
-      for (;;) {
-        const before = stand()
-        const verdict = await verifyFrom(before, noted)
-        // Somebody who prunes meanwhile takes away what is being read.
-        if (verdict.intact || startsOf(stand()) === startsOf(before)) return verdict
-      }
-    },
-
-    /** Removes the lines of a chain up to one of them, from which the chain starts then. Tells how many they were. */
-    removeUpTo(chain: AuditChain, start: AuditHead): number {
-      const { state } = stand()
-      const [first] = chunkAfter.all({ id: start.id - 1, limit: 1 })
-      if (!state || first?.id !== start.id || first.hash !== start.hash || chainOf(first) !== chain) return 0
-      keep({ ...state, [chain]: { ...state[chain], start } })
-      const isOfChain = chain === 'refusals' ? eq : ne
-      const isBehind = gt(audit.id, state[chain].start.id)
-      const removed = db
-        .delete(audit)
-        .where(and(isBehind, lte(audit.id, start.id), isOfChain(audit.action, 'authentication.refuse')))
-        .returning({ id: audit.id })
-      return removed.all().length
-    },
+    db,
+    hashes: auditHashes(vault),
+    newest: select().orderBy(desc(audit.id)).limit(limit).prepare(),
+    chunkAfter: select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(limit).prepare(),
+    standing: db.select({ value: settings.value, lastId, requests }).from(settings).where(isState).prepare(),
+    keepState: db
+      .update(settings)
+      .set({ value: sql`${value}` })
+      .where(isState)
+      .prepare(),
+    insert: db.insert(audit).values(line).prepare(),
   }
+}
+
+type Log = ReturnType<typeof openLog>
+
+function stand({ standing, newest, hashes }: Log): Standing {
+  const row = standing.get()
+  const lastId = row ? row.lastId : newest.get({ limit: 1 })?.id
+  const state = row ? parseState(hashes, row.value.toString()) : null
+  // Of a chain that was pruned to its end, the newest line is gone; its id is not given again.
+  const newestId = Math.max(lastId ?? 0, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
+  return { state, newestId, requests: row?.requests ?? 0 }
+}
+
+function keep({ keepState, hashes }: Log, state: AuditState): void {
+  keepState.run({ value: Buffer.from(formatState(hashes, state)) })
+}
+
+function lastOf({ newest }: Log): AuditHead {
+  return headOf(newest.get({ limit: 1 }) ?? auditStart)
+}
+
+/** Lines that go on from a seal that is gone or false are written too, and leave it as it is: that stays to be found. */
+function append(log: Log, entries: readonly AuditEntry[]): void {
+  const { state: sealed, newestId } = stand(log)
+  const last = lastOf(log)
+  const span = { start: last, head: last }
+  let state = sealed ?? { acts: span, refusals: span, requests: 0 }
+  let nextId = newestId + 1
+  for (const entry of entries) {
+    const added = addLine(log.hashes, state, nextId++, entry)
+    log.insert.run({ ...added.line })
+    state = added.state
+  }
+  if (sealed && entries.length > 0) keep(log, state)
+}
+
+function list({ db }: Log, limit: number, filter: AuditFilter): AuditLine[] {
+  const { since, until, actor, record, after } = filter
+  const wanted = and(
+    after === undefined ? undefined : gt(audit.id, after),
+    since === undefined ? undefined : gte(audit.at, since),
+    until === undefined ? undefined : lt(audit.at, until),
+    actor === undefined ? undefined : eq(audit.actor, actor),
+    record === undefined ? undefined : eq(audit.record, record),
+  )
+  // The plus keeps SQLite from walking the whole log in its order, where the instants tell what to look at.
+  const order = since === undefined && until === undefined ? audit.id : sql`+${audit.id}`
+  const isForward = after !== undefined
+  const found = db
+    .select()
+    .from(audit)
+    .where(wanted)
+    .orderBy(isForward ? asc(order) : desc(order))
+    .limit(limit)
+  return isForward ? found.all() : found.all().reverse()
+}
+
+/** The lines up to an id, some at a time, between which others have their turn. */
+async function* linesOf({ chunkAfter }: Log, after: number, upTo: number): AsyncGenerator<AuditLine> {
+  for (let last = after; last < upTo; ) {
+    const chunk = chunkAfter.all({ id: last, limit: chunkSize })
+    if (chunk.length === 0) return
+    for (const line of chunk) if (line.id <= upTo) yield line
+    last = chunk.at(-1)?.id ?? upTo
+    await new Promise(setImmediate)
+  }
+}
+
+async function verify(log: Log, noted: AuditHead | null): Promise<AuditVerdict> {
+  for (;;) {
+    const before = stand(log)
+    const verdict = await verifyFrom(log, before, noted)
+    // Somebody who prunes meanwhile takes away what is being read.
+    if (verdict.intact || startsOf(stand(log)) === startsOf(before)) return verdict
+  }
+}
+
+async function verifyFrom(log: Log, standing: Standing, noted: AuditHead | null): Promise<AuditVerdict> {
+  const { state, newestId, requests } = standing
+  const broken = (fault: string) => ({ intact: false, id: newestId, fault }) as const
+  if (!state) return broken('the seal of the newest line is missing or not as it was written')
+  if (state.requests !== requests) {
+    return broken('the log is another than was there beside the newest requests')
+  }
+  const check = checkLines(log.hashes, state, noted)
+  for await (const line of linesOf(log, beforeAll, newestId)) {
+    const fault = check.take(line)
+    if (fault) return fault
+  }
+  return check.end()
 }
 
 function startsOf({ state }: Standing): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
+}
+
+/** Removes the lines of a chain up to one of them, from which the chain starts then. Tells how many they were. */
+function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): number {
+  const { state } = stand(log)
+  const [first] = log.chunkAfter.all({ id: start.id - 1, limit: 1 })
+  if (!state || first?.id !== start.id || first.hash !== start.hash || chainOf(first) !== chain) return 0
+  keep(log, { ...state, [chain]: { ...state[chain], start } })
+  const isOfChain = chain === 'refusals' ? eq : ne
+  const isBehind = gt(audit.id, state[chain].start.id)
+  const removed = log.db
+    .delete(audit)
+    .where(and(isBehind, lte(audit.id, start.id), isOfChain(audit.action, 'authentication.refuse')))
+    .returning({ id: audit.id })
+  return removed.all().length
+}
+
+/** Binds the log to the requests that are there, in the transaction that brought them. */
+function sealRequests(log: Log): void {
+  const { state, requests } = stand(log)
+  if (state && state.requests !== requests) keep(log, { ...state, requests })
+}
+
+/** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
+export function auditQueries(db: Drizzle, vault: Vault) {
+  const log = openLog(db, vault)
+  return {
+    hashes: log.hashes,
+    stand: () => stand(log),
+    sealRequests: () => sealRequests(log),
+    append: (entries: readonly AuditEntry[]) => append(log, entries),
+    list: (limit: number, filter: AuditFilter = {}) => list(log, limit, filter),
+    lines: (after: number, upTo: number) => linesOf(log, after, upTo),
+    head: (): AuditHead => stand(log).state?.acts.head ?? lastOf(log),
+    verify: (noted: AuditHead | null) => verify(log, noted),
+    removeUpTo: (chain: AuditChain, start: AuditHead) => removeUpTo(log, chain, start),
+  }
 }
