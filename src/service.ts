@@ -101,7 +101,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         notebook
           .flush(store)
           .catch(() =>
-            report('uses of tokens and refused authentications could not be noted yet; they are kept'),
+            report(
+              'uses of tokens, look-ups and refused authentications could not be noted yet; they are kept',
+            ),
           )
       const flushing = setInterval(flush, flushMillis)
       return {

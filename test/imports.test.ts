@@ -56,7 +56,7 @@ const homes: Record<string, readonly string[]> = {
   'bun:sqlite': ['db/sqlite'],
   jose: ['src/auth'],
   'age-encryption': ['src/vault'],
-  'node:crypto': ['src/vault', 'src/auth', 'src/domain'],
+  'node:crypto': ['src/vault', 'src/auth'],
   'temporal-polyfill': ['src/scheduling', 'src/domain'],
   'moment-timezone': ['src/zones'],
   'bcp-47': ['src/domain'],

@@ -15,7 +15,7 @@ export function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, a
     ids.push(id)
   }
   for (const providerId of decision.taken) queries.changes.add('taken', providerId)
-  for (const line of act ? linesOf(decision, act, ids[0]) : []) queries.audit.append(line)
+  if (act) queries.audit.append(linesOf(decision, act, ids[0]))
   return decision.answer(ids)
 }
 

@@ -15,10 +15,10 @@ export function copyDatabase(database: Database, path: string, replace = false):
   try {
     const file = beginFile(path, { replace })
     try {
-      const lines = countLines(database)
+      const line = newestLine(database)
       // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
       database.query('VACUUM INTO ?').run(file.path)
-      finishCopy(file.path, lines)
+      finishCopy(file.path, line)
       return file
     } catch (error) {
       file[Symbol.dispose]()
@@ -69,7 +69,7 @@ export function publishCopy(copy: UnfinishedFile): void {
   }
 }
 
-/** What a copy that could not be made means to whoever asked for it. */
+/** What keeps a file from being written, in the operator's words; any other error is what it was. */
 export function toUnusable(error: unknown): unknown {
   const { code } = error as { code?: string }
   if (code === 'EEXIST') return unusable('there is a file at that path already')
@@ -83,17 +83,17 @@ export function toUnusable(error: unknown): unknown {
 /**
  * Makes a copy a file of its own, to which no log of the original's belongs, and sees whether it is whole.
  *
- * @param lines how many audit lines it has at least
+ * @param line the newest audit line that it has at least
  * @throws Refusal database_unusable if it is not
  */
-export function finishCopy(path: string, lines = 0): void {
+export function finishCopy(path: string, line = 0): void {
   const copy = new Database(path, { readwrite: true, create: false })
   try {
     const schema = schemaOf(readPragma(copy, 'user_version'))
     copy.run(`PRAGMA user_version = ${newUserVersion(schema)}`)
     // What a record holds against a rule it holds in the original too: a copy of it is what it takes to mend it.
     const faults = faultsIn(copy).filter((fault) => !/^(CHECK constraint failed|NULL value) in /.test(fault))
-    if (faults.length > 0 || countLines(copy) < lines) throw unusable('the copy is not sound')
+    if (faults.length > 0 || newestLine(copy) < line) throw unusable('the copy is not sound')
   } finally {
     copy.close()
   }
@@ -108,7 +108,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** The audit lines, which nothing ever removes. */
-function countLines(database: Database): number {
-  return database.query<{ count: number }, []>('SELECT count(*) AS count FROM audit').get()?.count ?? 0
+/** The newest audit line, which nothing ever removes. */
+function newestLine(database: Database): number {
+  return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

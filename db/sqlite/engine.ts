@@ -23,7 +23,7 @@ export interface Engine {
 export function openEngine(opening: Opening): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
-  const writer = new Writer(database)
+  const writer = new Writer(database, queries.audit.sealRequests)
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),

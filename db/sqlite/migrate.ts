@@ -15,6 +15,8 @@ import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' 
 import sealedMembers from './migrations/0003-sealed-members.sql' with { type: 'text' }
 import holdings from './migrations/0004-holdings.sql' with { type: 'text' }
 import rates from './migrations/0005-rates.sql' with { type: 'text' }
+import audit from './migrations/0006-audit.sql' with { type: 'text' }
+import { rehashAudit } from './rehash-audit'
 import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
 
 interface Migration {
@@ -30,6 +32,7 @@ const migrations: readonly Migration[] = [
   { sql: sealedMembers, work: sealMembers },
   { sql: holdings },
   { sql: rates },
+  { sql: audit, work: rehashAudit },
 ]
 
 /** The schema that this program works with. */

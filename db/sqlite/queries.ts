@@ -27,7 +27,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     members: memberQueries(db, vault),
     requests: bookingRequestQueries(db, vault),
     changes: changeQueries(db),
-    audit: auditQueries(db),
+    audit: auditQueries(db, vault),
   }
 }
 

@@ -16,7 +16,7 @@ import type { Queries } from './queries'
 import type { Writer } from './writer'
 
 /** Reads, and tells in the domain's words why it could not. */
-type Read = <T>(work: () => T) => Promise<T>
+type Read = <T>(work: () => T | Promise<T>) => Promise<T>
 
 /** Decides and writes in one transaction, in the name of whoever acts; null for a partner, who leaves no audit line. */
 type Change = <T>(act: Act | null, decide: () => Decision<T>) => Promise<T>
@@ -25,7 +25,7 @@ type Change = <T>(act: Act | null, decide: () => Decision<T>) => Promise<T>
 export function sqliteStore(queries: Queries, writer: Writer): Store {
   const read: Read = async (work) => {
     try {
-      return work()
+      return await work()
     } catch (error) {
       throw toRefusal(error)
     }
@@ -179,12 +179,8 @@ function memberStore({ members, requests }: Queries, read: Read, change: Change)
 
 function auditStore({ audit }: Queries, read: Read, writer: Writer) {
   return {
-    appendAudit: (entries) =>
-      writer.write(() => {
-        for (const entry of entries) audit.append(entry)
-      }),
-    listAudit: (limit) => read(() => audit.list(limit)),
-    listAuditOf: (record) => read(() => audit.listOf(record)),
+    appendAudit: (entries) => writer.write(() => audit.append(entries)),
+    listAudit: (limit, filter) => read(() => audit.list(limit, filter)),
     auditHead: () => read(audit.head),
     verifyAudit: (noted) => read(() => audit.verify(noted)),
   } satisfies Partial<Store>

@@ -1,5 +1,6 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
+import { auditArchives } from './audit-archive'
 import { checkpoint } from './checkpoint'
 import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
 import { rewrapDataKey } from './data-key'
@@ -24,12 +25,15 @@ export function createUpkeep(
     database
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
       .run(name, Buffer.from(value))
+  const archives = auditArchives(audit, writer)
   return {
+    pruneAudit: archives.prune,
+    checkArchive: archives.check,
     async backUp(target, protect, act) {
       using copy = protect ? await copyProtected(database, target, protect) : copyDatabase(database, target)
       // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() =>
-        audit.append({ ...act, action: 'database.back-up', record: null, outcome: 'done' }),
+        audit.append([{ ...act, action: 'database.back-up', record: null, outcome: 'done' }]),
       )
       publishCopy(copy)
       // Its age is a convenience: the copy stands, whether or not it can be noted.
@@ -38,16 +42,17 @@ export function createUpkeep(
     rewrap: (next, act) =>
       writer.write(() => {
         if (!rewrapDataKey(database, purpose, masterKey, next)) return false
-        audit.append({ ...act, action: 'key.rotate', record: null, outcome: 'done' })
+        audit.append([{ ...act, action: 'key.rotate', record: null, outcome: 'done' }])
         return true
       }),
     async check(now) {
       return [
         finding('schema', undefined, `version ${schemaOf(readPragma(database, 'user_version'))}`),
         settingsFinding(database),
-        whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
-        whereReadable('orphans', () => orphansFinding(database)),
-        whereReadable('sealed values', () => sealedFinding(queries)),
+        await whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
+        await whereReadable('orphans', () => orphansFinding(database)),
+        await whereReadable('sealed values', () => sealedFinding(queries)),
+        await whereReadable('audit log', () => auditFinding(audit)),
         backupFinding(database, now),
       ]
     },
@@ -76,12 +81,25 @@ function settingsFinding(database: Database): Finding {
 }
 
 /** A damaged file fails where it is read: that is a finding too, and stops no other. */
-function whereReadable(check: string, find: () => Finding): Finding {
+async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
-    return find()
+    return await find()
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error
     return { check, state: 'bad', detail: 'the database file is damaged; restore a backup' }
+  }
+}
+
+async function auditFinding(audit: Queries['audit']): Promise<Finding> {
+  const verdict = await audit.verify(null)
+  if (!verdict.intact) return finding('audit log', `broken at line ${verdict.id}: ${verdict.fault}`, '')
+  const { head, foundBrokenAt } = verdict
+  const intact = `intact up to line ${head.id}`
+  if (foundBrokenAt === null) return finding('audit log', undefined, intact)
+  return {
+    check: 'audit log',
+    state: 'note',
+    detail: `${intact}; line ${foundBrokenAt} tells of an earlier fault`,
   }
 }
 

@@ -23,7 +23,11 @@ export class Writer {
   #queue: Job[] = []
   #scheduled = false
 
-  constructor(private readonly database: Database) {}
+  /** @param seal is called at the end of each transaction that changes something */
+  constructor(
+    private readonly database: Database,
+    private readonly seal: () => void,
+  ) {}
 
   /**
    * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
@@ -67,7 +71,10 @@ export class Writer {
     try {
       const before = this.#countChanges()
       const answers = group.map((job) => this.#attempt(job))
-      if (this.#countChanges() !== before) countTransaction(this.database)
+      if (this.#countChanges() !== before) {
+        this.seal()
+        countTransaction(this.database)
+      }
       this.database.run('COMMIT')
       return answers
     } catch (error) {

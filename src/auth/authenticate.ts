@@ -1,6 +1,6 @@
 import { compactVerify } from 'jose'
 import { Refusal } from '../domain/errors'
-import type { PartnerKey } from '../domain/partner'
+import type { Partner, PartnerKey } from '../domain/partner'
 
 /** What is said of a caller who cannot be authenticated: nothing of the service's own (contract, Authentication 8). */
 export const authenticationRefusals = {
@@ -41,6 +41,19 @@ export async function authenticate(
   if (now < key.startsAt || (key.endsAt !== null && now >= key.endsAt)) throw unauthenticated('token_invalid')
   if (!key.partner.active) throw unauthenticated('partner_inactive')
   return key
+}
+
+/**
+ * The partner whose key a token names, be it forged or not: a claim and no proof. Null where it names no key that is
+ * known.
+ */
+export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
+  try {
+    const { kid } = parseHeader(token.slice(0, token.indexOf('.')))
+    return typeof kid === 'string' ? (findKey(kid)?.partner ?? null) : null
+  } catch {
+    return null
+  }
 }
 
 /** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */

@@ -1,35 +1,76 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { AuditHead, AuditLine } from '../domain/audit'
+import type { AuditFilter, AuditHead, AuditLine } from '../domain/audit'
 import type { Records } from '../operations/context'
-import { auditHead, listAudit, verifyAudit } from '../operations/upkeep'
+import {
+  auditHead,
+  checkArchive,
+  everyAuditLine,
+  listAudit,
+  pruneAudit,
+  verifyAudit,
+} from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import { wholeNumber } from './arguments'
-import { asJson, type Call, commandGroup, recordsCommand } from './command'
+import { fileName, utcInstant, wholeNumber } from './arguments'
+import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
 import { exitCodes } from './exit-code'
-import { type Columns, columnsOf, printJson, printResult, printTable } from './output'
+import {
+  type Columns,
+  columnsOf,
+  confirm,
+  printJson,
+  printJsonLine,
+  printLines,
+  printResult,
+  printTable,
+} from './output'
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', 'Who did what to which record, and when', [
     recordsCommand('list', 'List the newest lines, oldest first', list)
-      .option('--limit <n>', 'at most so many', wholeNumber(1), 50)
+      .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
+      .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
+      .option('--actor <actor>', 'only what this one did, as the lines name them')
+      .option('--record <record>', 'only lines about this record, as "partner 3"')
+      .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
+      .option(
+        '--after <line>',
+        'not the newest, but the first behind this line: the next page',
+        wholeNumber(0),
+      )
       .option('--json', 'print them as JSON'),
     recordsCommand('export', 'Print every line as JSON, a line each', exportAll),
     asJson(recordsCommand('head', 'Print where the log stands, to note elsewhere and verify later', head)),
-    recordsCommand('verify', 'Check that no line was changed or removed', verify)
-      .option('--head <head>', 'a head that was noted before: finds lines cut off at the end too', parseHead)
+    recordsCommand('verify', 'Check that no line was changed, added or removed', verify)
+      .option(
+        '--head <head>',
+        'a head that was noted before: finds an older database put back, too',
+        parseHead,
+      )
+      .option(
+        '--archive <file>',
+        'check this archive of pruned lines instead, and that the log goes on from it',
+      )
       .option('--json', 'print the verdict as JSON'),
+    asking(recordsCommand('prune', 'Move old lines to an archive', prune))
+      .requiredOption('--before <instant>', 'the lines up to the first that is not older', utcInstant)
+      .requiredOption('--output <file>', 'the archive: a new file, which its owner alone can read', fileName)
+      .option('--refusals', 'the refused authentications, and otherwise all lines but those'),
   ])
 }
 
-async function list({ context, flags }: Call<Records, { limit: number }>): Promise<void> {
-  const lines = await listAudit(context, flags.limit)
+interface ListFlags extends AuditFilter {
+  readonly limit: number
+}
+
+async function list({ context, flags }: Call<Records, ListFlags>): Promise<void> {
+  const lines = await listAudit(context, flags.limit, flags)
   if (flags.json) printJson(lines.map(present))
-  else printTable(lines, columns, 'The log is empty.')
+  else printTable(lines, columns, 'No lines.')
 }
 
 async function exportAll({ context }: Call<Records>): Promise<void> {
-  for (const line of await listAudit(context)) printJson(present(line), 0)
+  for await (const line of everyAuditLine(context)) await printJsonLine(present(line))
 }
 
 async function head({ context, flags }: Call<Records>): Promise<void> {
@@ -37,13 +78,51 @@ async function head({ context, flags }: Call<Records>): Promise<void> {
   printResult(flags, newest, formatHead(newest))
 }
 
-async function verify({ context, flags }: Call<Records, { head?: AuditHead }>): Promise<void> {
-  const verdict = await verifyAudit(context, flags.head ?? null)
-  const found = verdict.intact
-    ? `The log is intact up to ${formatHead(verdict.head)}.`
-    : `The log is broken at line ${verdict.id}: ${verdict.fault}.`
-  printResult(flags, verdict, found)
+async function verify({
+  context,
+  flags,
+}: Call<Records, { head?: AuditHead; archive?: string }>): Promise<void> {
+  const { head: noted = null, archive } = flags
+  const [verdict, found] =
+    archive === undefined ? await verifyLog(context, noted) : await verifyArchive(context, archive, noted)
+  printResult(
+    flags,
+    verdict,
+    verdict.intact ? found : `${found} is broken at line ${verdict.id}: ${verdict.fault}.`,
+  )
   if (!verdict.intact) process.exitCode = exitCodes.unhealthy
+}
+
+async function verifyLog(context: Records, noted: AuditHead | null) {
+  const verdict = await verifyAudit(context, noted)
+  if (!verdict.intact) return [verdict, 'The log'] as const
+  const { head, foundBrokenAt } = verdict
+  const earlier =
+    foundBrokenAt === null ? '' : ` Line ${foundBrokenAt} tells of a fault from before an upgrade.`
+  return [verdict, `The log is intact up to ${formatHead(head)}.${earlier}`] as const
+}
+
+async function verifyArchive(context: Records, file: string, noted: AuditHead | null) {
+  const verdict = await checkArchive(context, file, noted)
+  if (!verdict.intact) return [verdict, 'The archive'] as const
+  const { archive, next } = verdict
+  const lines = `behind line ${archive.start.id} up to ${formatHead(archive.head)}`
+  return [verdict, `The archive is intact, ${lines}; ${next}.`] as const
+}
+
+interface PruneFlags {
+  readonly before: number
+  readonly output: string
+  readonly refusals?: boolean
+}
+
+async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promise<void> {
+  const { before, output: target, refusals = false } = flags
+  const what = refusals ? 'refused authentications' : 'audit lines'
+  await confirm(`Move the ${what} before ${formatInstant(before)} from the log to ${target}?`, flags)
+  const count = await pruneAudit(context, { chain: refusals ? 'refusals' : 'acts', before, target }, act())
+  if (count === 0) printLines(`There are no ${what} before ${formatInstant(before)}; nothing was changed.`)
+  else printLines(`Moved ${count} ${what} to ${target}. Keep it: audit verify --archive checks it.`)
 }
 
 const columns: Columns<AuditLine> = {

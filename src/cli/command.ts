@@ -1,5 +1,8 @@
 import { Command } from 'commander'
 import type { Act } from '../domain/audit'
+import type { Records } from '../operations/context'
+import type { Service } from '../service'
+import { auditRefusals, type Tried, triedBy } from './audit-refusals'
 import { type CommonFlags, confirm, printLines } from './output'
 import { type MakeAct, storageCommand, type Work, withContext, withRecords } from './storage'
 
@@ -25,13 +28,15 @@ export interface Call<On, Flags = object> {
   readonly context: On
   readonly flags: Readonly<CommonFlags & Flags>
   readonly act: MakeAct
+  /** What the audit log is told if the command is refused. */
+  readonly tried: Tried
 }
 
 type Open<On> = (flags: object, work: Work<On>) => Promise<void>
 type Done = void | Promise<void>
 
 /** Tells how to make the commands that work on what is opened for them; an action is given their arguments too. */
-export function commandsIn<On>(open: Open<On>) {
+export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     name: string,
     description: string,
@@ -39,7 +44,11 @@ export function commandsIn<On>(open: Open<On>) {
   ): Command =>
     storageCommand(name, description).action((...given: unknown[]) => {
       const [flags, words] = [given.at(-2) as CommonFlags & Flags, given.slice(0, -2) as Words]
-      return open(flags, async (context, act) => action({ context, flags, act }, ...words))
+      return open(flags, (context, act) => {
+        const tried = triedBy(given.at(-1) as Command, flags)
+        const records: Records = 'context' in context ? context.context : context
+        return auditRefusals(records, tried, async () => action({ context, flags, act, tried }, ...words))
+      })
     })
 }
 
@@ -49,7 +58,11 @@ export const recordsCommand = commandsIn(withRecords)
 export const contextCommand = commandsIn(withContext)
 
 /** Tells how to make the commands on one kind of record: an action is given the one that the first argument names. */
-export function commandsOn<On, Found, Named = string>(
+export function commandsOn<
+  On extends Records,
+  Found extends number | { readonly id: number },
+  Named = string,
+>(
   open: Open<On>,
   [argument, meaning, parse]: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
   find: (context: On, named: Named) => Found | Promise<Found>,
@@ -60,9 +73,11 @@ export function commandsOn<On, Found, Named = string>(
     description: string,
     action: (call: Call<On, Flags>, record: Found, ...words: Words) => Done,
   ): Command =>
-    make(name, description, async (call: Call<On, Flags>, named: Named, ...words: Words) =>
-      action(call, await find(call.context, named), ...words),
-    ).argument(argument, meaning, parse)
+    make(name, description, async (call: Call<On, Flags>, named: Named, ...words: Words) => {
+      const found = await find(call.context, named)
+      call.tried.id = typeof found === 'number' ? found : found.id
+      return action(call, found, ...words)
+    }).argument(argument, meaning, parse)
 }
 
 type Change<On, Found> = (context: On, record: Found, act: Act) => Promise<void>

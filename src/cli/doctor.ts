@@ -75,7 +75,8 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
 
 function bookedFinding(moved: readonly MovedBooking[]): Finding {
   const told = moved.map(({ requestId, provider, member, from, to }) => {
-    const who = member ? `${member.profile.firstName} ${member.profile.lastName}` : 'a person who was erased'
+    // By their ids: whoever looks them up leaves a line in the audit log.
+    const who = member ? `member ${member.id}` : 'a person who was erased'
     const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })

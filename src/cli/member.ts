@@ -21,6 +21,7 @@ import {
   releaseEmail,
 } from '../operations/members'
 import { listPartners } from '../operations/partners'
+import { noteAct } from '../operations/upkeep'
 import { recordId } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand, stateOf, switchCommands } from './command'
 import {
@@ -36,7 +37,7 @@ import {
   printRows,
 } from './output'
 import { beginOutput, type OutputFlags, toOutput } from './output-file'
-import { storageCommand, withRecords } from './storage'
+import { makeAct } from './storage'
 
 interface Flags extends CommonFlags, OutputFlags {
   readonly partner?: string
@@ -77,17 +78,16 @@ type MemberAction = (call: Call<Records, Flags>, member: Member) => void | Promi
 
 /** A command on one member, who is named in either of two ways. */
 function onMember(name: string, description: string, action: MemberAction): Command {
-  return storageCommand(name, description)
+  return recordsCommand(name, description, async (call: Call<Records, Flags>, id: number | undefined) => {
+    const named = nameOf(id, call.flags)
+    if (name === 'erase' && (await wasErased(call.context, named))) return
+    const member = await requireMember(call.context, named)
+    call.tried.id = member.id
+    await action(call, member)
+  })
     .argument('[member]', "the service's id of the member", recordId)
     .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
     .option('--external-id <id>', "the partner's id of the member")
-    .action((id: number | undefined, flags: Flags) => {
-      const named = nameOf(id, flags)
-      return withRecords(flags, async (context, act) => {
-        if (name === 'erase' && (await wasErased(context, named))) return
-        await action({ context, flags, act }, await requireMember(context, named))
-      })
-    })
 }
 
 /** @throws Refusal field_invalid unless the member is named in exactly one way */
@@ -102,6 +102,7 @@ function nameOf(id: number | undefined, { partner, externalId }: Flags): MemberN
 async function show({ context, flags }: Call<Records, Flags>, member: Member): Promise<void> {
   const partner = (await listPartners(context)).find(({ id }) => id === member.partnerId)?.name ?? null
   const state = stateOf(member)
+  await noteAct(context, makeAct(), 'member.show', `member ${member.id}`)
   if (flags.json) return printJson({ ...presentMember(member), partner, state })
   printRecord({
     id: member.id,

@@ -59,6 +59,12 @@ export function printJson(value: unknown, indent = 2): void {
   process.stdout.write(`${formatJson(value, indent)}\n`)
 }
 
+/** Prints a value as one line of JSON, once there is room: for many of them, whose reader may be slow. */
+export async function printJsonLine(value: unknown): Promise<void> {
+  if (!process.stdout.write(`${formatJson(value, 0)}\n`))
+    await new Promise((go) => process.stdout.once('drain', go))
+}
+
 /** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */
 export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
   if (json) printJson(value)

@@ -15,6 +15,7 @@ import {
   readScreening,
 } from '../operations/requests'
 import { suggestProviders } from '../operations/suggest-providers'
+import { noteAct } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { recordId, utcInstant, wholeNumber } from './arguments'
 import { asking, type Call, commandGroup, commandsOn, contextCommand, recordsCommand } from './command'
@@ -39,7 +40,7 @@ import {
   providerOf,
   warningOf,
 } from './request-text'
-import { withContext, withRecords } from './storage'
+import { makeAct, withContext, withRecords } from './storage'
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
 export function requestCommand(): Command {
@@ -145,11 +146,14 @@ async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecor
 async function list({ context, flags }: Call<Context, { intakes?: boolean; unassigned?: boolean }>) {
   const { intakes = false, unassigned = false } = flags
   const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
+  const people = queue.filter(({ request }) => request.member).length
+  await noteAct(context, makeAct(), 'request.list', null, `done: ${people}`)
   await printQueue(context, queue, flags)
 }
 
-async function show({ context, flags, act }: Call<Context, { screening?: boolean }>, request: RequestRecord) {
-  const screening = flags.screening ? await readScreening(context, request.id, act()) : null
+async function show({ context, flags }: Call<Context, { screening?: boolean }>, request: RequestRecord) {
+  const screening = flags.screening ? await readScreening(context, request.id, makeAct()) : null
+  if (!screening) await noteAct(context, makeAct(), 'request.show', `request ${request.id}`)
   if (flags.json) {
     const told = presentRequest(request)
     const { answers, score } = screening ?? {}
@@ -160,7 +164,9 @@ async function show({ context, flags, act }: Call<Context, { screening?: boolean
 }
 
 async function suggest({ context, flags }: Call<Context, { limit: number }>, { id }: RequestRecord) {
-  printSuggestions(id, await suggestProviders(context, id, context.clock.now()), flags)
+  const found = await suggestProviders(context, id, context.clock.now())
+  await noteAct(context, makeAct(), 'request.suggest', `request ${id}`)
+  printSuggestions(id, found, flags)
 }
 
 interface AssignFlags extends CommonFlags {

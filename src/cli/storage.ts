@@ -70,6 +70,7 @@ function optionsOf(config: StorageConfig): ServiceOptions {
   return { ...config, purpose: 'production', create: false, clock: systemClock, report: printNotice }
 }
 
-function makeAct(): Act {
+/** The act of this moment, of whoever gives the command. */
+export function makeAct(): Act {
   return { actor: operator(), at: systemClock.now() }
 }

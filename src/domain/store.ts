@@ -1,4 +1,4 @@
-import type { Act, AuditEntry, AuditHead, AuditLine, AuditVerdict } from './audit'
+import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
 import type { BookingRequest, RequestRecord, ScreeningAnswer } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
@@ -93,11 +93,13 @@ export interface Store {
   eraseMember(id: number, act: Act): Promise<number[]>
 
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
-  /** The newest lines, at most so many, oldest first. */
-  listAudit(limit: number): Promise<AuditLine[]>
-  /** The lines about a record, as `member 3`, oldest first. */
-  listAuditOf(record: string): Promise<AuditLine[]>
+  /** At most so many lines, oldest first. */
+  listAudit(limit: number, filter?: AuditFilter): Promise<AuditLine[]>
+  /** The newest line, refused authentications left out. */
   auditHead(): Promise<AuditHead>
-  /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
+  /**
+   * Whether every line is as it was written, none is gone and none too many, and whether a head that was noted before
+   * is among them. The log is read some lines at a time, beside those who write.
+   */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 }

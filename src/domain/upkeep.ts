@@ -1,4 +1,4 @@
-import type { Act } from './audit'
+import type { Act, AuditArchive, AuditChain, AuditHead } from './audit'
 import type { MasterKey, Protect } from './vault'
 import type { ZoneEdition } from './zone-data'
 
@@ -10,6 +10,20 @@ export interface Finding {
   /** In the operator's words. */
   readonly detail: string
 }
+
+/** Which lines of the audit log are to be removed, and where they go. */
+export interface AuditPrune {
+  readonly chain: AuditChain
+  /** ms: all lines up to the first that is not older. */
+  readonly before: number
+  /** The file of the archive. */
+  readonly target: string
+}
+
+/** What a check of an archive found: what it holds and how the log stands to it, or the first fault. */
+export type ArchiveVerdict =
+  | { readonly intact: true; readonly archive: AuditArchive; readonly next: string }
+  | { readonly intact: false; readonly id: number; readonly fault: string }
 
 /**
  * What needs the engine itself and not only its records: keeping copies, looking after its health, and leaving no
@@ -35,6 +49,17 @@ export interface Upkeep {
 
   /** Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy. */
   check(now: number): Promise<Finding[]>
+
+  /**
+   * Writes audit lines to an archive, checked and synced before it gets its name, and removes them then; tells how many.
+   * The log goes on from the last of them. One that was killed is taken up again where the archive stands.
+   *
+   * @throws Refusal field_invalid if there is another file already, database_unusable if no archive could be made or
+   *   what it would hold is not as it was written
+   */
+  pruneAudit(prune: AuditPrune, act: Act): Promise<number>
+  /** Whether an archive is as it was written, and has a head that was noted before. */
+  checkArchive(path: string, noted: AuditHead | null): Promise<ArchiveVerdict>
 
   /**
    * Removes what was erased from wherever the engine still has it. False if others who are reading kept it from

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { claimedPartner } from '../auth/authenticate'
 import { Refusal } from '../domain/errors'
 import { documents } from './docs'
 import { endpoints } from './endpoints'
@@ -12,7 +13,7 @@ import { addressBudgets } from './rates'
  * @param addressOf where a request came from
  */
 export function createApp(serving: Serving, addressOf: (request: Request) => string) {
-  const { notebook, clock, limits } = serving.context
+  const { notebook, clock, directory, limits } = serving.context
   // Only a refusal is taken from it: whoever has a token in force is served, whatever others send from their address.
   const { failedAuthentications } = limits
   const spend = addressBudgets(
@@ -33,7 +34,9 @@ export function createApp(serving: Serving, addressOf: (request: Request) => str
       .onError(({ error, code, request, set }) => {
         if (!(error instanceof Refusal && isUnauthenticated(error))) return answerTo(error, code)
         const address = addressOf(request)
-        notebook.noteRefusal(error.kind, address, clock.now())
+        const [, token = ''] = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+        const claimed = claimedPartner(token, (kid) => directory.findKey(kid))
+        notebook.noteRefusal(error.kind, address, clock.now(), claimed?.id)
         return answerTo(spend(address, set.headers) ?? error, code)
       })
       .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, addressOf))

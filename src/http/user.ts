@@ -40,8 +40,8 @@ export const user = endpoint({
   examples: () => ({ answer: { member: { summary: 'A member', value: presentMember(exampleMember) } } }),
   handler:
     (context) =>
-    async ({ query, caller }) => ({
-      body: presentMember(await lookUpMember(context, caller.partner, query.external_user_id)),
+    async ({ query, caller, now }) => ({
+      body: presentMember(await lookUpMember(context, caller.partner, query.external_user_id, now)),
     }),
 })
 

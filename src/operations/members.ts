@@ -3,13 +3,24 @@ import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
 import { isCalled, type Member } from '../domain/member'
 import type { Partner } from '../domain/partner'
-import type { Records } from './context'
+import type { Context, Records } from './context'
 
-/** The member whom a partner knows by an id of its own. @throws Refusal member_not_found, or member_deactivated */
-export async function lookUpMember({ store }: Records, { id }: Partner, externalId: string): Promise<Member> {
+/**
+ * The member whom a partner knows by an id of its own, which the audit log keeps.
+ *
+ * @param now ms
+ * @throws Refusal member_not_found, or member_deactivated
+ */
+export async function lookUpMember(
+  { store, notebook }: Context,
+  { id }: Partner,
+  externalId: string,
+  now: number,
+): Promise<Member> {
   const member = await store.findMember(id, externalId)
   if (!member) throw new Refusal('member_not_found', 'no member has this id')
   if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
+  notebook.noteLookUp(id, member.id, now)
   return member
 }
 
@@ -77,7 +88,7 @@ export interface Erasure {
  */
 export async function finishErasure({ store, upkeep }: Records, id: number): Promise<boolean | null> {
   if (await store.findMemberById(id)) return null
-  const lines = await store.listAuditOf(`member ${id}`)
+  const lines = await store.listAudit(Number.MAX_SAFE_INTEGER, { record: `member ${id}` })
   return lines.some(({ action }) => action === 'member.erase') ? upkeep.purge() : null
 }
 

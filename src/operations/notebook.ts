@@ -9,36 +9,50 @@ const mostRefusals = 1_000
 /** Refusals kept while the database cannot be written; what comes after is let go. */
 const mostKept = 10_000
 
+const hourMillis = 60 * minuteMillis
+
+/** Look-ups noted in one hour, and kept while the database cannot be written: beyond that a line for each partner. */
+const mostLookUps = 100_000
+
+/** Lines that are written in one transaction, so that nobody waits long for it. */
+const linesAtOnce = 500
+
 /**
  * What is noted while requests are answered and written down later, so that nobody waits for it: when keys
- * were last used, to the minute, and refused authentications, one for each reason and address in a minute.
+ * were last used, to the minute, refused authentications, one for each reason, address and claimed partner in a
+ * minute, and look-ups of members, one for each partner and member in an hour.
  */
 export class Notebook {
   #uses = new Map<string, number>()
   /** The last use of each key that was written down. */
   #written = new Map<string, number>()
-  #minute = 0
-  #seen = new Set<string>()
-  #refusals: AuditEntry[] = []
+  readonly #refusals = new Lines(minuteMillis, mostRefusals, mostKept)
+  readonly #lookUps = new Lines(hourMillis, mostLookUps, mostLookUps)
   #flushing: Promise<void> = Promise.resolve()
 
   noteUse(kid: string, now: number): void {
-    const minute = startOfMinute(now)
+    const minute = startOf(now, minuteMillis)
     if (this.#written.get(kid) !== minute) this.#uses.set(kid, minute)
   }
 
-  /** @param address where the request came from */
-  noteRefusal(reason: Kind, address: string, now: number): void {
-    if (startOfMinute(now) !== this.#minute) {
-      this.#minute = startOfMinute(now)
-      this.#seen.clear()
-    }
-    const isTold = this.#seen.size < mostRefusals || this.#seen.has(`${reason} ${address}`)
-    const actor = isTold ? address : 'other addresses'
-    const key = `${reason} ${actor}`
-    if (this.#seen.has(key) || this.#refusals.length >= mostKept) return
-    this.#seen.add(key)
-    this.#refusals.push({ at: now, actor, action: 'authentication.refuse', record: null, outcome: reason })
+  /**
+   * @param address where the request came from
+   * @param claimedId the partner whose key was named, whoever named it
+   */
+  noteRefusal(reason: Kind, address: string, now: number, claimedId?: number): void {
+    // A deactivated partner is told so only once its signature has been verified.
+    const isProven = reason === 'partner_inactive'
+    const line = { at: now, actor: address, action: 'authentication.refuse' as const }
+    const claim = claimedId === undefined ? null : `partner ${claimedId}`
+    const outcome = claim && !isProven ? `${reason}, claimed` : reason
+    const others = { ...line, actor: 'other addresses', record: null, outcome: reason }
+    this.#refusals.note({ ...line, record: claim, outcome }, others)
+  }
+
+  noteLookUp(partnerId: number, memberId: number, now: number): void {
+    const line = { at: now, actor: `partner ${partnerId}`, action: 'member.look-up' as const }
+    const others = { ...line, record: null, outcome: 'done, more members' }
+    this.#lookUps.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
   }
 
   /** Writes down what was noted since the last time; what cannot be written is kept for the next. */
@@ -49,9 +63,8 @@ export class Notebook {
   }
 
   async #write(store: Store): Promise<void> {
-    const refusals = [...this.#refusals]
-    if (refusals.length > 0) await store.appendAudit(refusals)
-    this.#refusals.splice(0, refusals.length)
+    await this.#refusals.write(store)
+    await this.#lookUps.write(store)
     const uses = new Map(this.#uses)
     if (uses.size > 0) await store.noteKeyUses(uses)
     for (const [kid, at] of uses) {
@@ -61,6 +74,49 @@ export class Notebook {
   }
 }
 
-function startOfMinute(now: number): number {
-  return now - (now % minuteMillis)
+/** Audit lines that are to be written, each once in a time, in a memory that is bounded. */
+class Lines {
+  #start = 0
+  #seen = new Set<string>()
+  #kept: AuditEntry[] = []
+
+  /**
+   * @param millis the time
+   * @param most lines in that time, beyond which others stand for them
+   * @param mostKept lines that wait
+   */
+  constructor(
+    private readonly millis: number,
+    private readonly most: number,
+    private readonly mostKept: number,
+  ) {}
+
+  note(line: AuditEntry, others: AuditEntry): void {
+    const start = startOf(line.at, this.millis)
+    if (start !== this.#start) {
+      this.#start = start
+      this.#seen.clear()
+    }
+    if (this.#seen.has(keyOf(line))) return
+    const told = this.#seen.size < this.most ? line : others
+    if (this.#seen.has(keyOf(told)) || this.#kept.length >= this.mostKept) return
+    this.#seen.add(keyOf(told))
+    this.#kept.push(told)
+  }
+
+  async write(store: Store): Promise<void> {
+    for (let left = this.#kept.length; left > 0; left -= linesAtOnce) {
+      const some = this.#kept.slice(0, Math.min(left, linesAtOnce))
+      await store.appendAudit(some)
+      this.#kept.splice(0, some.length)
+    }
+  }
+}
+
+function keyOf({ actor, record, outcome }: AuditEntry): string {
+  return `${actor} ${record} ${outcome}`
+}
+
+function startOf(now: number, millis: number): number {
+  return now - (now % millis)
 }

@@ -1,6 +1,6 @@
-import type { Act, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
+import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import type { Finding } from '../domain/upkeep'
+import type { ArchiveVerdict, AuditPrune, Finding } from '../domain/upkeep'
 import type { Protection } from '../domain/vault'
 import type { ZoneEdition } from '../domain/zone-data'
 import type { Records } from './context'
@@ -45,12 +45,35 @@ export function checkDatabase({ upkeep, clock }: Records): Promise<Finding[]> {
   return upkeep.check(clock.now())
 }
 
-/** The newest lines of the audit log, at most so many and otherwise all, oldest first. */
-export function listAudit({ store }: Records, limit = Number.MAX_SAFE_INTEGER): Promise<AuditLine[]> {
-  return store.listAudit(limit)
+/** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */
+export function noteAct(
+  { store }: Records,
+  act: Act,
+  action: AuditAction,
+  record: string | null,
+  outcome = 'done',
+): Promise<void> {
+  return store.appendAudit([{ ...act, action, record, outcome }])
 }
 
-/** Where the log stands. */
+/** Lines of the audit log, at most so many, oldest first. */
+export function listAudit({ store }: Records, limit: number, filter: AuditFilter): Promise<AuditLine[]> {
+  return store.listAudit(limit, filter)
+}
+
+/** Lines that are read at once. */
+const linesAtOnce = 1_000
+
+/** Every line of the audit log, oldest first, in a memory that does not grow with it. */
+export async function* everyAuditLine({ store }: Records): AsyncGenerator<AuditLine> {
+  let lines = await store.listAudit(linesAtOnce, { after: -Number.MAX_VALUE })
+  while (lines.length > 0) {
+    yield* lines
+    lines = await store.listAudit(linesAtOnce, { after: lines.at(-1)?.id })
+  }
+}
+
+/** The newest line, refused authentications left out. */
 export function auditHead({ store }: Records): Promise<AuditHead> {
   return store.auditHead()
 }
@@ -58,4 +81,22 @@ export function auditHead({ store }: Records): Promise<AuditHead> {
 /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
 export function verifyAudit({ store }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
   return store.verifyAudit(noted)
+}
+
+/**
+ * Moves old lines of the audit log to an archive, and tells how many.
+ *
+ * @throws Refusal field_invalid if there is another file already, database_unusable if no archive could be made
+ */
+export function pruneAudit({ upkeep }: Records, prune: AuditPrune, act: Act): Promise<number> {
+  return upkeep.pruneAudit(prune, act)
+}
+
+/** Whether an archive of pruned lines is as it was written, and how the log stands to it. */
+export function checkArchive(
+  { upkeep }: Records,
+  path: string,
+  noted: AuditHead | null,
+): Promise<ArchiveVerdict> {
+  return upkeep.checkArchive(path, noted)
 }

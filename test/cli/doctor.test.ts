@@ -43,7 +43,7 @@ test('doctor names the bookings whose local time moves under other zone data, an
   expect(finding.state).toBe('bad')
   expect(finding.detail).toMatch(
     new RegExp(
-      `^request 1, Robin Sample with on-1 \\(Marlow Fernhill\\): ${local} is now ${local} in America/Toronto; ` +
+      `^request 1, member 1 with on-1 \\(Marlow Fernhill\\): ${local} is now ${local} in America/Toronto; ` +
         'tell them, then anteroom request acknowledge ID$',
     ),
   )

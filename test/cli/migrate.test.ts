@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { currentSchema } from '../../db/sqlite/migrate'
+import { copyPathOf } from '../../db/sqlite/migrate'
 import { Operator } from '../support/operator'
 import { Sandbox } from '../support/process'
 
@@ -21,7 +21,7 @@ async function refusalOf(...args: string[]): Promise<[number | null, string]> {
 }
 
 describe('the database of the first release', () => {
-  const copy = () => `${operator.database}.before-schema-${currentSchema}`
+  const copy = () => copyPathOf(operator.database)
 
   beforeEach(() => {
     copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)

@@ -16,11 +16,9 @@ let service: Awaited<ReturnType<typeof start>>
 
 const post = (body: unknown, token?: string) => service.post(paths.booking, body, token)
 const linesOf = async (memberId: number) =>
-  (await service.context.store.listAuditOf(`member ${memberId}`)).map(({ actor, action, outcome }) => [
-    actor,
-    action,
-    outcome,
-  ])
+  (await service.context.store.listAudit(1_000, { record: `member ${memberId}` })).map(
+    ({ actor, action, outcome }) => [actor, action, outcome],
+  )
 
 describe('what one member can hold', () => {
   let [first, second] = [0, 0]

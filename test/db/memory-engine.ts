@@ -1,5 +1,5 @@
-import type { Act, AuditEntry, AuditLine } from '../../src/domain/audit'
-import { auditHash, auditStart, verifyLines } from '../../src/domain/audit'
+import type { Act, AuditEntry, AuditLine, AuditState } from '../../src/domain/audit'
+import { addLine, emptyAudit } from '../../src/domain/audit'
 import { type RequestRecord, slotMillis } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
@@ -16,6 +16,7 @@ import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
 import type { Change, Decision, Noun, Records, Write } from '../../src/domain/writes'
 import { linesOf, shownAs } from '../../src/domain/writes'
+import { filterLines, hashes, verifyLines } from '../support/audit-lines'
 import type { Connection, Place } from './furniture'
 
 type Row<N extends Noun> = Omit<Records[N], 'memberId'> & {
@@ -34,6 +35,7 @@ interface Kept {
   /** How many of the oldest changes were dropped. */
   dropped: number
   audit: readonly AuditLine[]
+  auditState: AuditState
 }
 
 const eachNoun = <T>(make: (noun: Noun) => T) =>
@@ -42,7 +44,10 @@ const eachNoun = <T>(make: (noun: Noun) => T) =>
 /** An engine that forgets: the port's contract without a database, which shows that an engine has no rules. */
 export async function openMemoryPlace(): Promise<Place> {
   const tables = eachNoun(() => new Map()) as unknown as Tables
-  const kept: Kept = { tables, nextId: 1, lastUses: new Map(), changes: [], dropped: 0, audit: [] }
+  const kept: Kept = {
+    ...{ tables, nextId: 1, lastUses: new Map(), changes: [], dropped: 0 },
+    ...{ audit: [], auditState: emptyAudit },
+  }
   return {
     ...connect(kept),
     freeTarget: '',
@@ -150,14 +155,10 @@ function holdUnique({ tables }: Kept, noun: Noun, id: number): void {
 
 function append(kept: Kept, entries: readonly AuditEntry[]): void {
   for (const entry of entries) {
-    const line = { ...entry, id: kept.audit.length + 1 }
-    kept.audit = [...kept.audit, { ...line, hash: auditHash(headOf(kept).hash, line) }]
+    const { line, state } = addLine(hashes, kept.auditState, kept.audit.length + 1, entry)
+    kept.audit = [...kept.audit, line]
+    kept.auditState = state
   }
-}
-
-function headOf({ audit }: Kept) {
-  const { id, hash } = audit.at(-1) ?? { id: 0, hash: auditStart }
-  return { id, hash }
 }
 
 const rowsOf = <N extends Noun>({ tables }: Kept, noun: N): Row<N>[] =>
@@ -387,9 +388,8 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
 function auditLog(kept: Kept, read: Read) {
   return {
     appendAudit: (entries) => read(() => append(kept, entries)),
-    listAudit: (limit) => read(() => kept.audit.slice(-limit)),
-    listAuditOf: (record) => read(() => kept.audit.filter((line) => line.record === record)),
-    auditHead: () => read(() => headOf(kept)),
-    verifyAudit: (noted) => read(() => verifyLines(kept.audit, noted)),
+    listAudit: (limit, filter = {}) => read(() => filterLines(kept.audit, limit, filter)),
+    auditHead: () => read(() => kept.auditState.acts.head),
+    verifyAudit: (noted) => read(() => verifyLines(kept.auditState, kept.audit, noted)),
   } satisfies Partial<Store>
 }

@@ -1,8 +1,10 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { openVault } from '../../db/sqlite/data-key'
-import { currentSchema } from '../../db/sqlite/migrate'
+import { openEngine } from '../../db/sqlite/engine'
+import { copyPathOf } from '../../db/sqlite/migrate'
 import { answersPlace, memberPlace, secretPlace } from '../../db/sqlite/sealed'
 import { Refusal } from '../../src/domain/errors'
 import type { SealedPlace, Vault } from '../../src/domain/vault'
@@ -68,8 +70,9 @@ function contentOf(database: Database): Record<string, Row[]> {
     names.map((name) => {
       const read = clear[`${name}`] ?? ((row) => row)
       const rows = all(`SELECT * FROM ${name} ORDER BY 1, 2`).map((row) => withoutNulls(read(row)))
-      // What shows that a master key is the database's own.
-      return [name, rows.filter((row) => row.name !== 'key_proof' && row.name !== 'data_key')]
+      // What shows that a master key is the database's own, and the state of the audit log, are new; so are its hashes.
+      const kept = rows.filter((row) => !['key_proof', 'data_key', 'audit'].includes(`${row.name}`))
+      return [name, kept.map(({ hash: _, ...row }) => row)]
     }),
   )
 }
@@ -157,12 +160,12 @@ describe('a database of the first release', () => {
     const path = firstRelease(folder)
     const before = contentOfFile(path)
     upgrade(path).close()
-    const copy = `${path}.before-schema-${currentSchema}`
+    const copy = copyPathOf(path)
     expect((statSync(copy).mode & 0o777).toString(8)).toBe('600')
     expect(contentOfFile(copy)).toEqual(before)
     // The first release opens it: it takes all of this for the number of the schema.
     expect(new Database(copy).query('PRAGMA user_version').values()).toEqual([[1]])
-    expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', `a.sqlite.before-schema-${currentSchema}`])
+    expect(readdirSync(folder.path).sort()).toEqual(['a.sqlite', basename(copyPathOf(path))])
   })
 
   test('has nothing sealed anew that is not what stands there: such a value opens nowhere', () => {
@@ -181,6 +184,60 @@ describe('a database of the first release', () => {
     expect(() => vault.open(key?.sealed_secret as Uint8Array, secretPlace(secret))).toThrow()
     expect(request?.sealed_screening_answers).toEqual(Uint8Array.of(1))
     database.close()
+  })
+
+  describe('has its audit log', () => {
+    /** The newest lines, and what a check of the whole log finds. */
+    async function upgraded(path: string) {
+      upgrade(path).close()
+      const engine = openEngine({
+        path,
+        purpose: 'production',
+        masterKey: theKey,
+        create: false,
+        upgrade: false,
+      })
+      const answer = { lines: await engine.store.listAudit(2), verdict: await engine.store.verifyAudit(null) }
+      await engine.close()
+      return answer
+    }
+
+    test('under keyed hashes', async () => {
+      using folder = new Folder()
+      const { lines, verdict } = await upgraded(firstRelease(folder))
+      expect(verdict).toEqual({ intact: true, head: expect.anything(), foundBrokenAt: null })
+      expect(lines.map(({ action }) => action)).not.toContain('audit.found-broken')
+    })
+
+    test.each([
+      ['a changed line', "UPDATE audit SET actor = 'mallory' WHERE id = 3", 3],
+      ['a line gone', 'DELETE FROM audit WHERE id = 3', 3],
+      ['a tail cut off', 'DELETE FROM audit WHERE id > 5', 6],
+      ['a line of no number', 'UPDATE audit SET id = -4 WHERE id = 1', 1],
+    ])('as it stands where it had %s, and a line that tells where', async (_, statement, id) => {
+      using folder = new Folder()
+      const path = firstRelease(folder)
+      const raw = new Database(path)
+      raw.run('DROP TRIGGER audit_keeps_lines')
+      raw.run('DROP TRIGGER audit_keeps_words')
+      const given = raw.query<{ id: number }, []>('SELECT max(id) AS id FROM audit').get()?.id ?? 0
+      raw.run(statement)
+      const before = raw.query('SELECT id, at, actor, action, record, outcome FROM audit ORDER BY id').all()
+      raw.close()
+      const { lines, verdict } = await upgraded(path)
+      const told = { action: 'audit.found-broken', actor: 'upgrade', record: `line ${id}` }
+      expect(lines.at(-1)).toMatchObject({ ...told, id: given + 1 })
+      const after = new Database(path)
+      expect(
+        after
+          .query('SELECT id, at, actor, action, record, outcome FROM audit WHERE id <= ? ORDER BY id')
+          .all(given),
+      ).toEqual(before)
+      after.close()
+      // What stands in no place of the log goes on being found.
+      if (statement.includes('-4')) expect(verdict).toMatchObject({ intact: false, id: -4 })
+      else expect(verdict).toMatchObject({ intact: true, foundBrokenAt: given + 1 })
+    })
   })
 
   test('is left as it is, and told of, by whoever does not upgrade it', () => {
@@ -203,7 +260,7 @@ describe('a database of the first release', () => {
       'database_unusable: the master key is not the one that this database was sealed under',
     )
     expect(readFileSync(path).equals(before)).toBe(true)
-    expect(existsSync(`${path}.before-schema-${currentSchema}`)).toBe(false)
+    expect(existsSync(copyPathOf(path))).toBe(false)
   })
 
   test('is left as it is while anybody else has it open, even one who only looks', () => {
@@ -215,7 +272,7 @@ describe('a database of the first release', () => {
     expect(messageOf(() => upgrade(path))).toBe(
       'database_unusable: the database has an older schema, and another program has it open: stop that first',
     )
-    expect(existsSync(`${path}.before-schema-${currentSchema}`)).toBe(false)
+    expect(existsSync(copyPathOf(path))).toBe(false)
     expect(server.query('PRAGMA user_version').values()).toEqual([[1]])
     server.run("INSERT INTO organizations VALUES (99, 'Written meanwhile', 1, 0)")
     server.close()
@@ -251,7 +308,7 @@ test.each(rounds)(
     await Bun.sleep(round * 2 + Math.random() * 4)
     child.kill('SIGKILL')
     await child.exited
-    const copy = `${path}.before-schema-${currentSchema}`
+    const copy = copyPathOf(path)
     if (existsSync(copy) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
       // The copy put back over it, as an operator would, is not destroyed either.
       copyFileSync(copy, folder.file('back.sqlite'))

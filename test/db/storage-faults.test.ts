@@ -23,7 +23,7 @@ beforeEach(async () => {
   database = openTestDatabase(folder.file('a.sqlite'))
   const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
-    store: sqliteStore(queries, new Writer(database)),
+    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
     feed: directoryFeed(database, queries),
     close: async () => database.close(),
   }

@@ -350,7 +350,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         endOf(intake(name, { partnerId, limits, submittedAt: at, member: { ...update, email } }))
       expect(await send('new', 'ROBIN@example.com', now)).toBe('email_taken')
       expect(await send('kim', 'robin@example.com', now + minutes(20))).toBe('email_taken')
-      const lines = await store.listAuditOf(`member ${robin.member.id}`)
+      const lines = await store.listAudit(1_000, { record: `member ${robin.member.id}` })
       expect(lines.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
         [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
         [`partner ${partner.id}`, now + minutes(20), 'member.email-conflict', 'email_taken'],
@@ -366,7 +366,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         ends.push(await send(name, email, now + minutes(59)))
       }
       expect(ends).toEqual([...Array(4).fill('email_conflicts_limited'), 'stored'])
-      expect(await store.listAuditOf(`member ${robin.member.id}`)).toEqual(lines)
+      expect(await store.listAudit(1_000, { record: `member ${robin.member.id}` })).toEqual(lines)
       expect(await store.findMember(partner.id, 'new')).toBeNull()
       expect(await send('new', 'robin@example.com', now, other.id)).toBe('email_taken')
       expect(await send('new', 'free@example.com', now + minutes(60))).toBe('stored')
@@ -383,7 +383,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         Array.from({ length: 50 }, (_, index) => endOf(intake(`m-${index}`, { limits, member: update }))),
       )
       expect(ends).toEqual([...Array(5).fill('email_taken'), ...Array(45).fill('email_conflicts_limited')])
-      expect(await place.store.listAuditOf(`member ${robin.member.id}`)).toHaveLength(5)
+      expect(await place.store.listAudit(1_000, { record: `member ${robin.member.id}` })).toHaveLength(5)
     })
 
     test('that fails in the middle changes nothing, and hurts no other of the same moment', async () => {

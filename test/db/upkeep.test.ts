@@ -32,6 +32,7 @@ test.each(['audit', 'members', 'licenses'])(
       'integrity',
       'orphans',
       'sealed values',
+      'audit log',
       'backup',
     ])
     const bad = findings.filter(({ state }) => state === 'bad')

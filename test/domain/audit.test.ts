@@ -1,5 +1,22 @@
 import { describe, expect, test } from 'bun:test'
-import { type AuditLine, auditHash, auditStart, verifyLines } from '../../src/domain/audit'
+import {
+  type AuditLine,
+  type AuditState,
+  type AuditVerdict,
+  addLine,
+  auditActions,
+  auditHash,
+  auditStart,
+  chainOf,
+  emptyAudit,
+  formatArchiveEnd,
+  formatLine,
+  formatState,
+  parseArchiveEnd,
+  parseLine,
+  parseState,
+} from '../../src/domain/audit'
+import { hashes, verifyLines } from '../support/audit-lines'
 import { now } from './values'
 
 type Told = Omit<AuditLine, 'hash'>
@@ -7,47 +24,77 @@ type Told = Omit<AuditLine, 'hash'>
 const told: Told[] = [
   { id: 1, at: now, actor: 'olive', action: 'organization.add', record: 'organization 1', outcome: 'done' },
   { id: 2, at: now + 1, actor: 'pat', action: 'directory.load', record: null, outcome: 'done' },
-  { id: 3, at: now + 2, actor: 'olive', action: 'token.issue', record: 'partner 1', outcome: 'done' },
   {
-    id: 4,
-    at: now + 3,
+    id: 3,
+    at: now + 2,
     actor: '::1',
     action: 'authentication.refuse',
     record: null,
     outcome: 'token_invalid',
   },
+  { id: 4, at: now + 3, actor: 'olive', action: 'token.issue', record: 'partner 1', outcome: 'done' },
+  {
+    id: 5,
+    at: now + 4,
+    actor: '::2',
+    action: 'authentication.refuse',
+    record: 'partner 1',
+    outcome: 'token_invalid, claimed',
+  },
 ]
 
-function chained(lines: readonly Told[]): AuditLine[] {
-  let last = auditStart
-  return lines.map((line) => {
-    last = auditHash(last, line)
-    return { ...line, hash: last }
+function chained(lines: readonly Told[], under = hashes, from: AuditState = emptyAudit) {
+  let state = from
+  const all = lines.map(({ id, ...entry }) => {
+    const added = addLine(under, state, id, entry)
+    state = added.state
+    return added.line
   })
+  return { state, lines: all }
 }
 
-const lines = chained(told)
-const head = { id: 4, hash: lines[3]?.hash as string }
+const { state, lines } = chained(told)
+const head = state.acts.head
+const intact: AuditVerdict = { intact: true, head, foundBrokenAt: null }
+const verify = (changed: readonly AuditLine[], noted: typeof head | null = null) =>
+  verifyLines(state, changed, noted)
 
 const withLine = (index: number, different: Partial<AuditLine>) =>
   lines.map((line, at) => (at === index ? { ...line, ...different } : line))
 
 describe('lines as they were written', () => {
   test('are intact, up to the last', () => {
-    expect(verifyLines(lines, null)).toEqual({ intact: true, head })
-    expect(verifyLines([], null)).toEqual({ intact: true, head: { id: 0, hash: auditStart } })
+    expect(verify(lines)).toEqual(intact)
+    expect(verifyLines(emptyAudit, [], null)).toEqual({ ...intact, head: auditStart })
+  })
+
+  test('are two chains: refused authentications, and all the rest', () => {
+    expect(auditActions.filter((action) => chainOf({ action }) === 'refusals')).toEqual([
+      'authentication.refuse',
+    ])
+    expect([state.acts.head.id, state.refusals.head.id]).toEqual([4, 5])
   })
 
   test('are intact from a head noted at any of them, or before the first', () => {
-    for (const { id, hash } of [{ id: 0, hash: auditStart }, ...lines]) {
-      expect(verifyLines(lines, { id, hash })).toEqual({ intact: true, head })
-    }
+    for (const { id, hash } of [auditStart, ...lines]) expect(verify(lines, { id, hash })).toEqual(intact)
   })
 
-  test('have hashes of SHA-256, each over the hash before it', () => {
-    for (const { hash } of lines) expect(hash).toMatch(/^[0-9a-f]{64}$/)
+  test('have hashes of all that they say, and of the hash before', () => {
     const [first] = told as [Told]
-    expect(auditHash(auditStart, first)).not.toBe(auditHash('f'.repeat(64), first))
+    expect(auditHash(hashes, auditStart.hash, first)).not.toBe(auditHash(hashes, 'f'.repeat(64), first))
+    const other = { ...hashes, line: (text: string) => hashes.line(`another key ${text}`) }
+    expect(verifyLines(state, lines, null, other)).toMatchObject({ intact: false, id: 1 })
+  })
+
+  test('may be written over ids that were never given: what is missing is told by the hashes', () => {
+    const spaced = chained(told.map((line) => ({ ...line, id: line.id * 10 })))
+    expect(verifyLines(spaced.state, spaced.lines, null)).toMatchObject({ intact: true })
+  })
+
+  test('tell of a log that was found broken before it was upgraded', () => {
+    const line: Told = { ...(told[0] as Told), id: 6, action: 'audit.found-broken', record: 'line 3' }
+    const more = chained([...told, line])
+    expect(verifyLines(more.state, more.lines, null)).toMatchObject({ intact: true, foundBrokenAt: 6 })
   })
 })
 
@@ -64,39 +111,43 @@ describe('a line of which something else is said is found:', () => {
   const fields = Object.keys(other) as (keyof AuditLine)[]
 
   test('these are all that a line has', () => {
-    expect(fields.toSorted().join()).toBe(
-      Object.keys(lines[0] as AuditLine)
-        .sort()
-        .join(),
-    )
+    expect(fields.toSorted()).toEqual(Object.keys(lines[0] as AuditLine).sort() as typeof fields)
   })
 
   test.each(fields)('its %s', (field) => {
     for (const index of lines.keys()) {
-      const verdict = verifyLines(withLine(index, { [field]: other[field] }), null)
-      expect(verdict).toEqual({
-        intact: false,
-        id: index + 1,
-        fault: field === 'id' ? 'the line is missing' : 'the line is not as it was written',
-      })
+      const verdict = verify(withLine(index, { [field]: other[field] }))
+      expect(verdict).toMatchObject({ intact: false })
+      // An action of the other chain leaves a hole in its own.
+      if (field !== 'action' && field !== 'id') {
+        expect(verdict).toEqual({ intact: false, id: index + 1, fault: 'the line is not as it was written' })
+      }
+    }
+  })
+
+  test('each field alone makes another hash', () => {
+    const line = lines[3] as AuditLine
+    const hash = auditHash(hashes, auditStart.hash, line)
+    for (const field of fields.filter((name) => name !== 'hash')) {
+      expect(auditHash(hashes, auditStart.hash, { ...line, [field]: other[field] }), field).not.toBe(hash)
     }
   })
 
   test('its record, where there is none now or was none', () => {
-    expect(verifyLines(withLine(0, { record: null }), null)).toMatchObject({ intact: false, id: 1 })
-    expect(verifyLines(withLine(1, { record: 'null' }), null)).toMatchObject({ intact: false, id: 2 })
+    expect(verify(withLine(0, { record: null }))).toMatchObject({ intact: false, id: 1 })
+    expect(verify(withLine(1, { record: 'null' }))).toMatchObject({ intact: false, id: 2 })
   })
 
   test('words that moved from one field to the next', () => {
     const moved = { actor: 'olive"', action: '"token.issue' as AuditLine['action'] }
-    expect(verifyLines(withLine(2, moved), null)).toMatchObject({ intact: false, id: 3 })
+    expect(verify(withLine(3, moved))).toMatchObject({ intact: false, id: 4 })
   })
 })
 
 describe('lines that are gone are found:', () => {
-  test('one at the beginning or in the middle', () => {
+  test('one at the beginning or in the middle, by the first that is not there', () => {
     for (const index of [0, 1, 2]) {
-      expect(verifyLines(lines.toSpliced(index, 1), null)).toEqual({
+      expect(verify(lines.toSpliced(index, 1))).toEqual({
         intact: false,
         id: index + 1,
         fault: 'the line is missing',
@@ -104,25 +155,125 @@ describe('lines that are gone are found:', () => {
     }
   })
 
-  test('those at the end, by a head that was noted before', () => {
-    const fault = 'the lines up to the one noted are missing'
-    expect(verifyLines(lines.slice(0, 3), head)).toEqual({ intact: false, id: 4, fault })
-    expect(verifyLines(lines.slice(0, 1), head)).toEqual({ intact: false, id: 2, fault })
-    expect(verifyLines([], head)).toEqual({ intact: false, id: 1, fault })
+  test('those at the end, with no head noted elsewhere', () => {
+    expect(verify(lines.slice(0, 4))).toEqual({
+      intact: false,
+      id: 5,
+      fault: 'the lines from here to line 5 are missing',
+    })
+    expect(verify(lines.slice(0, 2))).toMatchObject({
+      id: 3,
+      fault: 'the lines from here to line 4 are missing',
+    })
+    expect(verify([])).toMatchObject({ intact: false, id: 1 })
   })
 
-  test('and so is a log that was written anew, by its head', () => {
-    const another = chained(told.map((line) => ({ ...line, actor: 'mallory' })))
-    expect(verifyLines(another, null)).toMatchObject({ intact: true })
-    expect(verifyLines(another, head)).toEqual({
+  test('and so is a log that was written anew under another key', () => {
+    const mine = { ...hashes, line: (text: string) => hashes.line(`mine ${text}`) }
+    const another = chained(
+      told.map((line) => ({ ...line, actor: 'mallory' })),
+      mine,
+    )
+    expect(verify(another.lines)).toMatchObject({ intact: false, id: 1 })
+  })
+
+  test('and so are two that changed places, and one that was put in', () => {
+    const [first, second, ...others] = lines as [AuditLine, AuditLine]
+    expect(verify([second, first, ...others])).toMatchObject({ intact: false, id: 1 })
+    const inserted = { ...(lines[3] as AuditLine), id: 6 }
+    expect(verify([...lines, inserted])).toEqual({
       intact: false,
-      id: 4,
-      fault: 'the line is not the one noted',
+      id: 6,
+      fault: 'the line is not as it was written',
     })
   })
 
-  test('and so are two that changed places', () => {
-    const [first, second, ...others] = lines as [AuditLine, AuditLine]
-    expect(verifyLines([second, first, ...others], null)).toMatchObject({ intact: false, id: 1 })
+  test('and lines behind a head that an older seal tells', () => {
+    const older = chained(told.slice(0, 3)).state
+    expect(verifyLines(older, lines, null)).toEqual({
+      intact: false,
+      id: 4,
+      fault: 'the line comes after the newest that is sealed',
+    })
   })
+
+  test('and an older log with its own older seal by a head that was noted, and by nothing else', () => {
+    const older = chained(told.slice(0, 3))
+    expect(verifyLines(older.state, older.lines, null)).toMatchObject({ intact: true })
+    expect(verifyLines(older.state, older.lines, head)).toEqual({
+      intact: false,
+      id: 4,
+      fault: 'the lines up to the one noted are missing',
+    })
+  })
+})
+
+describe('a log that was pruned', () => {
+  const start = { id: 2, hash: (lines[1] as AuditLine).hash }
+  const pruned: AuditState = { ...state, acts: { ...state.acts, start } }
+  const rest = lines.slice(2)
+
+  test('goes on from the line that it starts behind', () => {
+    expect(verifyLines(pruned, rest, null)).toEqual(intact)
+    expect(verifyLines(pruned, rest, start)).toEqual(intact)
+  })
+
+  test('shows a line that was changed, taken or left at its new start', () => {
+    const [refusal, line] = rest as [AuditLine, AuditLine, AuditLine]
+    expect(verifyLines(pruned, [refusal, { ...line, actor: 'mallory' }], null)).toMatchObject({ id: 4 })
+    expect(verifyLines(pruned, rest.toSpliced(1, 1), null)).toMatchObject({ intact: false, id: 4 })
+    expect(verifyLines(pruned, rest.toSpliced(0, 1), null)).toMatchObject({ intact: false, id: 3 })
+    expect(verifyLines(pruned, lines, null)).toEqual({
+      intact: false,
+      id: 1,
+      fault: 'the line stands among those that were pruned',
+    })
+  })
+
+  test('says of a head noted before its start where to look for it', () => {
+    const noted = { id: 1, hash: (lines[0] as AuditLine).hash }
+    expect(verifyLines(pruned, rest, noted)).toEqual({
+      intact: false,
+      id: 1,
+      fault: 'the line noted was pruned: verify the archive that has it',
+    })
+    expect(verifyLines(pruned, rest, { ...start, hash: 'f'.repeat(64) })).toMatchObject({
+      id: 2,
+      fault: 'the line is not the one noted',
+    })
+  })
+})
+
+describe('what is sealed', () => {
+  test('is read as it was kept, and not at all once anything of it is changed', () => {
+    const text = formatState(hashes, state)
+    expect(parseState(hashes, text)).toEqual(state)
+    const { seal, ...spans } = JSON.parse(text)
+    for (const chain of ['acts', 'refusals'] as const) {
+      for (const end of ['start', 'head'] as const) {
+        for (const different of [{ id: 77 }, { hash: 'a'.repeat(64) }]) {
+          const changed = structuredClone(spans)
+          Object.assign(changed[chain][end], different)
+          expect(parseState(hashes, JSON.stringify({ ...changed, seal }))).toBeNull()
+        }
+      }
+    }
+    expect(parseState(hashes, JSON.stringify({ ...spans, requests: 1, seal }))).toBeNull()
+    for (const broken of ['', '{}', 'null', '[]', text.slice(1), JSON.stringify(spans)]) {
+      expect(parseState(hashes, broken), broken).toBeNull()
+    }
+  })
+
+  test('is the end of an archive of its chain, and never the state of a log', () => {
+    const end = formatArchiveEnd(hashes, { chain: 'acts', ...state.acts })
+    expect(parseArchiveEnd(hashes, end)).toEqual({ chain: 'acts', ...state.acts })
+    expect(parseArchiveEnd(hashes, end.replace('"acts"', '"refusals"'))).toBeNull()
+    expect(parseArchiveEnd(hashes, formatState(hashes, state))).toBeNull()
+    expect(parseState(hashes, end)).toBeNull()
+    expect(parseArchiveEnd(hashes, 'null')).toBeNull()
+  })
+})
+
+test('a line that is exported is read as it was', () => {
+  for (const line of lines) expect(parseLine(formatLine(line))).toEqual(line)
 })

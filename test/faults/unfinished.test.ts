@@ -13,6 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
+import { systemClock } from '../../src/domain/clock'
+import { openService } from '../../src/service'
 import { booking } from '../support/builders'
 import { Operator } from '../support/operator'
 import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
@@ -238,4 +240,42 @@ describe('an erasure that was killed after its commit', () => {
     const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
     expect([code, stderr]).toEqual([3, 'anteroom: there is no member of that id\n'])
   })
+})
+
+test('a prune of the audit log that was killed at any moment has all lines in the log or in its archive, and is finished by the next', async () => {
+  await operator.do('init')
+  const entry = { actor: 'operator 1', action: 'member.show', record: 'member 1', outcome: 'done' } as const
+  const service = await openService({
+    purpose: 'production',
+    database: operator.database,
+    masterKey: { file: `${operator.database}.key` },
+    create: false,
+    clock: systemClock,
+    report: () => {},
+  })
+  const told = Array.from({ length: 6_000 }, (_, at) => ({ ...entry, at }))
+  await service.context.store.appendAudit(told)
+  await service.close()
+  const archive = operator.folder.file('archive.jsonl')
+  const words = ['audit', 'prune', '--before', '2000-01-01T00:00:00Z', '--output', archive, '--yes']
+  const kept = () => ask(operator.database, 'SELECT count(*) FROM audit WHERE at < 6000') ?? 0
+  let last = 6_000
+  for (let round = 0; round < rounds && last > 0; round++) {
+    await killed(words, 150 + 700 * Math.random())
+    const left = kept()
+    if (existsSync(archive)) {
+      expect(await operator.do('audit', 'verify', '--archive', archive)).toStartWith('The archive is intact')
+    } else {
+      expect(left).toBe(6_000)
+    }
+    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
+    expect(left).toBeLessThanOrEqual(last)
+    last = left
+  }
+  if (last > 0) expect(await operator.do(...words)).toStartWith('Moved ')
+  expect(kept()).toBe(0)
+  const lines = readFileSync(archive, 'utf8').trim().split('\n').slice(0, -1)
+  expect(lines.map((line) => Date.parse(JSON.parse(line).at))).toEqual(told.map(({ at }) => at))
+  expect(await operator.do('audit', 'verify', '--archive', archive)).toContain('the log goes on from it')
+  expect(faultsIn(operator.database)).toEqual([])
 })

@@ -138,14 +138,94 @@ describe('what was noted', () => {
   })
 })
 
-describe('refused authentications', () => {
-  async function written(note: (notebook: Notebook) => void): Promise<AuditEntry[]> {
+async function written(note: (notebook: Notebook) => void): Promise<AuditEntry[]> {
+  const { store, lines } = paper()
+  const notebook = new Notebook()
+  note(notebook)
+  await notebook.flush(store)
+  return lines
+}
+
+describe('look-ups', () => {
+  const lookUp = (member: number | null, at = now, partner = 1) => ({
+    at,
+    actor: `partner ${partner}`,
+    action: 'member.look-up' as const,
+    record: member === null ? null : `member ${member}`,
+    outcome: member ? 'done' : 'done, more members',
+  })
+
+  test('are one line for each partner and member in an hour, and another in the next', async () => {
     const { store, lines } = paper()
     const notebook = new Notebook()
-    note(notebook)
+    for (let at = now; at < now + 60 * minute; at += minute) {
+      notebook.noteLookUp(1, 7, at)
+      notebook.noteLookUp(1, 8, at)
+      notebook.noteLookUp(2, 7, at)
+      await notebook.flush(store)
+    }
+    notebook.noteLookUp(1, 7, now + 60 * minute)
     await notebook.flush(store)
-    return lines
-  }
+    expect(lines).toEqual([lookUp(7), lookUp(8), lookUp(7, now, 2), lookUp(7, now + 60 * minute)])
+  })
+
+  test('are bounded in an hour, and while nothing can be written: one line for all others of each partner', async () => {
+    const { store, lines, state } = paper()
+    const notebook = new Notebook()
+    state.fault = busy
+    for (let member = 1; member <= 99_999; member++) notebook.noteLookUp(1, member, now)
+    await notebook.flush(store).catch(() => {})
+    state.fault = null
+    await notebook.flush(store)
+    for (let member = 100_000; member <= 100_100; member++) {
+      notebook.noteLookUp(1, member, now)
+      notebook.noteLookUp(2, member, now)
+    }
+    await notebook.flush(store)
+    expect(lines).toHaveLength(100_002)
+    expect(lines.slice(-3)).toEqual([lookUp(100_000), lookUp(null, now, 2), lookUp(null)])
+  })
+
+  test('are written some at a time, and what was written once is not written again', async () => {
+    const { store, lines, state } = paper()
+    const notebook = new Notebook()
+    const sizes: number[] = []
+    const failing: Store = {
+      ...store,
+      async appendAudit(entries) {
+        if (sizes.length === 2) state.fault = busy
+        await store.appendAudit(entries)
+        sizes.push(entries.length)
+      },
+    }
+    for (let member = 1; member <= 1_300; member++) notebook.noteLookUp(1, member, now)
+    await expect(notebook.flush(failing)).rejects.toBe(busy)
+    expect(sizes).toEqual([500, 500])
+    state.fault = null
+    await notebook.flush(store)
+    expect(lines.map(({ record }) => record)).toEqual(
+      Array.from({ length: 1_300 }, (_, index) => `member ${index + 1}`),
+    )
+  })
+})
+
+describe('refused authentications', () => {
+  test('name the partner whose key was claimed, a line each, and as proven once the signature was verified', async () => {
+    const lines = await written((notebook) => {
+      for (let times = 0; times < 2; times++) {
+        notebook.noteRefusal('token_invalid', '::1', now, 3)
+        notebook.noteRefusal('token_invalid', '::1', now, 4)
+        notebook.noteRefusal('token_invalid', '::1', now)
+        notebook.noteRefusal('partner_inactive', '::1', now, 4)
+      }
+    })
+    expect(lines).toEqual([
+      { ...line('::1'), record: 'partner 3', outcome: 'token_invalid, claimed' },
+      { ...line('::1'), record: 'partner 4', outcome: 'token_invalid, claimed' },
+      line('::1'),
+      { ...line('::1', now, 'partner_inactive'), record: 'partner 4' },
+    ])
+  })
 
   test('are one line for each reason and address in a minute, and another in the next', async () => {
     const lines = await written((notebook) => {

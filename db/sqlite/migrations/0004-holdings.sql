@@ -3,6 +3,3 @@ CREATE INDEX booking_requests_held ON booking_requests (member_id, starts_at)
   WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL;
 -- What was submitted since an instant.
 CREATE INDEX booking_requests_submitted ON booking_requests (submitted_at);
-
--- The addresses of different members that a partner has sent.
-CREATE INDEX audit_email_conflicts ON audit (actor, at) WHERE action = 'member.email-conflict';

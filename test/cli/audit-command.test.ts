@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { booking } from '../support/builders'
+import { eventually } from '../support/process'
+import { type Practice, startPractice } from './practice'
+
+// Each command is a process.
+setDefaultTimeout(60_000)
+
+interface Line {
+  readonly id: number
+  readonly actor: string
+  readonly action: string
+  readonly record: string | null
+  readonly outcome: string
+}
+
+let practice: Practice
+const [intake, partner] = ['request 1', 'partner 1']
+
+beforeAll(async () => {
+  practice = await startPractice()
+  const told = {
+    email: 'canary-email@example.com',
+    firstName: 'canary-first',
+    phoneNumber: '+1 416 555 0123',
+    state: 'canary-state',
+  }
+  const body = {
+    ...booking('canary-external', undefined, told),
+    phq9Data: [{ question: 'canary-question', answer: 'canary-answer' }],
+  }
+  expect((await practice.service.post(body, practice.token)).status).toBe(201)
+})
+afterAll(() => practice.stop())
+
+const run = (...words: string[]) => practice.operator.run(words)
+const lines = (...words: string[]) =>
+  practice.operator.ask<Line[]>('audit', 'list', '--limit', '10000', ...words)
+
+/** What a command leaves in the log: action, record and outcome of each line. */
+async function leftBy(work: () => Promise<unknown>) {
+  const last = (await lines()).at(-1)?.id ?? 0
+  await work()
+  const left = (await lines('--after', String(last))).filter(({ action }) => action !== 'member.look-up')
+  expect(left.filter(({ actor }) => !actor.startsWith('operator '))).toEqual([])
+  return left.map(({ action, record, outcome }) => [action, record, outcome])
+}
+
+describe('reading what is known of a person leaves a line', () => {
+  test.each<[words: string, left: (string | null)[][]]>([
+    ['member show 1', [['member.show', 'member 1', 'done']]],
+    [
+      'member show --partner Lantern --external-id canary-external --json',
+      [['member.show', 'member 1', 'done']],
+    ],
+    ['member export 1', [['member.export', 'member 1', 'done']]],
+    ['request show 1', [['request.show', intake, 'done']]],
+    ['request show 1 --json', [['request.show', intake, 'done']]],
+    ['request show 1 --screening', [['request.read-screening', intake, 'done']]],
+    ['request suggest 1', [['request.suggest', intake, 'done']]],
+    ['request list', [['request.list', null, 'done: 1']]],
+    ['request list --intakes --json', [['request.list', null, 'done: 1']]],
+    ['doctor', []],
+    ['partner list', []],
+    ['audit verify', []],
+  ])('%s', async (words, left) => {
+    expect(await leftBy(() => practice.operator.do(...words.split(' ')))).toEqual(left)
+  })
+
+  test('before it is shown: a log that cannot be written keeps it from being shown', async () => {
+    const { database } = practice.operator
+    const { Database } = await import('bun:sqlite')
+    using holder = new Database(database)
+    holder.run('BEGIN IMMEDIATE')
+    const { code, stdout } = await run('member', 'show', '1')
+    holder.run('ROLLBACK')
+    expect([code, stdout]).toEqual([7, ''])
+  })
+})
+
+describe('a command that is refused leaves a line', () => {
+  test.each<[words: string, code: number, left: (string | null)[]]>([
+    ['member show 99', 3, ['member.show', null, 'record_unknown']],
+    ['member erase 1', 2, ['member.erase', 'member 1', 'not_confirmed']],
+    ['member deactivate 1', 2, ['member.deactivate', 'member 1', 'not_confirmed']],
+    ['request accept 1', 4, ['request.accept', intake, 'move_unknown']],
+    ['request accept 99', 3, ['request.accept', 'request 99', 'record_unknown']],
+    ['request acknowledge 1', 4, ['request.acknowledge', intake, 'move_unknown']],
+    ['request assign 1 --provider nobody', 3, ['request.assign', intake, 'record_unknown']],
+    [
+      'request assign 1 --provider on-1 --slot 2020-01-01T00:00:00Z',
+      4,
+      ['request.assign', intake, 'slot_unavailable'],
+    ],
+    ['organization add North\u0007', 2, ['organization.add', null, 'field_invalid']],
+    ['partner add Lantern', 4, ['partner.add', null, 'name_taken']],
+    ['partner set-organization Lantern Nowhere', 3, ['partner.set-organization', partner, 'record_unknown']],
+    ['token issue Lantern', 4, ['token.issue', partner, 'token_exists']],
+    ['token revoke Lantern', 2, ['token.revoke', partner, 'not_confirmed']],
+    ['token revoke Nobody --yes', 3, ['token.revoke', null, 'record_unknown']],
+    [
+      'provider time-off remove on-1 2099-01-01 2099-01-02',
+      3,
+      ['provider.time-off-remove', 'provider 1', 'record_unknown'],
+    ],
+    ['provider deactivate on-1', 2, ['provider.deactivate', 'provider 1', 'not_confirmed']],
+    ['audit prune --before 2026-01-01T00:00:00Z --output x', 2, ['audit.prune', null, 'not_confirmed']],
+  ])('%s', async (words, code, left) => {
+    const all = words.split(' ')
+    expect(await leftBy(async () => expect((await run(...all)).code, words).toBe(code))).toEqual([left])
+  })
+
+  test('but none for what is no act, for a dry run, and where the storage was at fault', async () => {
+    const file = practice.operator.folder.file('faulty.json')
+    writeFileSync(file, '{"regions": 1}')
+    const left = await leftBy(async () => {
+      expect((await run('partner', 'show', 'Nobody')).code).toBe(3)
+      expect((await run('directory', 'load', '--dry-run', file)).code).toBe(5)
+      expect((await run('backup', file)).code).toBe(6)
+      expect((await run('request', 'accept', 'x')).code).toBe(2)
+    })
+    expect(left).toEqual([])
+    expect(await leftBy(() => run('directory', 'load', file))).toEqual([
+      ['directory.load', null, 'directory_invalid'],
+    ])
+  })
+})
+
+describe('while the service runs', () => {
+  const refusedBy = async (after: number) =>
+    (await lines('--after', String(after))).filter(({ action }) => action === 'authentication.refuse')
+
+  test('a look-up of a partner leaves one line for the pair, and one that finds nobody none', async () => {
+    const { service, token } = practice
+    for (let times = 0; times < 5; times++) {
+      expect((await service.get('/partners/v1/user/?external_user_id=canary-external', token)).status).toBe(
+        200,
+      )
+      expect((await service.get('/partners/v1/user/?external_user_id=canary-nobody', token)).status).toBe(404)
+    }
+    const found = async () => (await lines()).filter(({ action }) => action === 'member.look-up')
+    await eventually('the look-up to be written down', async () => (await found()).length > 0)
+    await Bun.sleep(1_500)
+    expect(await found()).toMatchObject([{ actor: partner, record: 'member 1', outcome: 'done' }])
+  })
+
+  test('a forged token leaves the partner whose key it names, as a claim', async () => {
+    const { service, token } = practice
+    const after = (await lines()).at(-1)?.id ?? 0
+    const forged = `${token.slice(0, token.lastIndexOf('.'))}.${Buffer.alloc(32).toString('base64url')}`
+    expect((await service.get('/partners/v1/user/?external_user_id=x', forged)).status).toBe(401)
+    expect((await service.get('/partners/v1/user/?external_user_id=x', 'canary-token')).status).toBe(401)
+    await eventually('both to be written down', async () => (await refusedBy(after)).length === 2)
+    const told = (await refusedBy(after)).map(({ record, outcome }) => [record, outcome])
+    expect(told).toEqual([
+      [partner, 'token_invalid, claimed'],
+      [null, 'token_invalid'],
+    ])
+  })
+})
+
+describe('the log', () => {
+  test('is listed by page, instant, actor and record', async () => {
+    const all = await lines()
+    const first = await lines('--after', '0', '--limit', '2')
+    const second = await lines('--after', String(first.at(-1)?.id), '--limit', '2')
+    expect([...first, ...second]).toEqual(all.slice(0, 4))
+    expect(await lines('--limit', '2')).toEqual(all.slice(-2))
+    expect(await lines('--record', intake)).toEqual(all.filter(({ record }) => record === intake))
+    expect(await lines('--actor', partner)).toEqual(all.filter(({ actor }) => actor === partner))
+    expect(await lines('--since', '2099-01-01T00:00:00Z')).toEqual([])
+    expect(await lines('--until', '2099-01-01T00:00:00Z')).toEqual(all)
+    expect(await practice.operator.do('audit', 'list', '--record', 'partner 99')).toBe('No lines.\n')
+  })
+
+  test('is pruned into an archive while the service runs, and both are verified', async () => {
+    const { operator, service, token } = practice
+    const archive = operator.folder.file('archive.jsonl')
+    const head = (await operator.do('audit', 'head')).trim()
+    const words = ['audit', 'prune', '--before', '2099-01-01T00:00:00Z', '--output', archive]
+    expect((await run(...words)).code).toBe(2)
+    expect(existsSync(archive)).toBe(false)
+    expect(await operator.do(...words, '--yes')).toMatch(
+      /^Moved \d+ audit lines to .+archive\.jsonl\. Keep it/,
+    )
+    expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
+      { action: 'audit.prune', outcome: 'done' },
+    ])
+    expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
+    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
+    expect(await operator.do('audit', 'verify', '--archive', archive, '--head', head)).toEndWith(
+      '; the log goes on from it.\n',
+    )
+    const noted = await run('audit', 'verify', '--head', head)
+    expect([noted.code, noted.stdout]).toEqual([
+      8,
+      `The log is broken at line ${head.split(':')[0]}: the line noted was pruned: verify the archive that has it.\n`,
+    ])
+    const text = readFileSync(archive, 'utf8')
+    writeFileSync(archive, text.replace('operator', 'somebody'))
+    const broken = await run('audit', 'verify', '--archive', archive)
+    expect([broken.code, broken.stdout]).toEqual([
+      8,
+      'The archive is broken at line 2: the line is not as it was written.\n',
+    ])
+    const nothing = [
+      'audit',
+      'prune',
+      '--before',
+      '2000-01-01T00:00:00Z',
+      '--output',
+      `${archive}-2`,
+      '--yes',
+    ]
+    expect(await operator.do(...nothing)).toBe(
+      'There are no audit lines before 2000-01-01T00:00:00Z; nothing was changed.\n',
+    )
+    // Of all that was told, sent and shown above, the log has ids alone.
+    const written = `${text}${await operator.do('audit', 'export')}`
+    expect(/canary|555|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()
+  })
+})

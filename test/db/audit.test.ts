@@ -1,0 +1,428 @@
+import { Database } from 'bun:sqlite'
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { auditHashes } from '../../db/sqlite/audit'
+import { openVault } from '../../db/sqlite/data-key'
+import { drizzleOn } from '../../db/sqlite/drizzle'
+import { prepareQueries } from '../../db/sqlite/queries'
+import { type AuditEntry, addLine, auditStart, emptyAudit, formatState } from '../../src/domain/audit'
+import type { Store } from '../../src/domain/store'
+import { createVault, masterKeyOf } from '../../src/vault/vault'
+import { act, furnish, nine, now, stored } from './furniture'
+import { openPlace, openTestDatabase, testKey } from './place'
+
+type OpenPlace = Awaited<ReturnType<typeof openPlace>>
+
+const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry => ({
+  at: now + index,
+  actor: `operator ${index % 3}`,
+  action: 'member.show',
+  record: index % 2 ? `member ${index}` : null,
+  outcome: 'done',
+  ...different,
+})
+const refusal = (index: number) =>
+  line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
+
+/** Ten lines, every third a refused authentication. */
+async function tenLines(store: Store): Promise<void> {
+  await store.appendAudit(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
+}
+
+const others: Readonly<Record<string, string>> = { at: '7', action: "'member.erase'" }
+
+/** Somebody with the file and without the key. */
+function attack({ path }: OpenPlace, ...statements: string[]): void {
+  using database = new Database(path)
+  database.run('DROP TRIGGER IF EXISTS audit_keeps_lines')
+  database.run('DROP TRIGGER IF EXISTS audit_keeps_words')
+  for (const statement of statements) database.run(statement)
+}
+
+const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
+const asWritten = 'the line is not as it was written'
+const unsealed = 'the seal of the newest line is missing or not as it was written'
+
+describe('without the key, and with no head noted elsewhere, there is found', () => {
+  const inserted = (id: number) =>
+    `INSERT INTO audit SELECT ${id}, at, actor, action, record, outcome, hash FROM audit WHERE id = 4`
+  test.each<[what: string, statements: string[], id: number, fault: string]>([
+    ['a line that is gone from the middle', ['DELETE FROM audit WHERE id = 5'], 5, 'the line is missing'],
+    ['the first line gone', ['DELETE FROM audit WHERE id = 1'], 1, 'the line is missing'],
+    [
+      'a tail that was cut off, and its number with it',
+      ['DELETE FROM audit WHERE id > 7', "UPDATE sqlite_sequence SET seq = 7 WHERE name = 'audit'"],
+      8,
+      'the lines from here to line 10 are missing',
+    ],
+    ['a refused authentication gone', ['DELETE FROM audit WHERE id = 6'], 6, 'the line is missing'],
+    [
+      'the last refused authentication gone',
+      ['DELETE FROM audit WHERE id = 9'],
+      9,
+      'the lines from here to line 9 are missing',
+    ],
+    ['all lines gone', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],
+    ['a line put in at the end', [inserted(11)], 11, asWritten],
+    ['a line put in before the first', [inserted(0)], 0, 'the line stands among those that were pruned'],
+    [
+      'a line put in before all numbers',
+      [inserted(-9e15)],
+      -9e15,
+      'the line stands among those that were pruned',
+    ],
+    ['a line in the place of another', ['DELETE FROM audit WHERE id = 8', inserted(8)], 8, asWritten],
+    ['a seal that is gone', ["DELETE FROM settings WHERE name = 'audit'"], 10, unsealed],
+    ['a seal that is nothing', ["UPDATE settings SET value = x'7b7d' WHERE name = 'audit'"], 10, unsealed],
+    [
+      'a seal that tells of fewer lines',
+      [
+        'DELETE FROM audit WHERE id = 10',
+        `UPDATE settings SET value = CAST(json_set(CAST(value AS TEXT), '$.acts.head.id', 8,
+          '$.acts.head.hash', (SELECT hash FROM audit WHERE id = 8)) AS BLOB) WHERE name = 'audit'`,
+      ],
+      9,
+      unsealed,
+    ],
+    [
+      'a seal that says that all before was pruned',
+      [
+        'DELETE FROM audit WHERE id < 4',
+        `UPDATE settings SET value = CAST(json_set(CAST(value AS TEXT), '$.acts.start.id', 2) AS BLOB)
+         WHERE name = 'audit'`,
+      ],
+      10,
+      unsealed,
+    ],
+  ])('%s', async (_, statements, id, fault) => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+    attack(place, ...statements)
+    expect(await place.store.verifyAudit(null)).toMatchObject(broken(id, fault))
+    expect(await place.upkeep?.check(now)).toContainEqual({
+      check: 'audit log',
+      state: 'bad',
+      detail: `broken at line ${id}: ${fault}`,
+    })
+  })
+
+  test.each(['at', 'actor', 'action', 'record', 'outcome', 'hash'])(
+    'another %s of any line',
+    async (column) => {
+      await using place = await openPlace()
+      await tenLines(place.store)
+      using database = new Database(place.path)
+      database.run('DROP TRIGGER IF EXISTS audit_keeps_words')
+      for (let id = 1; id <= 10; id++) {
+        const other = others[column] ?? "'x'"
+        const [kept] = database.query(`SELECT ${column} FROM audit WHERE id = ?`).values(id) as [[string]]
+        database.run(`UPDATE audit SET ${column} = ${other} WHERE id = ${id}`)
+        // A refused authentication that is called something else stands in the other chain, and breaks that too.
+        expect(await place.store.verifyAudit(null)).toEqual(broken(id, asWritten))
+        database.run(`UPDATE audit SET ${column} = ? WHERE id = ${id}`, kept)
+        expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+      }
+    },
+  )
+
+  test('a log that was written anew under another key, seal and all', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    const mine = auditHashes(createVault(Buffer.alloc(32, 66)))
+    const lines = await place.store.listAudit(100)
+    let state = emptyAudit
+    using database = new Database(place.path)
+    database.run('DROP TRIGGER audit_keeps_words')
+    for (const line of lines) {
+      const { id } = line
+      const added = addLine(mine, state, id, { ...line, actor: 'mallory' })
+      database.run('UPDATE audit SET actor = ?, hash = ? WHERE id = ?', ['mallory', added.line.hash, id])
+      state = added.state
+    }
+    expect(await place.store.verifyAudit(null)).toEqual(broken(1, asWritten))
+    database.run("UPDATE settings SET value = ? WHERE name = 'audit'", [
+      Buffer.from(formatState(mine, state)),
+    ])
+    expect(await place.store.verifyAudit(null)).toEqual(broken(10, unsealed))
+  })
+
+  test('the lines of an older database put back, and once a request was made since with its seal too', async () => {
+    await using place = await openPlace()
+    const { book } = await furnish(place)
+    await stored(book('robin', nine))
+    await place.upkeep?.backUp(place.freeTarget, null, act)
+    const noted = await place.store.auditHead()
+    await place.store.appendAudit([line(1)])
+    attack(
+      place,
+      `ATTACH '${place.freeTarget}' AS old`,
+      'DELETE FROM audit',
+      'INSERT INTO audit SELECT * FROM old.audit',
+      'DETACH old',
+    )
+    const id = noted.id - 1
+    expect(await place.store.verifyAudit(null)).toEqual(
+      broken(id + 1, `the lines from here to line ${id + 2} are missing`),
+    )
+    const putBack = [
+      `ATTACH '${place.freeTarget}' AS old`,
+      "UPDATE settings SET value = (SELECT value FROM old.settings WHERE name = 'audit') WHERE name = 'audit'",
+    ]
+    attack(place, ...putBack)
+    // No request since: nothing but a head that was noted tells them from what was there then.
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+    expect(await place.store.verifyAudit({ id: id + 1, hash: 'f'.repeat(64) })).toMatchObject({
+      intact: false,
+    })
+    await stored(book('kim', nine + 3_600_000))
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+    attack(place, ...putBack)
+    expect(await place.store.verifyAudit(null)).toEqual(
+      broken(id, 'the log is another than was there beside the newest requests'),
+    )
+  })
+})
+
+test.each([
+  "DELETE FROM settings WHERE name = 'audit'",
+  "UPDATE settings SET value = CAST(replace(CAST(value AS TEXT), ':10,', ':8,') AS BLOB) WHERE name = 'audit'",
+])(
+  'a seal that is wrong stays so: what is done goes on, is written down, and heals nothing (%s)',
+  async (statement) => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    attack(place, statement)
+    await place.store.addOrganization('Added', act)
+    expect(await place.store.listAudit(1)).toMatchObject([{ id: 11, action: 'organization.add' }])
+    expect(await place.store.verifyAudit(null)).toEqual(broken(11, unsealed))
+  },
+)
+
+test('the database refuses to change a line or to remove one that was not pruned', async () => {
+  await using place = await openPlace()
+  await tenLines(place.store)
+  using database = new Database(place.path)
+  for (const statement of ['DELETE FROM audit WHERE id = 3', 'DELETE FROM audit WHERE id = 1']) {
+    expect(() => database.run(statement)).toThrow('audit lines stay')
+  }
+  expect(() => database.run("UPDATE audit SET actor = 'x'")).toThrow('audit lines stay as they are')
+})
+
+describe('a prune', () => {
+  const prune = async (
+    place: OpenPlace,
+    chain: 'acts' | 'refusals',
+    before: number,
+    target = place.freeTarget,
+  ) => place.upkeep?.pruneAudit({ chain, before, target }, act)
+  const ids = async (place: OpenPlace) => (await place.store.listAudit(100)).map(({ id }) => id)
+
+  test('moves the lines of one chain to an archive, from which the log goes on', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    const lines = await place.store.listAudit(100)
+    expect(await prune(place, 'acts', now + 6)).toBe(4)
+    expect(await ids(place)).toEqual([3, 6, 7, 8, 9, 10, 11])
+    expect(await place.store.listAudit(1)).toMatchObject([{ action: 'audit.prune', record: 'line 5' }])
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+    const written = readFileSync(place.freeTarget, 'utf8').trim().split('\n')
+    expect(written.slice(0, 4).map((text) => JSON.parse(text).id)).toEqual([1, 2, 4, 5])
+    const head = { id: 5, hash: lines[4]?.hash as string }
+    expect(JSON.parse(written[4] as string)).toMatchObject({ chain: 'acts', start: auditStart, head })
+    expect((statSync(place.freeTarget).mode & 0o777).toString(8)).toBe('600')
+    const archive = { chain: 'acts' as const, start: auditStart, head }
+    expect(await place.upkeep?.checkArchive(place.freeTarget, head)).toEqual({
+      intact: true,
+      archive,
+      next: 'the log goes on from it',
+    })
+    expect(await prune(place, 'refusals', now + 6, `${place.freeTarget}-2`)).toBe(2)
+    expect(await ids(place)).toEqual([7, 8, 9, 10, 11, 12])
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+    expect(await prune(place, 'acts', now + 8, `${place.freeTarget}-3`)).toBe(2)
+    expect(await place.upkeep?.checkArchive(place.freeTarget, null)).toMatchObject({
+      next: 'other archives lie between',
+    })
+    expect(await place.upkeep?.checkArchive(`${place.freeTarget}-3`, null)).toMatchObject({
+      archive: { start: head },
+      next: 'the log goes on from it',
+    })
+  })
+
+  test.each([
+    ['a line changed at the new start', "UPDATE audit SET actor = 'x' WHERE id = 7", 7, asWritten],
+    ['the line at the new start gone', 'DELETE FROM audit WHERE id = 7', 7, 'the line is missing'],
+    [
+      'a line put in before the new start',
+      "INSERT INTO audit VALUES (2, 0, 'x', 'member.show', NULL, 'done', 'x')",
+      2,
+      'the line stands among those that were pruned',
+    ],
+  ])('leaves a log in which %s is found', async (_, statement, id, fault) => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    await prune(place, 'acts', now + 6)
+    await prune(place, 'refusals', now + 6, `${place.freeTarget}-2`)
+    attack(place, statement)
+    expect(await place.store.verifyAudit(null)).toEqual(broken(id, fault))
+  })
+
+  test('of nothing writes no file, and one of everything leaves the line that tells of it', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    expect(await prune(place, 'acts', now)).toBe(0)
+    expect(existsSync(place.freeTarget)).toBe(false)
+    expect(await prune(place, 'acts', now + 1_000)).toBe(7)
+    expect(await prune(place, 'refusals', now + 1_000, `${place.freeTarget}-2`)).toBe(3)
+    expect((await place.store.listAudit(100)).map(({ action }) => action)).toEqual([
+      'audit.prune',
+      'audit.prune',
+    ])
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+    await tenLines(place.store)
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true, head: { id: 22 } })
+  })
+
+  test('stops where the log is broken, and neither removes a line nor leaves a file', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    attack(place, "UPDATE audit SET actor = 'x' WHERE id = 2")
+    const refusal = await prune(place, 'acts', now + 6).catch((error) => error)
+    expect([refusal.kind, refusal.message]).toEqual([
+      'database_unusable',
+      `the log is broken at line 2: ${asWritten}; nothing was pruned`,
+    ])
+    expect(await ids(place)).toHaveLength(10)
+    expect(
+      readdirSync(new URL('.', `file://${place.path}`).pathname).filter((name) => name.startsWith('free')),
+    ).toEqual([])
+  })
+
+  test('takes no name from another file, be it an archive that is done with', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    writeFileSync(place.freeTarget, 'mine')
+    const isThere = { kind: 'field_invalid', message: '--output: there is a file at that path already' }
+    expect(await prune(place, 'acts', now + 6).catch((error) => error)).toMatchObject(isThere)
+    expect(readFileSync(place.freeTarget, 'utf8')).toBe('mine')
+    await prune(place, 'acts', now + 6, `${place.freeTarget}-2`)
+    const again = await prune(place, 'acts', now + 6, `${place.freeTarget}-2`).catch((error) => error)
+    expect(again).toMatchObject(isThere)
+  })
+
+  test('that was killed is taken up again where its archive stands', async () => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    const database = openTestDatabase(place.path)
+    const before = database.serialize()
+    database.close()
+    expect(await prune(place, 'acts', now + 6)).toBe(4)
+    // As it was when the archive had its name and no line was removed.
+    const again = `${place.path}-again`
+    writeFileSync(again, before)
+    const engine = await place.openAgain(again)
+    const { upkeep } = engine as OpenPlace
+    const target = place.freeTarget
+    expect(await upkeep?.checkArchive(target, null)).toMatchObject({
+      next: 'some lines are in the log still',
+    })
+    expect(await upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
+    expect(await engine.store.verifyAudit(null)).toMatchObject({ intact: true })
+    expect((await engine.store.listAudit(100)).map(({ id }) => id)).toEqual([3, 6, 7, 8, 9, 10, 11])
+  })
+
+  test('takes up no archive that begins later than the log, nor one of another log under the same key', async () => {
+    await using place = await openPlace()
+    const serialize = () => {
+      using database = openTestDatabase(place.path)
+      return database.serialize()
+    }
+    const empty = serialize()
+    await tenLines(place.store)
+    const before = serialize()
+    await prune(place, 'acts', now + 4)
+    await prune(place, 'acts', now + 6, `${place.freeTarget}-2`)
+    const again = `${place.path}-again`
+    writeFileSync(again, before)
+    const engine = (await place.openAgain(again)) as OpenPlace
+    const upTo = (before: number, target: string) =>
+      engine.upkeep?.pruneAudit({ chain: 'acts', before, target }, act)
+    expect(await upTo(now + 6, `${place.freeTarget}-2`)?.catch((error) => error)).toMatchObject({
+      kind: 'field_invalid',
+    })
+    expect(await engine.store.listAudit(100)).toHaveLength(10)
+
+    // A copy of the database, and so under its keys, that went another way.
+    writeFileSync(`${place.path}-other`, empty)
+    const other = (await place.openAgain(`${place.path}-other`)) as OpenPlace
+    await other.store.appendAudit(Array.from({ length: 10 }, (_, index) => line(index, { actor: 'another' })))
+    const { upkeep } = other
+    const theirs = await upkeep
+      ?.pruneAudit({ chain: 'acts', before: now + 4, target: place.freeTarget }, act)
+      .catch((error) => error)
+    expect(theirs).toMatchObject({
+      kind: 'database_unusable',
+      message: 'the log has other lines than the archive; nothing more was removed',
+    })
+    expect(await other.store.listAudit(100)).toHaveLength(10)
+    expect(await other.store.verifyAudit(null)).toMatchObject({ intact: true })
+  })
+
+  test('meanwhile does not disturb a check of the log, which begins anew where the log does', async () => {
+    await using place = await openPlace()
+    await place.store.appendAudit(Array.from({ length: 2_500 }, (_, index) => line(index)))
+    const [{ hash } = auditStart] = await place.store.listAudit(1, { after: 2_399 })
+    const database = openTestDatabase(place.path)
+    const { audit } = prepareQueries(
+      drizzleOn(database),
+      openVault(database, 'sandbox', masterKeyOf(testKey)),
+    )
+    const verifying = audit.verify(null)
+    // The first thousand lines are read by now.
+    expect(audit.removeUpTo('acts', { id: 2_400, hash })).toBe(2_400)
+    expect(await verifying).toMatchObject({ intact: true, head: { id: 2_500 } })
+    database.close()
+  })
+})
+
+describe('an archive is found to be broken', () => {
+  test.each<[what: string, change: (lines: string[]) => string[], id: number, fault: string]>([
+    [
+      'where a line is changed',
+      (all) => all.with(1, (all[1] as string).replace('operator', 'somebody')),
+      2,
+      asWritten,
+    ],
+    ['where a line is gone', (all) => all.toSpliced(1, 1), 4, asWritten],
+    [
+      'where its last line is gone',
+      (all) => all.toSpliced(3, 1),
+      5,
+      'the lines from here to line 5 are missing',
+    ],
+    [
+      'where its end is gone',
+      (all) => all.slice(0, -1),
+      0,
+      'it is no archive, or its end is not as it was sealed',
+    ],
+    [
+      'where it says that it starts later',
+      (all) => [...all.slice(2, 4), (all[4] as string).replace('"id":0', '"id":2')],
+      0,
+      'it is no archive, or its end is not as it was sealed',
+    ],
+    ['where a line is no JSON', (all) => all.with(0, '{'), Number.NaN, asWritten],
+  ])('%s', async (_, change, id, fault) => {
+    await using place = await openPlace()
+    await tenLines(place.store)
+    const target = place.freeTarget
+    await place.upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)
+    const lines = readFileSync(target, 'utf8').trim().split('\n')
+    writeFileSync(target, `${change(lines).join('\n')}\n`)
+    const verdict = await place.upkeep?.checkArchive(target, null)
+    expect(verdict).toMatchObject({ intact: false, fault })
+    if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
+  })
+})
