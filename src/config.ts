@@ -1,10 +1,11 @@
 import { Refusal } from './domain/errors'
-import { type Limits, unlimited } from './domain/limits'
+import { type Limits, perMinute } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
-interface Setting {
+export interface Setting {
   readonly flag: string
-  readonly argument: string
+  /** None for a flag that says all by being there, and is true or false in the environment. */
+  readonly argument?: string
   readonly variable: string
   readonly meaning: string
   /** What is wrong with a value; null if nothing. */
@@ -64,6 +65,33 @@ export const settings = {
     faultOf: (value) =>
       /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
   },
+  readsPerMinute: {
+    flag: '--reads-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_READS_PER_MINUTE',
+    meaning: 'what a partner may read in a minute, or off; 30000 unless given',
+    faultOf: capFault,
+  },
+  bookingsPerMinute: {
+    flag: '--bookings-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_BOOKINGS_PER_MINUTE',
+    meaning: 'what a partner may submit in a minute, or off; 600 unless given',
+    faultOf: capFault,
+  },
+  failedAuthenticationsPerMinute: {
+    flag: '--failed-authentications-per-minute',
+    argument: '<n>',
+    variable: 'ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE',
+    meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
+    faultOf: capFault,
+  },
+  noDocs: {
+    flag: '--no-docs',
+    variable: 'ANTEROOM_NO_DOCS',
+    meaning: 'serve neither /docs nor /openapi.json',
+    faultOf: (value) => (/^(true|false)$/.test(value) ? null : 'must be true or false'),
+  },
   openRequests: {
     flag: '--open-requests',
     argument: '<n>',
@@ -108,15 +136,32 @@ export interface ServerConfig extends StorageConfig {
   readonly host: string
   readonly port: number
   readonly limits: Limits
+  readonly noDocs: boolean
 }
+
+/**
+ * What the runtime itself obeys before the first line of ours: code to run first, a debugger to open, files to write.
+ * An installer sets others of its names, which do nothing here.
+ */
+const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
 type Environment = Readonly<Record<string, string | undefined>>
 /** What is set, by the flags of a command for one. */
-export type Flags = Readonly<Partial<Record<SettingName, string>>>
+export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
+
+/** @throws Refusal settings_invalid where the environment has the runtime do other things than this program */
+export function requireOwnRuntime(environment: Environment = process.env): void {
+  const faults = Object.keys(environment)
+    .filter((name) => environment[name] && runtimeVariable.test(name))
+    .map((name) => `${name}: is obeyed by the runtime below this program; start it without`)
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+}
 
 /** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  return toStorageConfig(environment, readSettings(environment, flags, ['database']))
+  // What set-rates is given for one partner is no setting, though it is called like one.
+  const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
+  return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
 
 /**
@@ -141,23 +186,41 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
-    limits: { ...unlimited, ...capsFrom({ openRequests: '10', emailConflictsPerHour: '20', ...values }) },
+    limits: limitsFrom({ ...usualLimits, ...values }),
+    noDocs: values.noDocs === 'true',
   })
 }
 
-/** What one member may hold and one partner may ask for, as it is given: a number, off, or nothing. */
-interface Caps {
-  readonly openRequests?: string | undefined
-  readonly emailConflictsPerHour?: string | undefined
+/** What limits are set to: a number, off, or nothing. */
+export type LimitFlags = Pick<
+  Flags,
+  | 'readsPerMinute'
+  | 'bookingsPerMinute'
+  | 'failedAuthenticationsPerMinute'
+  | 'openRequests'
+  | 'emailConflictsPerHour'
+>
+
+/** The limits of serve that is not told otherwise. */
+const usualLimits: LimitFlags = {
+  readsPerMinute: '30000',
+  bookingsPerMinute: '600',
+  failedAuthenticationsPerMinute: '120',
+  openRequests: '10',
+  emailConflictsPerHour: '20',
 }
 
-/** The limits that are given; null for off. */
-export function capsFrom({ openRequests = 'off', emailConflictsPerHour = 'off' }: Caps) {
-  const most = (cap: string) => (cap === 'off' ? null : Number(cap))
-  return {
-    openRequests: most(openRequests),
-    emailConflicts: most(emailConflictsPerHour),
-  } satisfies Partial<Limits>
+/** The limits that are given; null for the others, and for off. */
+export function limitsFrom(given: LimitFlags): Limits {
+  const most = (limit = 'off') => (limit === 'off' ? null : Number(limit))
+  const rate = (limit = 'off') => (limit === 'off' ? null : perMinute(Number(limit)))
+  return Object.freeze({
+    reads: rate(given.readsPerMinute),
+    bookings: rate(given.bookingsPerMinute),
+    failedAuthentications: rate(given.failedAuthenticationsPerMinute),
+    openRequests: most(given.openRequests),
+    emailConflicts: most(given.emailConflictsPerHour),
+  })
 }
 
 function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {

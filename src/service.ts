@@ -33,6 +33,8 @@ export interface ServiceOptions {
   readonly clock: Clock
   /** None unless given. */
   readonly limits?: Limits
+  /** Whether the API's documents are left out. */
+  readonly noDocs?: boolean
   /** Is told what an operator should know of. */
   readonly report: (line: string) => void
 }
@@ -73,7 +75,7 @@ export function openStorage(options: ServiceOptions) {
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, limits = unlimited, report } = options
+  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, report } = options
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const { records, feed, close } = openStorage(options)
   const { store } = records
@@ -92,7 +94,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       let address = ''
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox' }
+        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
         return createApp(serving, addressOf).fetch
       })
       const flush = () =>

@@ -1,21 +1,25 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 import { answerTo } from '../src/http/errors'
-import { booking } from './support/builders'
+import { booking, provider, region } from './support/builders'
+import { Operator } from './support/operator'
 import {
   eventually,
   Folder,
   type OfferedSlot,
   type Sandbox,
   startSandbox,
+  theProgram,
   withFilesUpTo,
 } from './support/process'
 
 setDefaultTimeout(30_000)
 
-// Every value that these tests send holds this word. What is answered to a failing request, and what the
-// process prints, may hold none of them, in whatever spelling.
-const word = /canary|Y2FuYXJ5|NhbmFye|jYW5hcn/i
+// Every value that these tests send holds this word, each with others around it that tell it from the rest. What is
+// answered to a failing request, what the process prints and what the audit log keeps may hold none of them, in whatever
+// spelling.
+const word = /[\w.@-]*(canary|Y2FuYXJ5|NhbmFye|jYW5hcn)[\w.@-]*/i
 
 const folder = new Folder()
 const path = folder.file('canaries.sqlite')
@@ -46,11 +50,22 @@ function telling(memberData: Record<string, unknown> = {}, different: Record<str
       firstName: 'Canaryfirst',
       lastName: 'Canarylast',
       country: 'CA',
+      preferredName: 'canary-preferred',
+      preferredPronouns: 'canary-pronouns',
+      gender: 'canary-gender',
+      maritalStatus: 'canary-marital',
+      clientType: 'canary-client',
       reasonForSeekingSupport: 'canary-reason',
       streetAddress: 'canary-street',
+      suite: 'canary-suite',
+      city: 'canary-city',
+      state: 'canary-state',
+      zipCode: 'canary-zip',
+      preferredModality: 'canary-modality',
       ...memberData,
     },
     phq9Data: [{ question: 'canary-question', answer: 'canary-answer' }],
+    unknown: { 'canary-name': 'canary-unknown' },
     ...different,
   }
 }
@@ -59,7 +74,37 @@ const slotOf = (slot: OfferedSlot | undefined, different: Record<string, unknown
   bookingData: { ...booking('canary', slot).bookingData, ...different },
 })
 
+/** A canary in every header that a client or a proxy before us may send. */
+const everyHeader = Object.fromEntries(
+  [
+    ...[
+      'Accept',
+      'Accept-Language',
+      'Cookie',
+      'From',
+      'Idempotency-Key',
+      'If-Match',
+      'If-None-Match',
+      'Origin',
+    ],
+    ...[
+      'Range',
+      'Referer',
+      'User-Agent',
+      'Traceparent',
+      'Baggage',
+      'Forwarded',
+      'Via',
+      'X-Real-IP',
+      'X-Canary',
+    ],
+    ...['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-HTTP-Method-Override', 'X-Request-Id'],
+  ].map((name) => [name, `canary-header-${name.toLowerCase()}`]),
+)
+
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const kidOf = (token: string): string =>
+  JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
 const jwt = (header: unknown, signature = 'Y2FuYXJ5') =>
   `${base64url(header)}.${base64url({ sub: 'canary' })}.${signature}`
 
@@ -118,6 +163,23 @@ describe('nothing that was sent comes back or is printed when a request is refus
     ],
     ['no organization', 409, () => post(telling(), { token: sandbox.token('no_organization') })],
     ['a token in the query', 401, () => send('/partners/v1/user/?access_token=canary', { token: null })],
+    ['headers, and nobody to send them', 401, () => post(telling(), { token: null, headers: everyHeader })],
+    ['headers, and broken JSON', 400, () => post('{"canary"', { headers: everyHeader })],
+    [
+      'headers, and nobody to find',
+      404,
+      () => send('/partners/v1/user/?external_user_id=canary', { headers: everyHeader }),
+    ],
+    [
+      'another signature under a known key',
+      401,
+      () => post(telling(), { token: jwt({ alg: 'HS256', kid: kidOf(sandbox.token()) }) }),
+    ],
+    [
+      'a header that asks for more',
+      401,
+      () => post(telling(), { token: jwt({ alg: 'HS256', crit: ['canary'] }) }),
+    ],
     ['an unknown path', 404, () => send('/partners/v1/canary/?canary=canary')],
     [
       'an unknown path without a token',
@@ -266,6 +328,12 @@ describe('nothing that was sent comes back or is printed when a request is refus
     await isRefused(503, answer)
   })
 
+  test('and refused authentications are noted while there is room', async () => {
+    using database = new Database(path, { readonly: true })
+    const noted = database.query("SELECT count(*) FROM audit WHERE action = 'authentication.refuse'")
+    await eventually('the lines', () => Number(noted.values()[0]?.[0]) > 3)
+  })
+
   test('for a booking that the disk has no room for', async () => {
     for (const [index, slot] of slots.slice(1, 60).entries()) {
       const externalUserId = `canary-${index}`
@@ -277,6 +345,21 @@ describe('nothing that was sent comes back or is printed when a request is refus
       }
     }
     throw new Error('the disk was never full')
+  })
+
+  test.each<[what: string, answer: () => Promise<Response>]>([
+    ['a look-up', () => send('/partners/v1/user/?external_user_id=canary-owner')],
+    ['a booking', () => post(telling({}, slotOf(slots[1])))],
+    ['an intake', () => post(telling())],
+  ])('for %s from a table that is broken', async (_, answer) => {
+    using database = new Database(path)
+    database.run('PRAGMA busy_timeout = 5000')
+    database.run('ALTER TABLE members RENAME TO canaries')
+    try {
+      await isRefused(500, await answer())
+    } finally {
+      database.run('ALTER TABLE canaries RENAME TO members')
+    }
   })
 
   test('for a defect of our own whose message holds what was sent', async () => {
@@ -298,12 +381,146 @@ describe('nothing that was sent comes back or is printed when a request is refus
     const { code, stdout, stderr } = await sandbox.stop()
     expect([code, stdout]).toEqual([0, `${JSON.stringify(report)}\n`])
     expect(stderr).toMatch(/^storage failed: \w+ SQLITE_(FULL|IOERR_WRITE) /m)
-    expect(word.exec(stderr)).toBeNull()
+    expect(word.exec(stderr.replaceAll('canaries.sqlite', ''))).toBeNull()
     for (const { token } of report.partners) {
-      for (const text of [stderr, ...printed]) {
-        expect(text.includes(token)).toBe(false)
-        expect(text.includes(token.slice(token.lastIndexOf('.') + 1))).toBe(false)
-      }
+      const parts = [...token.split('.'), kidOf(token)]
+      for (const text of [stderr, ...printed]) expect(parts.filter((part) => text.includes(part))).toEqual([])
     }
+  })
+
+  test('in the audit log', () => {
+    using database = new Database(path, { readonly: true })
+    const lines = database.query('SELECT * FROM audit').values()
+    const told = JSON.stringify(lines)
+    expect(told).toContain('authentication.refuse')
+    expect(word.exec(told)).toBeNull()
+    for (const { token } of sandbox.report.partners) {
+      expect(token.split('.').filter((part) => told.includes(part))).toEqual([])
+    }
+  })
+})
+
+describe('nothing that an operator gives comes back where it is refused', () => {
+  const operator = new Operator()
+  beforeAll(async () => {
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    await operator.do('token', 'issue', 'Lantern')
+  })
+  afterAll(() => operator[Symbol.dispose]())
+
+  /** Writes a file into the operator's folder. */
+  function file(name: string, text: string): string {
+    writeFileSync(operator.folder.file(name), text)
+    return name
+  }
+
+  /** A text in each place of a value. */
+  function withCanaries(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(withCanaries)
+    if (typeof value !== 'object' || value === null) return `canary-${value}`
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withCanaries(inner)]))
+  }
+
+  const directory = { regions: [region()], providers: [provider('on-1')] }
+  const csv = (name: string) => `ref,region,from\n${name},canary-region,canary-from\n"canary`
+  const theirs = ['--partner', 'Lantern', '--external-id', 'canary-external-id']
+
+  interface Given {
+    readonly input?: string
+    readonly settings?: Record<string, string>
+  }
+  const commands: [what: string, words: readonly string[], given?: Given][] = [
+    ['a token on stdin', ['token', 'verify'], { input: jwt({ alg: 'HS256', kid: 'canary-kid' }) }],
+    ['no token on stdin', ['token', 'verify', '--json'], { input: 'canary-token' }],
+    ['a token among the words', ['token', 'verify', jwt({ alg: 'HS256', kid: 'canary-kid' })]],
+    ['a cutover', ['token', 'rotate', 'Lantern', '--cutover', 'canary-cutover']],
+    ['a member to show', ['member', 'show', ...theirs]],
+    ['a member to show by no number', ['member', 'show', 'canary-member']],
+    ['a member to erase', ['member', 'erase', '--yes', ...theirs]],
+    ['a member to export', ['member', 'export', ...theirs]],
+    ['an address to look for', ['member', 'find', '--email', 'canary@canary.example']],
+    ['a name to look for', ['member', 'find', '--name', 'canary-name']],
+    ['a name and an address', ['member', 'find', '--name', 'canary-name', '--email', 'canary-address']],
+    ['a request', ['request', 'show', 'canary-request']],
+    ['a request and more', ['request', 'show', '1', 'canary-more']],
+    ['a slot', ['request', 'assign', '1', '--provider', 'on-1', '--slot', 'canary-slot']],
+    ['a time off', ['provider', 'time-off', 'add', 'on-1', 'canary-from', 'canary-until']],
+    ['an instant', ['provider', 'why', 'on-1', 'canary-instant']],
+    ['a name with a control character', ['partner', 'add', 'canary\u0007', '--organization', 'North Care']],
+    ['too long a name', ['organization', 'add', 'canary'.repeat(50)]],
+    ['a master key', ['doctor'], { settings: { ANTEROOM_MASTER_KEY: 'canary-key' } }],
+    ['a port', ['serve', '--base-url', 'https://x.example'], { settings: { ANTEROOM_PORT: 'canary-port' } }],
+    ['an address to serve', ['serve', '--base-url', 'https://canary:canary@canary.example/?canary']],
+    ['a file that is no JSON', ['directory', 'load', file('broken.json', '{"canary": canary')]],
+    ['a file that is no directory', ['directory', 'load', file('other.json', '{"regions": "canary"}')]],
+    [
+      'a directory of canaries',
+      ['directory', 'check', file('wrong.json', JSON.stringify(withCanaries(directory)))],
+    ],
+    ['tables of canaries', ['directory', 'load', '--yes', file('licenses.csv', csv('canary-ref'))]],
+    [
+      'a table without a header',
+      ['directory', 'check', file('headless.csv', 'canary,canary\ncanary,canary\n')],
+    ],
+  ]
+  // With something in each place: a test that may be given more is given a callback to wait for.
+  const given = commands.map(([what, words, more = {}]) => [what, words, more] as const)
+  test.each(given)('%s', async (_, words, { input = '', settings = {} }) => {
+    const { stdout, stderr } = await operator.run(words, input, settings)
+    expect([word.exec(stdout)?.[0], word.exec(stderr)?.[0]]).toEqual([undefined, undefined])
+    expect(stdout + stderr).toMatch(/\S/)
+  })
+
+  test('a member to show, from a table that is broken', async () => {
+    using database = new Database(operator.database)
+    database.run('ALTER TABLE members RENAME TO canaries')
+    const { code, stderr } = await operator.run(['member', 'show', ...theirs])
+    database.run('ALTER TABLE canaries RENAME TO members')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^anteroom: failed: \w+ SQLITE_ERROR at .+\n$/)
+    expect(word.exec(stderr)).toBeNull()
+  })
+
+  test('and the audit log keeps none of it', async () => {
+    expect(word.exec(await operator.do('audit', 'export'))).toBeNull()
+  })
+})
+
+describe('a process that fails prints nothing of what it was told', () => {
+  const canary = () => booking('canary-crash', undefined, { email: 'canary.crash@canary.example' })
+
+  test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)('on %s', async (signal) => {
+    // Without a core, which would hold all that was in memory.
+    const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
+    await using crashing = await startSandbox([], { command })
+    expect((await crashing.post(canary())).status).toBe(201)
+    expect((await crashing.get('/partners/v1/user/?external_user_id=canary-crash')).status).toBe(200)
+    const { stderr } = await crashing.stop(signal)
+    expect(word.exec(stderr)).toBeNull()
+    for (const { token } of crashing.report.partners) expect(stderr).not.toContain(token)
+  })
+
+  test.each([
+    ['an error thrown where nobody catches it', 'throw new TypeError("canary-message")'],
+    ['a promise that nobody waits for', 'void Promise.reject(new RangeError("canary-message"))'],
+    ['anything else that is thrown', 'throw { canary: "canary-thrown" }'],
+  ])('on %s, and goes on', async (_, statement) => {
+    using place = new Folder()
+    const preload = place.file('failing.ts')
+    writeFileSync(
+      preload,
+      `process.on('SIGUSR2', () => { const told = { canary: 'canary' }; ${statement} })\n`,
+    )
+    const main = new URL('../src/main.ts', import.meta.url).pathname
+    const command = [process.execPath, '--preload', preload, main]
+    await using failing = await startSandbox([], { command })
+    failing.signal('SIGUSR2')
+    await eventually('the line', () => failing.stderr.includes('\n'))
+    expect(failing.stderr).toMatch(/^nobody answered: (TypeError at |RangeError at |object\n).*$/m)
+    expect((await failing.post(canary())).status).toBe(201)
+    const { code, stderr } = await failing.stop()
+    expect([code, word.exec(stderr)?.[0]]).toEqual([1, undefined])
   })
 })

@@ -68,6 +68,7 @@ const homes: Record<string, readonly string[]> = {
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],
   'node:util': ['src/cli', 'src/domain'],
+  'node:zlib': ['src/http'],
   'node:path': ['src/files', 'src/cli', 'src/zones', 'src/service.ts'],
 }
 

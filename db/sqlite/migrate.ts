@@ -14,6 +14,7 @@ import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }
 import sealedMembers from './migrations/0003-sealed-members.sql' with { type: 'text' }
 import holdings from './migrations/0004-holdings.sql' with { type: 'text' }
+import rates from './migrations/0005-rates.sql' with { type: 'text' }
 import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
 
 interface Migration {
@@ -28,6 +29,7 @@ const migrations: readonly Migration[] = [
   { sql: roomToGrow, work: bindToPlaces },
   { sql: sealedMembers, work: sealMembers },
   { sql: holdings },
+  { sql: rates },
 ]
 
 /** The schema that this program works with. */

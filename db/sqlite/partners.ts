@@ -15,8 +15,9 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     .from(organizations)
     .orderBy(asc(organizations.id))
     .prepare()
+  const { organizationId: _, createdAt: __, ...partner } = getTableColumns(partners)
   const allPartners = db
-    .select({ id: partners.id, name: partners.name, active: partners.active, organization })
+    .select({ ...partner, organization })
     .from(partners)
     .leftJoin(organizations, eq(organizations.id, partners.organizationId))
     .orderBy(asc(partners.id))

@@ -1,4 +1,4 @@
-import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { blob, customType, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AuditAction } from '../../src/domain/audit'
 import type { RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
@@ -8,6 +8,12 @@ import type { ChangedNoun } from '../../src/domain/writes'
 
 const flag = () => integer({ mode: 'boolean' }).notNull()
 const bytes = () => blob({ mode: 'buffer' }).notNull()
+/** So many in a minute; 0 stands for off. */
+const rateOverride = customType<{ data: number | 'off'; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: (rate) => (rate === 'off' ? 0 : rate),
+  fromDriver: (stored) => (stored === 0 ? 'off' : stored),
+})
 
 export const settings = sqliteTable('settings', {
   name: text().primaryKey(),
@@ -27,6 +33,8 @@ export const partners = sqliteTable('partners', {
   organizationId: integer('organization_id'),
   active: flag(),
   createdAt: integer('created_at').notNull(),
+  readsPerMinute: rateOverride('reads_per_minute'),
+  bookingsPerMinute: rateOverride('bookings_per_minute'),
 })
 
 export const partnerKeys = sqliteTable('partner_keys', {

@@ -64,6 +64,8 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
       change(act, () =>
         onboarding.decidePartnerOrganization(partners.find(id), organizationOf(organizationId)),
       ),
+    setPartnerRates: (id, rates, act) =>
+      change(act, () => onboarding.decidePartnerRates(partners.find(id), rates)),
 
     listKeys: () => read(partners.listKeyRecords),
     issueKey: (partnerId, key, act) => change(act, () => keys.decideIssue(keyFacts(partnerId), key, act)),

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { capFault, webAddressFault } from '../config'
+import type { RateOverride } from '../domain/limits'
 import { parseInstant } from '../scheduling/calendar'
 
 /** A whole number of some range, from the words of a command. */
@@ -38,6 +39,13 @@ export function cap(text: string): string {
   const fault = capFault(text)
   if (fault) throw new InvalidArgumentError(`It ${fault}.`)
   return text
+}
+
+/** A rate for one partner: a limit, or default for what the service is set to. */
+export function rateOverride(text: string): NonNullable<RateOverride> | 'default' {
+  if (text === 'default') return text
+  if (capFault(text)) throw new InvalidArgumentError('It must be a whole number from 1 on, off or default.')
+  return text === 'off' ? text : Number(text)
 }
 
 export function webAddress(text: string): string {

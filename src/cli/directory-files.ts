@@ -53,7 +53,9 @@ export function readJsonFile(path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalid(`${path}: the file is not JSON (${String((error as Error).message)})`)
+    // What was met is left out: it may be another file than was meant.
+    const fault = (error as Error).message.replace(/ ["'].*$/s, '')
+    throw invalid(`${path}: the file is not JSON (${fault})`)
   }
 }
 

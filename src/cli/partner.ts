@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { Refusal } from '../domain/errors'
+import type { PartnerRates } from '../domain/limits'
 import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
 import type { Records } from '../operations/context'
 import { requireOrganization, requirePartner } from '../operations/find-records'
@@ -8,8 +10,10 @@ import {
   listPartners,
   reactivatePartner,
   setPartnerOrganization,
+  setPartnerRates,
 } from '../operations/partners'
 import { listTokens } from '../operations/tokens'
+import { rateOverride } from './arguments'
 import {
   asJson,
   type Call,
@@ -45,6 +49,13 @@ export function partnerCommand(): Command {
       '<organization>',
       'name or id, or none',
     ),
+    onPartner('set-rates', 'Say what a partner may do in a minute, whatever serve is set to', setRates)
+      .option(
+        '--reads-per-minute <n>',
+        'a whole number, off, or default for what serve is set to',
+        rateOverride,
+      )
+      .option('--bookings-per-minute <n>', 'the same for what it submits', rateOverride),
     ...switchCommands(onPartner, {
       deactivate: ["Refuse a partner's token, with 401", deactivatePartner],
       reactivate: ['Take the token of a deactivated partner again', reactivatePartner],
@@ -73,7 +84,8 @@ async function show({ context, flags }: Call<Records>, partner: Partner): Promis
   const tokens = presentTokens(await listTokens(context, partner), context.clock.now())
   if (flags.json) return printJson({ ...partner, tokens })
   const { id, name } = partner
-  printRecord({ id, name, state: stateOf(partner), organization: organizationOf(partner) })
+  const [state, organization] = [stateOf(partner), organizationOf(partner)]
+  printRecord({ id, name, state, organization, rates: ratesText(partner) })
   printLines('')
   printTable(tokens, tokenColumns, 'It has no token.')
 }
@@ -82,6 +94,28 @@ async function setOrganization({ context, act }: Call<Records>, partner: Partner
   const organization = of === 'none' ? null : await requireOrganization(context, of)
   await setPartnerOrganization(context, partner, organization, act())
   printLines(`Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`)
+}
+
+interface RateFlags {
+  readonly readsPerMinute?: ReturnType<typeof rateOverride>
+  readonly bookingsPerMinute?: ReturnType<typeof rateOverride>
+}
+
+async function setRates({ context, flags, act }: Call<Records, RateFlags>, partner: Partner) {
+  const { readsPerMinute: reads, bookingsPerMinute: bookings } = flags
+  const rates: Partial<PartnerRates> = {
+    ...(reads && { readsPerMinute: reads === 'default' ? null : reads }),
+    ...(bookings && { bookingsPerMinute: bookings === 'default' ? null : bookings }),
+  }
+  if (Object.keys(rates).length === 0) {
+    throw new Refusal('settings_invalid', 'give --reads-per-minute, --bookings-per-minute or both')
+  }
+  await setPartnerRates(context, partner, rates, act())
+  printLines(`Partner ${partner.name}: ${ratesText({ ...partner, ...rates })}.`)
+}
+
+function ratesText({ readsPerMinute, bookingsPerMinute }: PartnerRates): string {
+  return `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} a minute`
 }
 
 function organizationOf({ organization }: Partner): string {

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
+import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
+import { describeDefect, logDefect } from '../http/defect-log'
 import { auditCommand } from './audit'
 import { completionCommand } from './completion'
 import { backupCommand, initCommand, migrateCommand, restoreCommand } from './database'
@@ -47,6 +49,7 @@ export function createProgram(): Command {
 /** Runs the command that the words after the program's name ask for, and tells its exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   try {
+    requireOwnRuntime()
     await createProgram().parseAsync(words, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
@@ -57,9 +60,21 @@ export async function run(words: readonly string[]): Promise<number> {
   }
 }
 
+/**
+ * Logs an error that nobody answers, and goes on: one request or timer must not end all others. Bun would print it whole,
+ * with what was being stored and our source.
+ */
+export function logUnanswered(error: unknown): void {
+  logDefect('nobody answered', error)
+  process.exitCode = exitCodes.failed
+}
+
+// Commander repeats a value that it refuses: it may be a token, or tell of a person.
+const repeatedValue = / (?:argument|value) '.*'(?= is invalid)|(?<=but got \d+): .*(?=\.$)/s
+
 /** What is wrong with the words, and the word that may have been meant, in one line. */
 function writeOneLine(text: string, write: (line: string) => void): void {
-  write(`${oneLine(text.trim())}\n`)
+  write(`${oneLine(text.trim().replace(repeatedValue, ''))}\n`)
 }
 
 function eachCommand(command: Command, visit: (command: Command) => void): void {
@@ -81,12 +96,12 @@ const faults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host that was named is not known',
 }
 
-/** What went wrong, for a person: no stack, no path but those that they gave. */
+/** What went wrong, for a person: no path but those that they gave, and of what nobody foresaw no message. */
 function faultOf(error: unknown): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
   const known = code && faults[code]
   if (known) return known
-  return `failed${code ? ` (${[syscall, code].filter(Boolean).join(' ')})` : ''}: ${error}`
+  return describeDefect(['failed', syscall].filter(Boolean).join(' in '), error)
 }

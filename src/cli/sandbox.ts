@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
-import { capsFrom } from '../config'
+import { type LimitFlags, limitsFrom } from '../config'
 import { builtInDirectory, withGenerated } from '../directory-files/sandbox'
 import type { Act } from '../domain/audit'
 import { slotMillis } from '../domain/booking-request'
 import { clockStartingAt, systemClock } from '../domain/clock'
-import { type Limits, unlimited } from '../domain/limits'
+import { unlimited } from '../domain/limits'
 import { zoneDataNote } from '../operations/check-zones'
 import type { Context } from '../operations/context'
 import { deactivatedMember, fillSandbox, listSandboxPartners } from '../operations/fill-sandbox'
@@ -21,7 +21,7 @@ import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
 import { printJson, printLines, printNotice } from './output'
 
-interface Options {
+interface Options extends LimitFlags {
   readonly port: number
   readonly host: string
   readonly baseUrl?: string
@@ -30,8 +30,6 @@ interface Options {
   readonly directory?: string
   readonly providers: number
   readonly zones?: string
-  readonly openRequests?: string
-  readonly emailConflictsPerHour?: string
   readonly json?: boolean
 }
 
@@ -51,6 +49,13 @@ export function sandboxCommand(): Command {
     .option('--directory <file>', 'load this directory file instead of the built-in one')
     .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
     .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
+    .option('--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', cap)
+    .option('--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', cap)
+    .option(
+      '--failed-authentications-per-minute <n>',
+      'tokens from one address that are refused with 401 in a minute; off unless given',
+      cap,
+    )
     .option(
       '--open-requests <n>',
       'let a member hold this many open requests with a slot to come; any number unless given',
@@ -115,14 +120,9 @@ function open(database: string, key: string, options: Options, create: boolean):
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
     // What it is filled with is no partner's.
-    limits: create ? unlimited : limitsOf(options),
+    limits: create ? unlimited : limitsFrom(options),
     report: printNotice,
   })
-}
-
-/** None but those that the options set: partners test against them. */
-function limitsOf(options: Options): Limits {
-  return { ...unlimited, ...capsFrom(options) }
 }
 
 /** Fills a new database with the directory, partners and bookings that the options ask for. */

@@ -12,8 +12,9 @@ export function serveCommand(): Command {
   return withSettings(command, Object.keys(settings) as SettingName[]).action(serve)
 }
 
-async function serve(flags: object): Promise<void> {
-  const config = readServerConfig(flags)
+/** @param docs false where they are to be left out: Commander takes the `no` off the flag */
+async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
+  const config = readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const service = await openProduction(config, { upgrade: true })
   try {
     await noteZoneData(service.context, service.zones)

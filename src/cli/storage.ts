@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readStorageConfig, type SettingName, type StorageConfig, settings } from '../config'
+import { readStorageConfig, type Setting, type SettingName, type StorageConfig, settings } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
 import type { Context, Records } from '../operations/context'
@@ -21,8 +21,8 @@ export function storageCommand(name: string, description: string): Command {
 /** Gives a command the flags of settings. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
-    const { flag, argument, variable, meaning } = settings[name]
-    command.option(`${flag} ${argument}`, `${meaning} (${variable})`)
+    const { flag, argument, variable, meaning }: Setting = settings[name]
+    command.option([flag, argument].join(' ').trim(), `${meaning} (${variable})`)
   }
   return command
 }
@@ -60,7 +60,7 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */
 export function openProduction(
-  config: StorageConfig,
+  config: StorageConfig & Pick<ServiceOptions, 'limits' | 'noDocs'>,
   allowed: { readonly create?: boolean; readonly upgrade?: boolean } = {},
 ): Promise<Service> {
   return openService({ ...optionsOf(config), ...allowed })

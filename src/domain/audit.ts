@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 /** Everything that is written to the audit log, as a closed list. */
 export type AuditAction =
   | `organization.${'add' | 'deactivate' | 'reactivate'}`
-  | `partner.${'add' | 'deactivate' | 'reactivate' | 'set-organization'}`
+  | `partner.${'add' | 'deactivate' | 'reactivate' | 'set-organization' | 'set-rates'}`
   | `token.${'issue' | 'rotate' | 'revoke'}`
   | `provider.${'deactivate' | 'reactivate' | 'time-off-add' | 'time-off-remove'}`
   | `request.${'assign' | 'accept' | 'decline' | 'acknowledge' | 'read-screening'}`

@@ -1,5 +1,6 @@
 import type { Act } from './audit'
 import { Refusal } from './errors'
+import type { PartnerRates } from './limits'
 import type { Organization, Partner } from './partner'
 import { type Decision, decideState, outcome, setting, unknownRecord } from './writes'
 
@@ -33,10 +34,11 @@ export function decidePartner(
 ): Decision<Partner> {
   if (organization === undefined) return unknownRecord('organization')
   if (known) return new Refusal('name_taken', 'there is a partner of that name')
-  const row = { name, organizationId: organization?.id ?? null, active: true, createdAt: at }
+  const told = { name, active: true, readsPerMinute: null, bookingsPerMinute: null }
+  const row = { ...told, organizationId: organization?.id ?? null, createdAt: at }
   return {
     ...outcome('partner.add', 'partner', null, [{ add: 'partner', row }]),
-    answer: ([id]) => ({ id: id as number, name, active: true, organization }),
+    answer: ([id]) => ({ id: id as number, ...told, organization }),
   }
 }
 
@@ -53,4 +55,10 @@ export function decidePartnerOrganization(
   if (organization === undefined) return unknownRecord('organization')
   const organizationId = organization?.id ?? null
   return setting('partner.set-organization', 'partner', partner.id, { organizationId })
+}
+
+/** @param rates those that change */
+export function decidePartnerRates(partner: Partner | null, rates: Partial<PartnerRates>): Decision {
+  if (!partner) return unknownRecord('partner')
+  return setting('partner.set-rates', 'partner', partner.id, rates)
 }

@@ -4,6 +4,26 @@ export interface Rate {
   readonly seconds: number
 }
 
+/** So many in a minute. */
+export function perMinute(most: number): Rate {
+  return { most, seconds: 60 }
+}
+
+/** What an operator has set for one partner: so many in a minute, off, or null for what the service is set to. */
+export type RateOverride = number | 'off' | null
+
+/** What one partner is held to in place of the service's own limits. */
+export interface PartnerRates {
+  readonly readsPerMinute: RateOverride
+  readonly bookingsPerMinute: RateOverride
+}
+
+/** The limit of the service, unless the operator has set another for the partner. */
+export function rateFor(rate: Rate | null, override: RateOverride): Rate | null {
+  if (override === null) return rate
+  return override === 'off' ? null : perMinute(override)
+}
+
 /** What the service holds its callers to; null for no limit. */
 export interface Limits {
   /** What a partner's reads may cost: a region list or a look-up 1, a search 1 and as much as the providers of its page. */

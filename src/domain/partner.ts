@@ -1,4 +1,5 @@
 import { Refusal } from './errors'
+import type { PartnerRates } from './limits'
 
 const mostNameCharacters = 200
 
@@ -33,7 +34,7 @@ export interface Organization {
 }
 
 /** A platform that calls the API. Without an organization it can be authenticated and nothing more. */
-export interface Partner {
+export interface Partner extends PartnerRates {
   readonly id: number
   readonly name: string
   readonly active: boolean

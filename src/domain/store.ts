@@ -4,6 +4,7 @@ import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
 import type { AssignmentDraft } from './decide-move'
 import type { SubmissionDraft } from './decide-submission'
+import type { PartnerRates } from './limits'
 import type { Member } from './member'
 import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
@@ -37,6 +38,8 @@ export interface Store {
   addPartner(name: string, organizationId: number | null, act: Act): Promise<Partner>
   setPartnerActive(id: number, active: boolean, act: Act): Promise<void>
   setPartnerOrganization(id: number, organizationId: number | null, act: Act): Promise<void>
+  /** Those rates that are given; the others stay. */
+  setPartnerRates(id: number, rates: Partial<PartnerRates>, act: Act): Promise<void>
 
   /** All keys in order of issue. */
   listKeys(): Promise<KeyRecord[]>

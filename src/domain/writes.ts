@@ -1,6 +1,7 @@
 import type { Act, AuditAction, AuditEntry } from './audit'
 import type { RequestState, ScreeningAnswer } from './booking-request'
 import { Refusal } from './errors'
+import type { PartnerRates } from './limits'
 import type { MemberProfile } from './member'
 import type { KeyEndReason } from './partner'
 import type { Provider } from './provider'
@@ -9,7 +10,7 @@ import type { Region } from './region'
 /** What an engine keeps, noun by noun, apart from the ids that it gives. Instants in ms. */
 export interface Records {
   organization: { readonly name: string; readonly active: boolean; readonly createdAt: number }
-  partner: {
+  partner: PartnerRates & {
     readonly name: string
     readonly organizationId: number | null
     readonly active: boolean

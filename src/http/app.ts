@@ -4,6 +4,7 @@ import { documents } from './docs'
 import { endpoints } from './endpoints'
 import { answerTo, isUnauthenticated } from './errors'
 import { gate, type Serving } from './gate'
+import { addressBudgets } from './rates'
 
 /**
  * The application: it answers requests and never listens.
@@ -11,7 +12,15 @@ import { gate, type Serving } from './gate'
  * @param addressOf where a request came from
  */
 export function createApp(serving: Serving, addressOf: (request: Request) => string) {
-  const { notebook, clock } = serving.context
+  const { notebook, clock, limits } = serving.context
+  // Only a refusal is taken from it: whoever has a token in force is served, whatever others send from their address.
+  const { failedAuthentications } = limits
+  const spend = addressBudgets(
+    'failed-authentications',
+    'authentication_limited',
+    failedAuthentications,
+    clock,
+  )
   return (
     new Elysia({
       // The contract depends on all three: a path without its last slash is the same path; what is
@@ -21,13 +30,13 @@ export function createApp(serving: Serving, addressOf: (request: Request) => str
       handler: { standardHostname: false },
     })
       // Before any plugin: it answers for those alone that come after.
-      .onError(({ error, code, request }) => {
-        if (error instanceof Refusal && isUnauthenticated(error)) {
-          notebook.noteRefusal(error.kind, addressOf(request), clock.now())
-        }
-        return answerTo(error, code)
+      .onError(({ error, code, request, set }) => {
+        if (!(error instanceof Refusal && isUnauthenticated(error))) return answerTo(error, code)
+        const address = addressOf(request)
+        notebook.noteRefusal(error.kind, address, clock.now())
+        return answerTo(spend(address, set.headers) ?? error, code)
       })
-      .use(documents(endpoints, serving))
+      .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, addressOf))
       .use(gate(endpoints, serving))
   )
 }

@@ -135,6 +135,7 @@ export const bookingRequest = endpoint({
     'Finds or creates the member by user.external_user_id, updates it with memberData and submits a ' +
     'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.',
   body: BookingRequestBody,
+  budget: 'bookings',
   answer: {
     status: 201,
     description: 'The booking request, or the intake, that was stored',

@@ -4,17 +4,19 @@ const quietMillis = 1_000
 // Of each kind that was told within the last second: how often it has happened since.
 const since = new Map<string, number>()
 
-/**
- * Says what failed and where in one line, without its message, which may hold what was being stored. At most
- * one line for each kind of defect and second: those in between are counted in the next.
- */
-export function logDefect(what: string, error: unknown): void {
+/** Says what failed and where in one line, without its message, which may hold what was being stored. */
+export function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
   const code = (error as { code?: unknown } | null)?.code
   const frames = error instanceof Error ? (error.stack ?? '').match(/(?<=^\s+at ).*$/gm) : null
-  const kind = [`${what}: ${name}`, code, frames && `at ${frames.slice(0, 8).join(' < ')}`]
+  return [`${what}: ${name}`, code, frames && `at ${frames.slice(0, 8).join(' < ')}`]
     .filter(Boolean)
     .join(' ')
+}
+
+/** Logs a defect: at most one line for each kind of it and second. Those in between are counted in the next. */
+export function logDefect(what: string, error: unknown): void {
+  const kind = describeDefect(what, error)
   const more = since.get(kind)
   if (more !== undefined) since.set(kind, more + 1)
   else tell(kind, kind)

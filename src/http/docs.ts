@@ -6,11 +6,15 @@ import { version } from 'swagger-ui-dist/package.json'
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' with { type: 'file' }
+import type { RequestedSlot } from '../domain/booking-request'
+import { perMinute } from '../domain/limits'
 import { findExampleSlot } from '../operations/free-slots'
+import { type Document, prefersGzip, toDocument } from './compressed'
 import type { Endpoint } from './endpoint'
 import { exampleSlot } from './examples'
 import type { Serving } from './gate'
 import { openApiDocument } from './openapi'
+import { addressBudgets } from './rates'
 
 /** Swagger UI's files below /docs, embedded in a binary by these imports: each with its type. */
 const files: Record<string, readonly [file: string, type: string]> = {
@@ -87,44 +91,84 @@ const page = (below: string) => `<!doctype html>
 </html>
 `
 
+/** What one client address can have: the page and its files some hundred times. */
+const documentsRate = perMinute(600)
+
+const fresh = (text: string, type: string) =>
+  // It may change with each release, so it is asked for each time.
+  toDocument(text, type, 'no-cache')
+
+/** What is our own below the page. */
+const ownFiles = {
+  '/docs/start.js': fresh(script, 'text/javascript; charset=utf-8'),
+  '/docs/page.css': fresh(ownStyles, 'text/css; charset=utf-8'),
+}
+
+/** Swagger UI's files, by where they are found. The page asks for them by version, so what was once fetched holds. */
+const filesBelow = Object.fromEntries(
+  Object.entries(files).map(([name, [file, type]]) => [
+    `/docs/${name}`,
+    toDocument(Bun.file(file), type, 'public, max-age=31536000, immutable'),
+  ]),
+)
+
+const pageType = 'text/html; charset=utf-8'
+const [pageInFolder, pageBeside] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
+
 /**
  * The documents, which need no token: /openapi.json, and /docs, a page to read it and try it out with. The
  * sandbox leads to the page from its root, and its examples book a slot that is free when they are asked for.
+ *
+ * @param addressOf where a request came from: whoever asks for very much is refused, but in the sandbox
  */
-export function documents(endpoints: readonly Endpoint[], { context, baseUrl, isSandbox }: Serving) {
-  const made = new Map<string, Promise<string>>()
+export function documents(
+  endpoints: readonly Endpoint[],
+  { context, baseUrl, isSandbox }: Serving,
+  addressOf: (request: Request) => string,
+) {
+  const { clock } = context
+  const spend = addressBudgets('documents', 'rate_limited', isSandbox ? null : documentsRate, clock)
+  const openApi = openApiDocuments(endpoints, baseUrl)
   const app = new Elysia({ name: 'documents' })
-    .get('/openapi.json', async () => {
-      const slot = (isSandbox && findExampleSlot(context, context.clock.now())) || exampleSlot
-      const key = `${slot.providerId} ${slot.startsAt}`
-      const document = made.get(key) ?? openApiDocument(endpoints, baseUrl, slot)
-      // The slot of a moment ago is asked for no more.
-      made.clear()
-      made.set(key, document)
-      return fresh(await document, 'application/json')
+  const serve = (path: string, find: (path: string) => Document | Promise<Document>) => {
+    app.get(path, async ({ request, path, set }) => {
+      const refusal = spend(addressOf(request), set.headers)
+      if (refusal) throw refusal
+      return answer(await find(path), request.headers.get('accept-encoding'))
     })
-    .get('/docs', ({ path }) => fresh(page(path.endsWith('/') ? '' : 'docs/'), 'text/html; charset=utf-8'))
-    .get('/docs/start.js', () => fresh(script, 'text/javascript; charset=utf-8'))
-    .get('/docs/page.css', () => fresh(ownStyles, 'text/css; charset=utf-8'))
+  }
+  serve('/openapi.json', () => openApi((isSandbox && findExampleSlot(context, clock.now())) || exampleSlot))
+  serve('/docs', (path) => (path.endsWith('/') ? pageInFolder : pageBeside))
+  for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
   // Told relative to the root, before which there may be more in public.
   if (isSandbox) app.get('/', () => new Response(null, { status: 302, headers: { Location: 'docs' } }))
-  for (const [name, [file, type]] of Object.entries(files)) {
-    // The page asks for them by version, so what was once fetched holds.
-    app.get(`/docs/${name}`, () => reply(Bun.file(file), type, 'public, max-age=31536000, immutable'))
-  }
   return app
 }
 
-/** What may change with each release, so it is asked for each time. */
-function fresh(text: string, type: string): Response {
-  return reply(text, type, 'no-cache')
+/** What makes the API's document with the slot that its examples book, once for each. */
+function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
+  const made = new Map<string, Promise<Document>>()
+  return (slot: RequestedSlot): Promise<Document> => {
+    const key = `${slot.providerId} ${slot.startsAt}`
+    const document =
+      made.get(key) ??
+      openApiDocument(endpoints, baseUrl, slot).then((text) => fresh(text, 'application/json'))
+    // The slot of a moment ago is asked for no more.
+    made.clear()
+    made.set(key, document)
+    return document
+  }
 }
 
-function reply(content: string | Blob, type: string, caching: string): Response {
-  return new Response(content, {
+async function answer(document: Document, acceptEncoding: string | null): Promise<Response> {
+  const { plain, compressed, type, caching } = document
+  const isCompressed = compressed && prefersGzip(acceptEncoding)
+  return new Response(isCompressed ? await compressed() : plain, {
     headers: {
       'Content-Type': type,
       'Cache-Control': caching,
+      ...(compressed && { Vary: 'Accept-Encoding' }),
+      ...(isCompressed && { 'Content-Encoding': 'gzip' }),
       'Content-Security-Policy': contentSecurityPolicy,
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',

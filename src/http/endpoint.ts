@@ -6,6 +6,7 @@ import { type Validator, validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { bodyRefusals } from './body'
 import { refusalsEverywhere, type Words } from './errors'
+import { type BudgetName, rateRefusals } from './rates'
 
 type Members = TObject<TProperties>
 
@@ -61,6 +62,10 @@ interface Definition<
   readonly params?: Params
   readonly query?: Query
   readonly body?: Body
+  /** The partner's budget that calls are taken from. */
+  readonly budget: BudgetName
+  /** What a call takes from it, 1 unless told; a query that is not in order costs 1. */
+  costOf?(query: Static<Query>): number
   readonly answer: {
     readonly status: 200 | 201
     readonly description: string
@@ -119,6 +124,7 @@ export const organizationRefusals = {
 export function refusalsOf({ body, refusals }: Pick<Endpoint, 'body' | 'refusals'>): Words {
   return {
     ...authenticationRefusals,
+    ...rateRefusals,
     ...organizationRefusals,
     ...(body && bodyRefusals),
     ...refusals,

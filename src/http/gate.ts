@@ -11,6 +11,7 @@ import { type Endpoint, organizationRefusals } from './endpoint'
 import { MethodNotAllowed } from './errors'
 import { misspelt } from './misspelt'
 import { readParams, readQuery } from './query'
+import { partnerBudgets, type SpendOfPartner } from './rates'
 
 /** How many faults of one request are looked for. */
 const mostFaults = 20
@@ -22,6 +23,8 @@ export interface Serving {
   readonly baseUrl: string
   /** Whether whoever builds against it is helped: by warnings, and examples that work at this moment. */
   readonly isSandbox: boolean
+  /** Whether the documents are left out. */
+  readonly noDocs?: boolean
 }
 
 /** A request that has reached a path, as Elysia hands it over. */
@@ -29,7 +32,7 @@ interface Incoming {
   readonly request: Request
   readonly bearer: string | undefined
   readonly params: Record<string, string | null> | undefined
-  readonly set: { readonly headers: Record<string, unknown> }
+  readonly set: { headers: Record<string, string | number> }
 }
 
 /**
@@ -46,8 +49,9 @@ export function gate(endpoints: readonly Endpoint[], serving: Serving) {
       headers.authorization = `Bearer ${token}`
     })
     .use(bearerPlugin())
+  const spend = partnerBudgets(serving.context)
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
-    const serve = judging(there, serving)
+    const serve = judging(there, serving, spend)
     // Elysia would read a body before it is known who sends it.
     app.all(routeOf(path), ({ request, bearer, params, set }) => serve({ request, bearer, params, set }), {
       parse: 'none',
@@ -62,9 +66,9 @@ export function routeOf(path: string): string {
 }
 
 /** What answers the requests to one path, which are judged in the order of the decisions. */
-function judging(endpoints: readonly Endpoint[], serving: Serving) {
+function judging(endpoints: readonly Endpoint[], serving: Serving, spend: SpendOfPartner) {
   const { context } = serving
-  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving) }))
+  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving, spend) }))
   const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
   return async (incoming: Incoming): Promise<Response> => {
     const identity = await identify(context, incoming.bearer)
@@ -73,30 +77,51 @@ function judging(endpoints: readonly Endpoint[], serving: Serving) {
     // The answer to HEAD is that to GET; its body is left out where it is sent (RFC 9110 §9.3.2).
     const wanted = method === 'HEAD' ? 'GET' : method
     const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
-    if (!taken) throw new MethodNotAllowed(allow)
-    return taken.carryOut(incoming, identity)
+    if (taken) return taken.carryOut(incoming, identity)
+    // It costs nothing, and is told how a budget of the path stands.
+    for (const { budget } of endpoints) spend(budget, identity.partner, 0, incoming.set.headers)
+    throw new MethodNotAllowed(allow)
   }
 }
 
 /** What answers the requests to one endpoint whose token is in force. */
-function carryingOut(endpoint: Endpoint, serving: Serving) {
+function carryingOut(endpoint: Endpoint, serving: Serving, spend: SpendOfPartner) {
   const { answer, checks, body: schema } = endpoint
   const handle = endpoint.handler(serving.context, serving.baseUrl)
   return async (incoming: Incoming, identity: Identity): Promise<Response> => {
-    const { request, params } = incoming
+    const { request, params, set } = incoming
+    const query = queryOf(endpoint, request.url)
+    const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
+    const refusal = spend(endpoint.budget, identity.partner, cost, set.headers)
+    if (refusal) throw refusal
     const caller = callerOf(identity)
     const bodiless = { caller, now: identity.now, body: {} }
     const received = schema ? await receive(incoming, schema, serving) : bodiless
+    const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
+    if (query instanceof Refusal) throw query
     const reply = await handle({
       ...received,
       stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
-      params: valid(checks.params, 'path', readParams(params, checks.params.schema)),
-      query: valid(checks.query, 'query', readQuery(request.url, checks.query.schema)),
+      params: givenParams,
+      query,
       body: valid(checks.body, 'body', received.body),
     })
     const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
-    const headers = { 'Content-Type': 'application/json', ...reply.headers }
+    const told = set.headers as Record<string, string>
+    const headers = { 'Content-Type': 'application/json', ...told, ...reply.headers }
+    // Elysia would add them too, and take four times as long as all that stands behind them.
+    set.headers = {}
     return new Response(json, { status: answer.status, headers })
+  }
+}
+
+/** What a query asks for: read first, since that decides what it costs, and refused where its turn comes. */
+function queryOf({ checks: { query } }: Endpoint, url: string) {
+  try {
+    return valid(query, 'query', readQuery(url, query.schema))
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Endpoint, refusalsOf } from './endpoint'
 import { type ErrorCode, errorCodes, errorResponse } from './errors'
 import type { Json, Operation } from './openapi'
+import { rateHeaders } from './rates'
 
 const headers: Record<string, Json> = {
   'X-Error-Code': {
@@ -12,6 +13,7 @@ const headers: Record<string, Json> = {
     schema: { type: 'string' },
   },
   Allow: { description: 'The methods that the path takes', schema: { type: 'string' } },
+  ...rateHeaders,
   'Retry-After': {
     description: 'Seconds to wait before the request is sent again',
     schema: { type: 'integer' },
@@ -32,7 +34,9 @@ export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<strin
 }
 
 async function toResponse(status: number, words: readonly [ErrorCode, string][]): Promise<Json> {
-  const sent = new Set(['X-Error-Code', ...(status === 405 ? ['Allow'] : [])])
+  // Those that no answer is made with here.
+  const added = [...(status === 405 ? ['Allow'] : []), ...(status === 401 ? [] : Object.keys(rateHeaders))]
+  const sent = new Set(['X-Error-Code', ...added])
   const examples: Json = {}
   for (const [code, message] of words) {
     const response = errorResponse(code, message)

@@ -7,6 +7,7 @@ import { errorCodes } from './errors'
 import { exampleSlot } from './examples'
 import { routeOf } from './gate'
 import { errorResponsesOf, shareResponses } from './openapi-responses'
+import { rateHeaders } from './rates'
 
 // The document is JSON, so nothing of its shape is certain but that members have names.
 export interface Json {
@@ -23,6 +24,10 @@ Every call carries the token that the operator issued, as \`Authorization: Beare
 trusted servers alone: it must not reach a browser, an app or a log. Try out only with a sandbox's token here.
 
 A search tells slots in UTC. Send a slot's times back exactly as received.
+
+What is read and what is submitted are taken from two budgets, which \`RateLimit-Policy\` and \`RateLimit\` in each answer
+tell of: a list of regions, a look-up and a submission cost 1, a search 1 and its \`page_size\`. What was spent comes back
+evenly. A call that is more than what is left gets 429: wait as many seconds as \`Retry-After\` tells, then send it again.
 
 Errors have a \`message\` for people; the header \`X-Error-Code\` tells programs what went wrong. Query parameters
 and members of a body that are not described here are ignored; the sandbox says in \`X-Sandbox-Warning\` where one
@@ -161,7 +166,7 @@ async function toOperation(
     responses: {
       [status]: {
         description,
-        ...(headers && { headers }),
+        headers: { ...headers, ...rateHeaders },
         content: toContent(answered, schemas, examples.answer),
         ...(links && { links: mapValues(links, toLink) }),
       },

@@ -34,6 +34,7 @@ export const providerRegions = endpoint({
     'Lists the active regions of a country. A country with one entry has one country-wide region; a ' +
     'country without any gives an empty page.',
   query: Type.Object({ country_code: CountryCode, ...pageParameters }),
+  budget: 'reads',
   answer: {
     status: 200,
     description: "A page of the country's active regions",

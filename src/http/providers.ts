@@ -91,6 +91,8 @@ export const providers = endpoint({
     'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
     'country_code alone is enough for a country with one country-wide region, but not for in-person.',
   query: ProviderQuery,
+  budget: 'reads',
+  costOf: ({ page_size: pageSize = defaultPageSize }) => 1 + pageSize,
   answer: {
     status: 200,
     description: 'A page of the providers found',

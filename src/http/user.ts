@@ -30,6 +30,7 @@ export const user = endpoint({
   summary: 'Look a member up',
   description: "Finds a member, created by a booking request or an intake, by the partner's own id.",
   query: Type.Object({ external_user_id: ExternalUserId }),
+  budget: 'reads',
   answer: { status: 200, description: 'The member', schema: UserBody },
   refusals: {
     field_invalid: 'external_user_id: is required',

@@ -1,4 +1,5 @@
 import type { Act } from '../domain/audit'
+import type { PartnerRates } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
 import { type Records, thenShow } from './context'
 
@@ -46,6 +47,16 @@ export function setPartnerOrganization(
   act: Act,
 ): Promise<void> {
   return thenShow(records, records.store.setPartnerOrganization(id, organization?.id ?? null, act))
+}
+
+/** Says what a partner is held to in place of the service's own limits; rates that are not given stay. */
+export function setPartnerRates(
+  records: Records,
+  { id }: Partner,
+  rates: Partial<PartnerRates>,
+  act: Act,
+): Promise<void> {
+  return thenShow(records, records.store.setPartnerRates(id, rates, act))
 }
 
 /** Refuses a partner's token, with 401. */

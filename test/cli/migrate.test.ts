@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { currentSchema } from '../../db/sqlite/migrate'
 import { Operator } from '../support/operator'
 import { Sandbox } from '../support/process'
 
@@ -20,7 +21,7 @@ async function refusalOf(...args: string[]): Promise<[number | null, string]> {
 }
 
 describe('the database of the first release', () => {
-  const copy = () => `${operator.database}.before-schema-4`
+  const copy = () => `${operator.database}.before-schema-${currentSchema}`
 
   beforeEach(() => {
     copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)

@@ -81,6 +81,7 @@ describe('no control character of what is stored reaches the terminal', () => {
     ['partner', 'show', '1'],
     ['partner', 'reactivate', '1'],
     ['partner', 'set-organization', '1', '1'],
+    ['partner', 'set-rates', '1', '--reads-per-minute', '30000'],
     ['token', 'list', '1'],
     ['provider', 'list'],
     ['provider', 'show', '1'],

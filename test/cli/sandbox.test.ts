@@ -591,39 +591,36 @@ test('--providers generates so many more, the same ones each time', async () => 
 })
 
 describe('options that are wrong', () => {
-  const invalid = (option: string, value: string, fault: string) =>
-    `error: option '${option}' argument '${value}' is invalid. It must be ${fault}.\n`
+  const invalid = (option: string, fault: string) =>
+    `error: option '${option}' is invalid. It must be ${fault}.\n`
   const port = 'a whole number from 0 to 65535'
   const instant = 'a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498'
   const address = 'an http or https address without a query'
 
   test.each([
-    [['--port', 'abc'], invalid('--port <n>', 'abc', port)],
-    [['--port', '65536'], invalid('--port <n>', '65536', port)],
-    [['--port', '-1'], invalid('--port <n>', '-1', port)],
-    [['--port', '80.5'], invalid('--port <n>', '80.5', port)],
-    [['--port='], invalid('--port <n>', '', port)],
+    [['--port', 'abc'], invalid('--port <n>', port)],
+    [['--port', '65536'], invalid('--port <n>', port)],
+    [['--port', '-1'], invalid('--port <n>', port)],
+    [['--port', '80.5'], invalid('--port <n>', port)],
+    [['--port='], invalid('--port <n>', port)],
     [['--port'], "error: option '--port <n>' argument missing\n"],
-    [['--providers', 'many'], invalid('--providers <n>', 'many', 'a whole number from 0 to 1000000')],
-    [['--now', 'tomorrow'], invalid('--now <instant>', 'tomorrow', instant)],
-    [['--now', '2026-12-01'], invalid('--now <instant>', '2026-12-01', instant)],
-    [
-      ['--now', '2026-12-01T09:00:00+01:00'],
-      invalid('--now <instant>', '2026-12-01T09:00:00+01:00', instant),
-    ],
-    [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', '1999-12-31T00:00:00Z', instant)],
-    [['--now', '2499-01-01T00:00:00Z'], invalid('--now <instant>', '2499-01-01T00:00:00Z', instant)],
-    [['--base-url', 'api.example.com'], invalid('--base-url <url>', 'api.example.com', address)],
-    [['--base-url', 'ftp://example.com'], invalid('--base-url <url>', 'ftp://example.com', address)],
-    [['--base-url', 'http://x.example/?a=b'], invalid('--base-url <url>', 'http://x.example/?a=b', address)],
+    [['--providers', 'many'], invalid('--providers <n>', 'a whole number from 0 to 1000000')],
+    [['--now', 'tomorrow'], invalid('--now <instant>', instant)],
+    [['--now', '2026-12-01'], invalid('--now <instant>', instant)],
+    [['--now', '2026-12-01T09:00:00+01:00'], invalid('--now <instant>', instant)],
+    [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', instant)],
+    [['--now', '2499-01-01T00:00:00Z'], invalid('--now <instant>', instant)],
+    [['--base-url', 'api.example.com'], invalid('--base-url <url>', address)],
+    [['--base-url', 'ftp://example.com'], invalid('--base-url <url>', address)],
+    [['--base-url', 'http://x.example/?a=b'], invalid('--base-url <url>', address)],
     // An empty query and an empty fragment swallow every path that is put behind them.
-    [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', 'http://x.example/?', address)],
-    [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', 'http://x.example/#', address)],
-    [['--open-requests', '0'], invalid('--open-requests <n>', '0', 'a whole number from 1 on, or off')],
+    [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', address)],
+    [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', address)],
+    [['--open-requests', '0'], invalid('--open-requests <n>', 'a whole number from 1 on, or off')],
     [['--database', ''], /^(error|anteroom): .*--database.*\n$/],
     [['--nonsense'], "error: unknown option '--nonsense'\n"],
     [['--prot', '1'], "error: unknown option '--prot' (Did you mean --port?)\n"],
-    [['extra'], "error: too many arguments for 'sandbox'. Expected 0 arguments but got 1: extra.\n"],
+    [['extra'], "error: too many arguments for 'sandbox'. Expected 0 arguments but got 1.\n"],
   ])('%j are told on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()
     mkdirSync(folder.file('tmp'))

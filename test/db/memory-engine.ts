@@ -1,11 +1,5 @@
-import {
-  type Act,
-  type AuditEntry,
-  type AuditLine,
-  auditHash,
-  auditStart,
-  verifyLines,
-} from '../../src/domain/audit'
+import type { Act, AuditEntry, AuditLine } from '../../src/domain/audit'
+import { auditHash, auditStart, verifyLines } from '../../src/domain/audit'
 import { type RequestRecord, slotMillis } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
@@ -293,6 +287,7 @@ function onboarding(kept: Kept, read: Read, change: Run) {
     setPartnerActive: (id, active, act) => change(act, () => onboard.decidePartnerState(partner(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
       change(act, () => onboard.decidePartnerOrganization(partner(id), organizationOf(kept, organizationId))),
+    setPartnerRates: (id, rates, act) => change(act, () => onboard.decidePartnerRates(partner(id), rates)),
     listKeys: () => read(() => keysOf(kept)),
     issueKey: (id, key, act) => change(act, () => decideIssue(keyFacts(id), key, act)),
     rotateKey: (id, key, act) => change(act, () => decideRotation(keyFacts(id), key, act)),

@@ -66,11 +66,17 @@ function contentOf(database: Database): Record<string, Row[]> {
   }
   return Object.fromEntries(
     names.map((name) => {
-      const rows = all(`SELECT * FROM ${name} ORDER BY 1, 2`).map(clear[`${name}`] ?? ((row) => row))
+      const read = clear[`${name}`] ?? ((row) => row)
+      const rows = all(`SELECT * FROM ${name} ORDER BY 1, 2`).map((row) => withoutNulls(read(row)))
       // What shows that a master key is the database's own.
       return [name, rows.filter((row) => row.name !== 'key_proof' && row.name !== 'data_key')]
     }),
   )
+}
+
+/** What is told in a row: columns that a newer schema has added are null. */
+function withoutNulls(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
 }
 
 /** A member as the first release had them: a profile in columns. */

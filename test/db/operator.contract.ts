@@ -121,6 +121,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       revokeKeys: () => store.revokeKeys(nowhere, act),
       setOrganizationActive: () => store.setOrganizationActive(nowhere, true, act),
       setPartnerActive: () => store.setPartnerActive(nowhere, true, act),
+      setPartnerRates: () => store.setPartnerRates(nowhere, { readsPerMinute: 1 }, act),
       setPartnerOrganization: () => store.setPartnerOrganization(nowhere, null, act),
       'setPartnerOrganization to none that is there': () =>
         store.setPartnerOrganization(partner.id, nowhere, act),
@@ -157,6 +158,21 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([{ ...partner, organization: other }])
       await store.setPartnerOrganization(partner.id, null, act)
       expect(await store.listPartners()).toEqual([{ ...partner, organization: null }])
+    })
+
+    test('a partner is held to rates of their own, each until it is taken back, and a caller is told of them', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      const version = await versionOf(place)
+      await store.setPartnerRates(partner.id, { readsPerMinute: 60, bookingsPerMinute: 'off' }, act)
+      const limited = { ...partner, readsPerMinute: 60, bookingsPerMinute: 'off' as const }
+      expect(await store.listPartners()).toEqual([limited])
+      const changes = await place.feed.changesSince(version, 0)
+      expect(changes?.keys?.map((one) => one.partner)).toEqual([limited])
+      await store.setPartnerRates(partner.id, { readsPerMinute: null }, act)
+      expect(await store.listPartners()).toEqual([{ ...limited, readsPerMinute: null }])
     })
 
     test('a provider is switched off and on, and their absences come and go', async () => {
@@ -613,6 +629,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         [() => store.setPartnerActive(partner.id, false, act), 'partner.deactivate', thisPartner],
         [() => store.setPartnerActive(partner.id, true, act), 'partner.reactivate', thisPartner],
         [() => store.setPartnerOrganization(partner.id, null, act), 'partner.set-organization', thisPartner],
+        [
+          () => store.setPartnerRates(partner.id, { readsPerMinute: 1 }, act),
+          'partner.set-rates',
+          thisPartner,
+        ],
         [() => store.issueKey(partner.id, key('a', 100), actAt(100)), 'token.issue', thisPartner],
         [() => store.rotateKey(partner.id, key('b', 300), actAt(200)), 'token.rotate', thisPartner],
         [() => store.revokeKeys(partner.id, actAt(250)), 'token.revoke', thisPartner],

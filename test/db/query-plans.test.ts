@@ -69,6 +69,7 @@ async function useEverything(place: Place): Promise<void> {
   await store.setOrganizationActive(organization.id, true, act)
   await store.setPartnerActive(partner.id, true, act)
   await store.setPartnerOrganization(partner.id, null, act)
+  await store.setPartnerRates(partner.id, { readsPerMinute: 1 }, act)
   await store.listPartners()
   await store.issueKey(partner.id, key('a', 100), actAt(100))
   await store.rotateKey(partner.id, key('b', 300), actAt(200))

@@ -67,7 +67,9 @@ describe('the database itself refuses', () => {
     ['a second organization of a name', 'UNIQUE', "INSERT INTO organizations VALUES (9, 'Org', 1, 0)"],
     ['a text for an instant', 'DATATYPE', "INSERT INTO organizations VALUES (9, 'N', 1, 'now')"],
     ['a partner of no organization that is there', 'FOREIGNKEY', 'UPDATE partners SET organization_id = 99'],
-    ['a second partner of a name', 'UNIQUE', "INSERT INTO partners VALUES (9, 'Partner', 1, 1, 0)"],
+    ['a second partner of a name', 'UNIQUE', partner({ id: 9 })],
+    ['fewer reads a minute than none', 'CHECK', 'UPDATE partners SET reads_per_minute = -1'],
+    ['fewer bookings a minute than none', 'CHECK', 'UPDATE partners SET bookings_per_minute = -1'],
     ['to delete an organization that has partners', 'FOREIGNKEY', 'DELETE FROM organizations'],
     ['to delete a partner who has members', 'FOREIGNKEY', 'DELETE FROM partners'],
     ['a second open key of a partner', 'UNIQUE', key({ id: 9, record_key: "'r9'", kid: "'k9'" })],
@@ -175,6 +177,11 @@ function insert(table: string, row: Different): string {
   return `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.values(row)})`
 }
 
+function partner(different: Different): string {
+  const row = { id: 1, name: "'Partner'", organization_id: 1, active: 1, created_at: 0 }
+  return insert('partners', { ...row, ...different })
+}
+
 function key(different: Different): string {
   const row = {
     id: 1,
@@ -246,7 +253,8 @@ function furnish(): void {
     })
   for (const statement of [
     "INSERT INTO organizations VALUES (1, 'Org', 1, 0)",
-    "INSERT INTO partners VALUES (1, 'Partner', 1, 1, 0), (2, 'Other', NULL, 1, 0)",
+    partner({}),
+    partner({ id: 2, name: "'Other'", organization_id: 'NULL' }),
     key({}),
     "INSERT INTO regions VALUES (1, 'CA', 'ON', 'Ontario', 'Province', 1)",
     provider(1, 'one'),

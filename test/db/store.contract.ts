@@ -494,12 +494,25 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('are told back as they were added, active', async () => {
       await using place = await open()
       const { store } = place
+      const usual = { readsPerMinute: null, bookingsPerMinute: null }
       const organization = await store.addOrganization('Harbour', act)
       expect(organization).toEqual({ id: expect.any(Number), name: 'Harbour', active: true })
       const partner = await store.addPartner('Harbourlight', organization.id, act)
-      expect(partner).toEqual({ id: expect.any(Number), name: 'Harbourlight', active: true, organization })
+      expect(partner).toEqual({
+        id: expect.any(Number),
+        name: 'Harbourlight',
+        active: true,
+        ...usual,
+        organization,
+      })
       const alone = await store.addPartner('Alone', null, act)
-      expect(alone).toEqual({ id: expect.any(Number), name: 'Alone', active: true, organization: null })
+      expect(alone).toEqual({
+        id: expect.any(Number),
+        name: 'Alone',
+        active: true,
+        ...usual,
+        organization: null,
+      })
       const second = await store.addOrganization('Anchorage', act)
       expect(await store.listOrganizations()).toEqual([organization, second])
       expect(await store.listPartners()).toEqual([partner, alone])

@@ -4,6 +4,7 @@ import {
   decideOrganizationState,
   decidePartner,
   decidePartnerOrganization,
+  decidePartnerRates,
   decidePartnerState,
 } from '../../src/domain/decide-onboarding'
 import { Refusal } from '../../src/domain/errors'
@@ -12,6 +13,7 @@ import { act, done, now, organization, partner } from './values'
 const noOrganization = new Refusal('record_unknown', 'there is no such organization')
 const noPartner = new Refusal('record_unknown', 'there is no such partner')
 const answer = expect.any(Function)
+const usual = { readsPerMinute: null, bookingsPerMinute: null }
 
 describe('an organization', () => {
   test('is added, active', () => {
@@ -53,13 +55,22 @@ describe('a partner', () => {
     const decided = done(decidePartner(null, theirs, 'Harbourlight', act))
     expect(decided).toEqual({
       writes: [
-        { add: 'partner', row: { name: 'Harbourlight', organizationId, active: true, createdAt: now } },
+        {
+          add: 'partner',
+          row: { name: 'Harbourlight', organizationId, active: true, ...usual, createdAt: now },
+        },
       ],
       taken: [],
       audit: { action: 'partner.add', noun: 'partner', id: null },
       answer,
     })
-    expect(decided.answer([9])).toEqual({ id: 9, name: 'Harbourlight', active: true, organization: theirs })
+    expect(decided.answer([9])).toEqual({
+      id: 9,
+      name: 'Harbourlight',
+      active: true,
+      ...usual,
+      organization: theirs,
+    })
   })
 
   test('is added neither under a name that one has nor for an organization that is not there', () => {
@@ -99,5 +110,18 @@ describe('a partner', () => {
     expect(decidePartnerOrganization(partner, undefined)).toEqual(noOrganization)
     expect(decidePartnerOrganization(null, organization)).toEqual(noPartner)
     expect(decidePartnerOrganization(null, undefined)).toEqual(noPartner)
+  })
+
+  test('is held to other rates; those that are not given stay', () => {
+    expect(done(decidePartnerRates(partner, { readsPerMinute: 60, bookingsPerMinute: 'off' }))).toEqual({
+      writes: [{ set: 'partner', id: 3, to: { readsPerMinute: 60, bookingsPerMinute: 'off' } }],
+      taken: [],
+      audit: { action: 'partner.set-rates', noun: 'partner', id: 3 },
+      answer,
+    })
+    expect(done(decidePartnerRates(partner, { bookingsPerMinute: null })).writes).toEqual([
+      { set: 'partner', id: 3, to: { bookingsPerMinute: null } },
+    ])
+    expect(decidePartnerRates(null, { readsPerMinute: 1 })).toEqual(noPartner)
   })
 })

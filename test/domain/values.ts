@@ -45,7 +45,14 @@ export const profile: MemberProfile = {
 export const member: Member = { id: 7, partnerId: 3, externalUserId: 'robin', active: true, profile }
 
 export const organization: Organization = { id: 2, name: 'Harbour', active: true }
-export const partner: Partner = { id: 3, name: 'Harbourlight', active: true, organization }
+export const partner: Partner = {
+  id: 3,
+  name: 'Harbourlight',
+  active: true,
+  readsPerMinute: null,
+  bookingsPerMinute: null,
+  organization,
+}
 
 /** An intake that nobody has touched. */
 export const intake: RequestRecord = {

@@ -128,6 +128,74 @@ describe('the page', () => {
     expect((await production.handle(new Request('http://localhost/'))).status).toBe(404)
   })
 
+  test.each<[path: string, type: string, smallest: number]>([
+    ['/openapi.json', 'application/json', 50_000],
+    ['/docs', 'text/html; charset=utf-8', 500],
+    ['/docs/swagger-ui.css', 'text/css; charset=utf-8', 100_000],
+    ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8', 1_000_000],
+  ])(
+    'and its files come compressed to whoever takes gzip, the same bytes: %s',
+    async (path, type, smallest) => {
+      const ask = async (encoding: string) => {
+        const headers = { 'Accept-Encoding': encoding }
+        const answer = await fetch(service.baseUrl + path, { headers, decompress: false } as RequestInit)
+        const told = ['content-type', 'content-encoding', 'vary'].map((name) => answer.headers.get(name))
+        return { told, bytes: await answer.bytes() }
+      }
+      const plain = await ask('gzip;q=0')
+      const gzipped = await ask('br, gzip;q=0.5')
+      expect(plain.told).toEqual([type, null, 'Accept-Encoding'])
+      expect(gzipped.told).toEqual([type, 'gzip', 'Accept-Encoding'])
+      expect(plain.bytes.length).toBeGreaterThan(smallest)
+      expect(gzipped.bytes.length).toBeLessThan(plain.bytes.length * 0.7)
+      expect(Bun.gunzipSync(Buffer.from(gzipped.bytes))).toEqual(new Uint8Array(plain.bytes))
+      expect((await ask('gzip')).bytes).toEqual(gzipped.bytes)
+    },
+  )
+
+  test('and the document are nowhere where they are left out, and the API is as ever', async () => {
+    const bare = await startService({ noDocs: true })
+    for (const path of [
+      '/docs',
+      '/docs/',
+      '/docs/start.js',
+      '/docs/swagger-ui-bundle.js',
+      '/openapi.json',
+      '/',
+    ]) {
+      expect([path, (await bare.send(path)).status]).toEqual([path, 404])
+    }
+    expect((await bare.get('/partners/v1/provider-regions/?country_code=CA')).status).toBe(200)
+    await bare.stop()
+  })
+
+  test('are 429 in production to an address that asks for them without end, and to no other', async () => {
+    const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
+    let address = '192.0.2.1'
+    const production = createApp(serving, () => address)
+    const ask = (path: string) => production.handle(new Request(`http://localhost${path}`))
+    for (let call = 0; call < 300; call++) {
+      expect((await ask('/docs')).status).toBe(200)
+      expect((await ask('/docs/page.css')).status).toBe(200)
+    }
+    for (const path of ['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json']) {
+      const answer = await ask(path)
+      expect([answer.status, await answer.json()]).toEqual([
+        429,
+        { message: 'the rate is used up; try again after Retry-After seconds', status: 429 },
+      ])
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.headers.get('ratelimit-policy')).toBe('"documents";q=600;w=60')
+      expect(answer.headers.get('ratelimit')).toBe('"documents";r=0;t=60')
+    }
+    address = '192.0.2.2'
+    expect((await ask('/docs')).status).toBe(200)
+  })
+
+  test('are had in the sandbox without end', async () => {
+    for (let call = 0; call < 700; call++) expect((await get('/docs/page.css')).status).toBe(200)
+  })
+
   test.each(['/docs/index.html', '/swagger', '/swagger/json', '/page', '/document', '/openapi'])(
     'and the document are at no other path: %s is 404',
     async (path) => {

@@ -111,6 +111,7 @@ describe('an endpoint whose path has a parameter', () => {
     summary: 'Say an id again',
     description: 'Answers the id.',
     params: Type.Object({ id: Type.Integer({ minimum: 1, description: 'What is said again' }) }),
+    budget: 'reads',
     answer: {
       status: 200,
       description: 'The id',

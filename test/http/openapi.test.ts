@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { formats } from '../../src/domain/formats'
 import { languageTagPattern } from '../../src/domain/language'
+import { perMinute } from '../../src/domain/limits'
 import { countryCodePattern } from '../../src/domain/region'
 import { refusalsOf } from '../../src/http/endpoint'
 import { endpoints } from '../../src/http/endpoints'
@@ -64,7 +65,7 @@ beforeAll(async () => {
       ],
       providers: [provider('p-1', { credentials: 'PhD' }), provider('p-2')],
     },
-    limits: { openRequests: 10, emailConflicts: 1 },
+    limits: { reads: perMinute(1_000), bookings: perMinute(1_000), openRequests: 10, emailConflicts: 1 },
   })
   served = await service.get('/openapi.json', null)
   document = resolved(served.body)
@@ -137,10 +138,10 @@ describe('the document', () => {
       ]),
     )
     expect(told).toEqual([
-      [`get ${paths.regions}`, 'listProviderRegions', '200 400 401 403 405 409 500 503'],
-      [`get ${paths.providers}`, 'searchProviders', '200 400 401 403 405 409 500 503'],
+      [`get ${paths.regions}`, 'listProviderRegions', '200 400 401 403 405 409 429 500 503'],
+      [`get ${paths.providers}`, 'searchProviders', '200 400 401 403 405 409 429 500 503'],
       [`post ${paths.booking}`, 'submitBookingRequest', '201 400 401 403 405 409 413 415 429 500 503'],
-      [`get ${paths.user}`, 'lookUpMember', '200 400 401 403 404 405 409 500 503'],
+      [`get ${paths.user}`, 'lookUpMember', '200 400 401 403 404 405 409 429 500 503'],
     ])
   })
 
@@ -276,6 +277,7 @@ describe('what generated clients read', () => {
       'OrganizationDeactivated',
       'MethodNotAllowed',
       'OrganizationNotConfigured',
+      'AuthenticationLimitedOrRateLimited',
       'InternalError',
       'StorageBusyOrStorageFailed',
       'OrganizationDeactivatedOrMemberDeactivated',
@@ -416,6 +418,23 @@ describe('live answers are what the document tells', () => {
   })
 })
 
+/** What is answered at each path to whoever has nothing left, and to an address that sent too many refused tokens. */
+async function limited(): Promise<[path: string, answer: Answer][]> {
+  const one = perMinute(1)
+  const strict = await startService({ limits: { reads: one, bookings: one, failedAuthentications: one } })
+  const answers: [path: string, answer: Answer][] = []
+  for (const path of Object.values(paths)) {
+    const method = path === paths.booking ? 'POST' : 'GET'
+    for (const token of [strict.partner.token, strict.partner.token, 'none', 'none']) {
+      const headers = { Authorization: `Bearer ${token}` }
+      const answer = await strict.send(path, { method, headers })
+      if (answer.status === 429) answers.push([path, answer])
+    }
+  }
+  await strict.stop()
+  return answers
+}
+
 async function bookAsManyAsAllowed(member: string, providerId: number): Promise<void> {
   for (const date of ['02', '03', '04']) {
     for (const time of ['14:00', '14:45', '15:30', '16:15']) {
@@ -484,5 +503,6 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   post(booking('new', { ...slot, providerId: 999 }))
   post(booking('new', slot))
   post(booking('holder', slot))
-  return Promise.all(requests.map(async ([path, answer]): Promise<[string, Answer]> => [path, await answer]))
+  const answers = requests.map(async ([path, answer]): Promise<[string, Answer]> => [path, await answer])
+  return [...(await Promise.all(answers)), ...(await limited())]
 }

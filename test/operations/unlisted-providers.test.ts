@@ -23,6 +23,7 @@ import { issueFirstToken } from '../../src/operations/tokens'
 import { builtInZones } from '../../src/zones/packed'
 import { endOf } from '../db/furniture'
 import { openPlace } from '../db/place'
+import { partner } from '../domain/values'
 import { provider, region } from '../support/builders'
 
 const now = Date.UTC(2026, 11, 1, 12)
@@ -222,7 +223,7 @@ describe('a license from a date that is none', () => {
 
 describe('a key that cannot be opened', () => {
   test('stops the start with its kid, and no text of its own', async () => {
-    await issueFirstToken(context, { id: 1, name: 'Harbourlight', active: true, organization: null }, act)
+    await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
     const [{ kid } = { kid: '' }] = await place.store.listKeys()
     using database = new Database(place.path)
     database.run("UPDATE partner_keys SET sealed_secret = x'00'")

@@ -54,8 +54,9 @@ export interface TestServiceOptions {
   /** Where the clock stands. */
   readonly now?: string
   readonly directory?: DirectoryFile
-  /** None but these. */
+  /** Those that there are; none unless given. */
   readonly limits?: Partial<Limits>
+  readonly noDocs?: boolean
 }
 
 /** The clock's place in a test that says nothing of time: a Tuesday. */
@@ -75,6 +76,7 @@ export async function startService(
     create: true,
     clock: { now: () => now },
     limits: { ...unlimited, ...options.limits },
+    noDocs: options.noDocs ?? false,
     report: () => {},
   })
   const { context } = service

@@ -1,0 +1,92 @@
+import type { Clock } from '../domain/clock'
+import { Refusal } from '../domain/errors'
+import { Limiter, type Standing } from '../domain/limiter'
+import { type Rate, rateFor } from '../domain/limits'
+import type { Partner } from '../domain/partner'
+import type { Context } from '../operations/context'
+import { networkOf } from './client-address'
+import type { Words } from './errors'
+
+/** What a caller who asks for too much is told. */
+export const rateRefusals = {
+  authentication_limited:
+    'too many tokens from this address were refused; try again after Retry-After seconds',
+  rate_limited: 'the rate is used up; try again after Retry-After seconds',
+} as const satisfies Words
+
+/** What tells of a budget, as the document has it; in every answer to whoever was authenticated, unless limits are off. */
+export const rateHeaders = {
+  'RateLimit-Policy': {
+    description:
+      'The name of the budget that the call is taken from, q: what it holds, w: the seconds in which what was spent comes back, evenly. Left out where there is no limit',
+    schema: { type: 'string' },
+    example: '"reads";q=30000;w=60',
+  },
+  RateLimit: {
+    description:
+      'The name of the budget, r: what is left of it, t: seconds until all of it is there again. Left out where there is no limit',
+    schema: { type: 'string' },
+    example: '"reads";r=29979;t=1',
+  },
+}
+
+/** The headers of an answer, as Elysia gathers them for errors too. */
+type Headers = Record<string, string | number>
+
+/** A partner's budgets: of what is read, and of what is submitted. */
+export type BudgetName = 'reads' | 'bookings'
+
+/**
+ * Takes a cost from a partner's budget and tells in the headers of the answer how it stands, where there is a limit.
+ * Gives the refusal of what is more than is left.
+ */
+export type SpendOfPartner = (
+  name: BudgetName,
+  partner: Partner,
+  cost: number,
+  headers: Headers,
+) => Refusal | null
+
+/** Keeps the budgets of all partners. */
+export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
+  const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
+  return (name, partner, cost, headers) => {
+    const rate = rateFor(limits[name], partner[`${name}PerMinute`])
+    if (!rate) return null
+    const standing = limiters[name].spend(partner.id, rate, cost, clock.now())
+    tell(name, rate, standing, headers)
+    return refusalOf('rate_limited', standing)
+  }
+}
+
+/** Keeps a budget for each client address, of which it tells those alone who have used theirs up. */
+export function addressBudgets(
+  name: string,
+  kind: keyof typeof rateRefusals,
+  rate: Rate | null,
+  clock: Clock,
+): (address: string, headers: Headers) => Refusal | null {
+  const limiter = new Limiter<string>()
+  return (address, headers) => {
+    if (!rate) return null
+    const standing = limiter.spend(networkOf(address), rate, 1, clock.now())
+    const refusal = refusalOf(kind, standing)
+    if (refusal) tell(name, rate, standing, headers)
+    return refusal
+  }
+}
+
+/** As draft-ietf-httpapi-ratelimit-headers-10 writes it. */
+function tell(
+  name: string,
+  { most, seconds }: Rate,
+  { remaining, secondsToFull }: Standing,
+  headers: Headers,
+) {
+  headers['RateLimit-Policy'] = `"${name}";q=${most};w=${seconds}`
+  headers.RateLimit = `"${name}";r=${remaining};t=${secondsToFull}`
+}
+
+function refusalOf(kind: keyof typeof rateRefusals, { retryAfterSeconds }: Standing): Refusal | null {
+  return retryAfterSeconds === null ? null : new Refusal(kind, rateRefusals[kind], { retryAfterSeconds })
+}

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { paths } from '../contract/contract'
+import { booking } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+import { runProgram, startSandbox } from '../support/process'
+import type { Answer } from '../support/service'
+
+const regions = `${paths.regions}?country_code=CA`
+
+const policyOf = ({ headers }: Answer) => headers.get('ratelimit-policy')
+const statusOf = async (service: Served, path: string) =>
+  (await fetch(`http://127.0.0.1:${service.port}${path}`)).status
+
+describe('an operator', () => {
+  const operator = new Operator()
+  let token = ''
+
+  beforeAll(async () => {
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  })
+
+  afterAll(() => operator[Symbol.dispose]())
+
+  test('has limits and documents without setting anything, and the 121st refused token of a minute is 429', async () => {
+    await using service = await operator.serve()
+    expect(policyOf(await service.get(regions, token))).toBe('"reads";q=30000;w=60')
+    expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
+    const statuses: number[] = []
+    const since = performance.now()
+    for (let call = 0; call < 120; call++) statuses.push((await service.get(regions, 'none')).status)
+    expect(new Set(statuses)).toEqual(new Set([401]))
+    // Two come back every second.
+    const mostMore = Math.ceil((performance.now() - since) / 500) + 2
+    let last = await service.get(regions, 'none')
+    for (let more = 0; more < mostMore && last.status === 401; more++)
+      last = await service.get(regions, 'none')
+    expect([last.status, last.headers.get('x-error-code')]).toEqual([429, 'authentication_limited'])
+    expect((await service.get(regions, token)).status).toBe(200)
+    expect(await statusOf(service, '/docs')).toBe(200)
+    expect(await statusOf(service, '/openapi.json')).toBe(200)
+    const bundle = `http://127.0.0.1:${service.port}/docs/swagger-ui-bundle.js`
+    const headers = { 'Accept-Encoding': 'gzip' }
+    const packed = await fetch(bundle, { headers, decompress: false } as RequestInit)
+    expect(packed.headers.get('content-encoding')).toBe('gzip')
+    const bytes = await packed.bytes()
+    expect(bytes.length).toBeLessThan(600_000)
+    const plain = await fetch(bundle, { headers: { 'Accept-Encoding': 'identity' } })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(Bun.gunzipSync(Buffer.from(bytes))).toEqual(new Uint8Array(await plain.bytes()))
+  })
+
+  test('sets them by flags, and leaves the documents out', async () => {
+    const flags = ['--reads-per-minute', '7', '--bookings-per-minute', 'off', '--no-docs']
+    await using service = await operator.serve(...flags, '--failed-authentications-per-minute', '1')
+    expect(policyOf(await service.get(regions, token))).toBe('"reads";q=7;w=60')
+    expect(policyOf(await service.post(booking('m-1'), token))).toBeNull()
+    expect((await service.get(regions, 'none')).status).toBe(401)
+    expect((await service.get(regions, 'none')).status).toBe(429)
+    expect(await statusOf(service, '/docs')).toBe(404)
+    expect(await statusOf(service, '/docs/swagger-ui.css')).toBe(404)
+    expect(await statusOf(service, '/openapi.json')).toBe(404)
+  })
+
+  test('is told every fault of them at once', async () => {
+    const flags = ['--port', '0', '--base-url', 'https://api.example', '--reads-per-minute', '0']
+    const { code, stdout, stderr } = await operator.run(['serve', ...flags], '', {
+      ANTEROOM_BOOKINGS_PER_MINUTE: '1e3',
+      ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE: 'none',
+      ANTEROOM_NO_DOCS: 'yes',
+    })
+    expect([code, stdout]).toEqual([2, ''])
+    const fault = 'must be a whole number from 1 on, or off'
+    expect(stderr).toBe(
+      `${[
+        `anteroom: --reads-per-minute: ${fault}`,
+        `ANTEROOM_BOOKINGS_PER_MINUTE: ${fault}`,
+        `ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE: ${fault}`,
+        'ANTEROOM_NO_DOCS: must be true or false',
+      ].join('\n')}\n`,
+    )
+  })
+
+  test('gives one partner other rates while the service runs, from the next request on', async () => {
+    await using service = await operator.serve()
+    const setRates = (...flags: string[]) => operator.do('partner', 'set-rates', 'Lantern', ...flags)
+    expect(await setRates('--reads-per-minute', '3', '--bookings-per-minute', 'off')).toBe(
+      'Partner Lantern: reads 3, bookings off a minute.\n',
+    )
+    expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
+    expect(policyOf(await service.post(booking('m-1'), token))).toBeNull()
+    const shown = await operator.do('partner', 'show', 'Lantern')
+    expect(shown).toContain('\nrates         reads 3, bookings off a minute\n')
+    expect(await operator.ask<object>('partner', 'show', 'Lantern')).toMatchObject({
+      readsPerMinute: 3,
+      bookingsPerMinute: 'off',
+    })
+    expect(await setRates('--bookings-per-minute', 'default')).toBe(
+      'Partner Lantern: reads 3, bookings default a minute.\n',
+    )
+    expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
+    expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
+    await setRates('--reads-per-minute', 'default')
+    expect(policyOf(await service.get(regions, token))).toBe('"reads";q=30000;w=60')
+    const lines = await operator.ask<{ action: string; record: string }[]>('audit', 'list')
+    expect(lines.slice(-3).map(({ action, record }) => [action, record])).toEqual(
+      Array(3).fill(['partner.set-rates', 'partner 1']),
+    )
+  })
+
+  test.each([
+    [[], 'anteroom: give --reads-per-minute, --bookings-per-minute or both\n'],
+    [
+      ['--reads-per-minute', '0'],
+      "error: option '--reads-per-minute <n>' argument '0' is invalid. It must be a whole number from 1 on, off or default.\n",
+    ],
+    [
+      ['--bookings-per-minute', 'none'],
+      "error: option '--bookings-per-minute <n>' argument 'none' is invalid. It must be a whole number from 1 on, off or default.\n",
+    ],
+  ])('who sets a partner no rates, or none that can be, is told so: %p', async (flags, stderr) => {
+    const refused = await operator.run(['partner', 'set-rates', 'Lantern', ...flags])
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', stderr])
+  })
+})
+
+describe('in the sandbox', () => {
+  test('there are no limits unless a flag sets them', async () => {
+    await using sandbox = await startSandbox()
+    const answers = [await sandbox.get(regions), await sandbox.post(booking('m-1'))]
+    expect(answers.map(policyOf)).toEqual([null, null])
+    for (let call = 0; call < 150; call++) expect((await sandbox.get(regions, 'none')).status).toBe(401)
+  })
+
+  test('a partner can meet a 429, wait as told, and go on', async () => {
+    const flags = ['--reads-per-minute', '60', '--bookings-per-minute', '1']
+    await using sandbox = await startSandbox([...flags, '--failed-authentications-per-minute', '1'])
+    const search = `${paths.providers}?region_id=${sandbox.report.examples.regionId}&page_size=58`
+    expect((await sandbox.get(search)).status).toBe(200)
+    expect((await sandbox.get(regions)).status).toBe(200)
+    const refused = await sandbox.get(regions)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    await Bun.sleep(1_000)
+    expect((await sandbox.get(regions)).status).toBe(200)
+    expect((await sandbox.post(booking('m-1'))).status).toBe(201)
+    expect((await sandbox.post(booking('m-1'))).status).toBe(429)
+    expect((await sandbox.get(regions, 'none')).status).toBe(401)
+    expect((await sandbox.get(regions, 'none')).status).toBe(429)
+  })
+
+  test('what is no limit is told', async () => {
+    const { code, stderr } = await runProgram(['sandbox', '--port', '0', '--reads-per-minute', '-1'])
+    expect([code, stderr]).toEqual([
+      2,
+      "error: option '--reads-per-minute <n>' argument '-1' is invalid. It must be a whole number from 1 on, or off.\n",
+    ])
+  })
+})

@@ -1,0 +1,314 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { type Limits, perMinute } from '../../src/domain/limits'
+import { createApp } from '../../src/http/app'
+import { booking, countryWide, provider, region } from '../support/builders'
+import { type Answer, startService, type TestPartner } from '../support/service'
+import { expectSuccess, expectUnauthorized, lookUp, paths, segment, sendRaw, signed } from './contract'
+
+const now = '2026-12-01T12:00:00Z'
+const later = (seconds: number) => `${new Date(Date.parse(now) + seconds * 1000).toISOString().slice(0, 19)}Z`
+
+const directory = { regions: [region({ id: 9 }), countryWide('IE', 'Ireland')], providers: [provider('p-1')] }
+const regions = `${paths.regions}?country_code=CA`
+
+let service: Awaited<ReturnType<typeof startService>>
+const start = async (limits: Partial<Limits>) => {
+  service = await startService({ now, directory, limits })
+}
+afterEach(() => service.stop())
+
+/** What an answer tells of a budget. */
+const toldBy = ({ headers }: Answer) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
+
+const used = 'the rate is used up; try again after Retry-After seconds'
+const refused = 'too many tokens from this address were refused; try again after Retry-After seconds'
+
+/** Asserts the whole of a 429. */
+function expectLimited(answer: Answer, code: string, policy: string, standing: string, seconds: number) {
+  const message = code === 'rate_limited' ? used : refused
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status: 429,
+    body: { message, status: 429 },
+  })
+  const { headers } = answer
+  expect([headers.get('x-error-code'), headers.get('retry-after')]).toEqual([code, String(seconds)])
+  expect(toldBy(answer)).toEqual([policy, standing])
+  expect(headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect([headers.get('www-authenticate'), headers.get('set-cookie')]).toEqual([null, null])
+}
+
+/** Any request of a partner's. */
+const send = ({ token }: Pick<TestPartner, 'token'>, method: string, path: string) =>
+  service.send(path, { method, headers: { Authorization: `Bearer ${token}` } })
+
+describe('what a call costs', () => {
+  test.each<[what: string, method: string, path: string, status: number, cost: number]>([
+    ['a list of regions', 'GET', regions, 200, 1],
+    ['a list of regions of 100', 'GET', `${regions}&page_size=100`, 200, 1],
+    ['a list of regions without its last slash', 'GET', regions.replace('/?', '?'), 200, 1],
+    ['a list of regions of no country', 'GET', paths.regions, 400, 1],
+    ['a look-up of nobody', 'GET', `${paths.user}?external_user_id=nobody`, 404, 1],
+    ['a search', 'GET', `${paths.providers}?region_id=9`, 200, 21],
+    ['a search for one', 'GET', `${paths.providers}?region_id=9&page_size=1`, 200, 2],
+    ['a search for 100', 'GET', `${paths.providers}?region_id=9&page_size=100`, 200, 101],
+    ['a search for 100, its head alone', 'HEAD', `${paths.providers}?region_id=9&page_size=100`, 200, 101],
+    ['a search past the last page', 'GET', `${paths.providers}?region_id=9&page=2&page_size=50`, 400, 51],
+    ['a search of no region', 'GET', `${paths.providers}?region_id=4711&page_size=50`, 400, 51],
+    [
+      'a search for 101, which nobody can have',
+      'GET',
+      `${paths.providers}?region_id=9&page_size=101`,
+      400,
+      1,
+    ],
+    ['a search for 0', 'GET', `${paths.providers}?region_id=9&page_size=0`, 400, 1],
+    ['a search with a parameter twice', 'GET', `${paths.providers}?page_size=9&page_size=9`, 400, 1],
+    ['a search with broken UTF-8', 'GET', `${paths.providers}?region_id=9&language=%ff`, 400, 1],
+    ['a wrong method', 'DELETE', regions, 405, 0],
+  ])('%s', async (_, method, path, status, cost) => {
+    await start({ reads: perMinute(1_000), bookings: perMinute(50) })
+    const answer = await send(service.partner, method, path)
+    expect(answer.status).toBe(status)
+    const seconds = Math.ceil((cost * 60) / 1_000)
+    expect(toldBy(answer)).toEqual(['"reads";q=1000;w=60', `"reads";r=${1_000 - cost};t=${seconds}`])
+    // The other budget is as it was.
+    const wrong = await send(service.partner, 'GET', paths.booking)
+    expect([wrong.status, ...toldBy(wrong)]).toEqual([405, '"bookings";q=50;w=60', '"bookings";r=50;t=0'])
+  })
+
+  test.each<[what: string, body: unknown, status: number]>([
+    ['an intake', booking('m-1'), 201],
+    ['what is not JSON', '{', 400],
+    ['what is far too large', ' '.repeat(256 * 1024 + 1), 413],
+  ])('%s: one of what is submitted', async (_, body, status) => {
+    await start({ reads: perMinute(1_000), bookings: perMinute(50) })
+    const answer = await service.post(paths.booking, body)
+    expect([answer.status, ...toldBy(answer)]).toEqual([
+      status,
+      '"bookings";q=50;w=60',
+      '"bookings";r=49;t=2',
+    ])
+    const read = await send(service.partner, 'GET', regions)
+    expect(toldBy(read)).toEqual(['"reads";q=1000;w=60', '"reads";r=999;t=1'])
+  })
+
+  test('is taken where the organization is not in order too', async () => {
+    await start({ reads: perMinute(2) })
+    const homeless = await service.addPartner('Homeless', null)
+    const statuses: number[] = []
+    for (let call = 0; call < 3; call++) statuses.push((await send(homeless, 'GET', regions)).status)
+    expect(statuses).toEqual([409, 409, 429])
+  })
+})
+
+describe('a budget that is used up', () => {
+  test.each([
+    [paths.regions, 'GET', 'reads'],
+    [paths.providers, 'GET', 'reads'],
+    [paths.user, 'GET', 'reads'],
+    [paths.booking, 'POST', 'bookings'],
+  ])('is 429 at %s, with when to come back, and is there again then', async (path, method, budget) => {
+    await start({ reads: perMinute(1), bookings: perMinute(1) })
+    expect((await send(service.partner, method, path)).status).not.toBe(429)
+    const policy = `"${budget}";q=1;w=60`
+    const answer = await send(service.partner, method, path)
+    expectLimited(answer, 'rate_limited', policy, `"${budget}";r=0;t=60`, 60)
+    service.setNow(later(59))
+    // Who does not wait is told to come back after whoever does.
+    const hasty = await send(service.partner, method, path)
+    expectLimited(hasty, 'rate_limited', policy, `"${budget}";r=0;t=1`, 62)
+    service.setNow(later(60))
+    expect((await send(service.partner, method, path)).status).not.toBe(429)
+  })
+
+  test('is one partner’s alone, and leaves the other budget as it is', async () => {
+    await start({ reads: perMinute(1), bookings: perMinute(1) })
+    const other = await service.addPartner('Other')
+    expect((await send(service.partner, 'GET', regions)).status).toBe(200)
+    expect((await send(service.partner, 'GET', regions)).status).toBe(429)
+    expect((await service.post(paths.booking, booking('m-1'))).status).toBe(201)
+    expect((await service.post(paths.booking, booking('m-1'))).status).toBe(429)
+    expect((await send(other, 'GET', regions)).status).toBe(200)
+  })
+
+  test('changes nothing, and whoever sends the same again once it is time is served', async () => {
+    await start({ bookings: perMinute(1) })
+    expect((await service.post(paths.booking, booking('first'))).status).toBe(201)
+    const answer = await service.post(paths.booking, booking('second'))
+    expect(answer.status).toBe(429)
+    expect((await lookUp(service, 'second')).status).toBe(404)
+    service.setNow(later(Number(answer.headers.get('retry-after'))))
+    expect((await service.post(paths.booking, booking('second'))).status).toBe(201)
+    expect((await lookUp(service, 'second')).status).toBe(200)
+  })
+
+  test('is told without waiting for a body', async () => {
+    await start({ bookings: perMinute(1) })
+    await service.post(paths.booking, '{')
+    const head = [
+      `POST ${paths.booking} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${service.partner.token}`,
+      'Content-Type: application/json',
+      'Content-Length: 1000',
+    ]
+    const answer = await sendRaw(service.baseUrl, head)
+    expectLimited(answer, 'rate_limited', '"bookings";q=1;w=60', '"bookings";r=0;t=60', 60)
+  })
+
+  test('comes after 404, 401 and 405, and before 409, 403, 400, 413 and 415', async () => {
+    await start({ reads: perMinute(1), bookings: perMinute(1) })
+    const homeless = await service.addPartner('Homeless', null)
+    const closed = await service.addPartner('Closed')
+    await service.context.store.setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
+    for (const partner of [homeless, closed, service.partner]) {
+      await send(partner, 'GET', regions)
+      await send(partner, 'POST', paths.booking)
+      expect((await send(partner, 'GET', regions)).status).toBe(429)
+      expect((await send(partner, 'GET', paths.providers)).status).toBe(429)
+      expect((await send(partner, 'POST', paths.booking)).status).toBe(429)
+      expect((await send(partner, 'DELETE', regions)).status).toBe(405)
+      expect((await send(partner, 'GET', '/partners/v1/nothing/')).status).toBe(404)
+    }
+    expectUnauthorized(await service.get(regions, `${service.partner.token}x`), 'token_invalid')
+  })
+
+  test('lets all through who were refused together and wait as they were told, each its own time', async () => {
+    await start({ reads: perMinute(60) })
+    const sizes = [100, 1, 20, 58, 1, 100, 7]
+    const search = (size: number) => service.get(`${paths.providers}?region_id=9&page_size=${size}`)
+    expect((await search(59)).status).toBe(200)
+    const waiting: { size: number; seconds: number }[] = []
+    for (const size of sizes) {
+      const { status, headers } = await search(size)
+      expect(status).toBe(429)
+      waiting.push({ size, seconds: Number(headers.get('retry-after')) })
+    }
+    expect(new Set(waiting.map(({ seconds }) => seconds)).size).toBe(sizes.length)
+    for (const { size, seconds } of waiting.toSorted((one, other) => one.seconds - other.seconds)) {
+      service.setNow(later(seconds))
+      expect([size, (await search(size)).status]).toEqual([size, 200])
+    }
+  })
+
+  test('is there again in time, though the clock is set back a day meanwhile', async () => {
+    await start({ reads: perMinute(1) })
+    service.setNow(later(86_400))
+    expect((await send(service.partner, 'GET', regions)).status).toBe(200)
+    service.setNow(now)
+    expect((await send(service.partner, 'GET', regions)).headers.get('retry-after')).toBe('60')
+    service.setNow(later(60))
+    expect((await send(service.partner, 'GET', regions)).status).toBe(200)
+  })
+})
+
+test('where there are no limits nothing is told of any, and nobody is refused', async () => {
+  await start({})
+  const answers = [
+    await service.get(regions),
+    await service.get(`${paths.providers}?region_id=9&page_size=100`),
+    await service.post(paths.booking, booking('m-1')),
+    await service.get(regions, 'none'),
+    await send(service.partner, 'PUT', regions),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 405])
+  for (const answer of answers) expect(toldBy(answer)).toEqual([null, null])
+  for (let call = 0; call < 300; call++) expect((await service.get(regions, 'none')).status).toBe(401)
+})
+
+test('a rate of one partner’s own counts from the next call on, and the others keep theirs', async () => {
+  await start({ reads: perMinute(30) })
+  const { store } = service.context
+  const other = await service.addPartner('Other')
+  const { id } = service.partner.partner
+  const told = async (partner: TestPartner) => toldBy(await send(partner, 'GET', regions))
+  expect(await told(service.partner)).toEqual(['"reads";q=30;w=60', '"reads";r=29;t=2'])
+  await store.setPartnerRates(id, { readsPerMinute: 2, bookingsPerMinute: 1 }, service.act())
+  expect(await told(service.partner)).toEqual(['"reads";q=2;w=60', '"reads";r=0;t=60'])
+  expect((await send(service.partner, 'GET', regions)).status).toBe(429)
+  expect(await told(other)).toEqual(['"reads";q=30;w=60', '"reads";r=29;t=2'])
+  const submitted = await service.post(paths.booking, booking('m-1'))
+  expect(toldBy(submitted)).toEqual(['"bookings";q=1;w=60', '"bookings";r=0;t=60'])
+  await store.setPartnerRates(id, { readsPerMinute: 'off' }, service.act())
+  expect(await told(service.partner)).toEqual([null, null])
+  expect((await service.post(paths.booking, booking('m-1'))).status).toBe(429)
+  await store.setPartnerRates(id, { readsPerMinute: null, bookingsPerMinute: null }, service.act())
+  expect(await told(service.partner)).toEqual(['"reads";q=30;w=60', '"reads";r=27;t=6'])
+  expectSuccess(await service.post(paths.booking, booking('m-1')), 201, expect.anything())
+})
+
+describe('tokens that are refused', () => {
+  const none = '"failed-authentications";r=0;t=60'
+  const policy = '"failed-authentications";q=2;w=60'
+
+  test.each<[what: string, headers: Record<string, string>, code: string]>([
+    ['no header', {}, 'token_invalid'],
+    ['another scheme', { Authorization: 'Basic YTpi' }, 'token_invalid'],
+    ['what is no token', { Authorization: 'Bearer none' }, 'token_invalid'],
+    ['a token without a kid', { Authorization: `Bearer ${signed({ alg: 'HS256' })}` }, 'missing_claim'],
+    [
+      'a token of nobody',
+      { Authorization: `Bearer ${signed({ alg: 'HS256', kid: 'nobody' })}` },
+      'partner_not_found',
+    ],
+    ['a token of no signature', { Authorization: `Bearer ${segment('{}')}..` }, 'token_invalid'],
+  ])(
+    'are 429 once there were too many from one address, and 401 again later: %s',
+    async (_, headers, code) => {
+      await start({ failedAuthentications: perMinute(2) })
+      for (const path of [regions, paths.user])
+        expectUnauthorized(await service.send(path, { headers }), code)
+      const limited = await service.send(regions, { headers })
+      expectLimited(limited, 'authentication_limited', policy, none, 30)
+      const [post, put] = await Promise.all([
+        service.send(paths.booking, { method: 'POST', headers, body: '{' }),
+        service.send(regions, { method: 'PUT', headers }),
+      ])
+      expect([post.status, put.status]).toEqual([429, 429])
+      service.setNow(later(30))
+      expectUnauthorized(await service.send(regions, { headers }), code)
+    },
+  )
+
+  test('of a deactivated partner count too; whoever has one in force is served from the same address', async () => {
+    await start({ failedAuthentications: perMinute(2), reads: perMinute(100) })
+    const deactivated = await service.addPartner('Deactivated')
+    await service.context.store.setPartnerActive(deactivated.partner.id, false, service.act())
+    for (let call = 0; call < 2; call++)
+      expectUnauthorized(await service.get(regions, deactivated.token), 'partner_inactive')
+    for (let call = 0; call < 20; call++) {
+      expect((await service.get(regions, deactivated.token)).status).toBe(429)
+      const answer = await service.get(regions)
+      expect([answer.status, toldBy(answer)[0]]).toEqual([200, '"reads";q=100;w=60'])
+    }
+  })
+
+  test('leave a path that is not there 404, and are told to the audit log as ever', async () => {
+    await start({ failedAuthentications: perMinute(1) })
+    for (let call = 0; call < 3; call++) await service.get(regions, 'none')
+    expect((await service.get('/partners/v1/nothing/', 'none')).status).toBe(404)
+    const { notebook, store } = service.context
+    await notebook.flush(store)
+    const [line] = await store.listAudit(1)
+    expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
+  })
+
+  test('count by the address of IPv4, however it is written, and by the /64 of IPv6', async () => {
+    await start({ failedAuthentications: perMinute(1) })
+    let address = ''
+    const app = createApp(
+      { context: service.context, baseUrl: 'http://localhost', isSandbox: true },
+      () => address,
+    )
+    const statusFrom = async (from: string) => {
+      address = from
+      return (await app.handle(new Request(`http://localhost${regions}`))).status
+    }
+    expect(await statusFrom('192.0.2.1')).toBe(401)
+    expect(await statusFrom('::ffff:192.0.2.1')).toBe(429)
+    expect(await statusFrom('192.0.2.2')).toBe(401)
+    expect(await statusFrom('2001:db8:1:2:3:4:5:6')).toBe(401)
+    expect(await statusFrom('2001:db8:1:2::1')).toBe(429)
+    expect(await statusFrom('2001:db8:1:3::1')).toBe(401)
+  })
+})

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { Limiter, type Standing } from '../../src/domain/limiter'
+import { perMinute, type Rate, rateFor } from '../../src/domain/limits'
+
+const now = Date.UTC(2026, 11, 1, 12)
+const runs = process.env.TEST_LONG ? 20_000 : 500
+
+/** A rate, costs up to more than all of it, and the milliseconds before each call. */
+const calls = fc.record({
+  rate: fc.record({ most: fc.integer({ min: 1, max: 40 }), seconds: fc.constantFrom(1, 7, 60) }),
+  calls: fc.array(
+    fc.record({ cost: fc.integer({ min: 1, max: 50 }), waits: fc.integer({ min: 0, max: 20_000 }) }),
+    { minLength: 1, maxLength: 60 },
+  ),
+})
+
+const isLetThrough = ({ retryAfterSeconds }: Standing) => retryAfterSeconds === null
+
+describe('a budget', () => {
+  test('is spent at once or bit by bit, and comes back evenly', () => {
+    const limiter = new Limiter<string>()
+    const rate = perMinute(60)
+    expect(limiter.spend('a', rate, 59, now)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 1,
+      secondsToFull: 59,
+    })
+    expect(limiter.spend('a', rate, 1, now)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 0,
+      secondsToFull: 60,
+    })
+    expect(limiter.spend('a', rate, 1, now + 999)).toEqual({
+      retryAfterSeconds: 1,
+      remaining: 0,
+      secondsToFull: 60,
+    })
+    expect(limiter.spend('a', rate, 1, now + 1_000)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 0,
+      secondsToFull: 60,
+    })
+    expect(limiter.spend('a', rate, 1, now + 31_000)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 29,
+      secondsToFull: 31,
+    })
+    expect(limiter.spend('a', rate, 0, now + 3_600_000)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 60,
+      secondsToFull: 0,
+    })
+  })
+
+  test('is of one caller and of no other', () => {
+    const limiter = new Limiter<number>()
+    expect(limiter.spend(1, perMinute(1), 1, now).retryAfterSeconds).toBeNull()
+    expect(limiter.spend(1, perMinute(1), 1, now).retryAfterSeconds).toBe(60)
+    expect(limiter.spend(2, perMinute(1), 1, now).retryAfterSeconds).toBeNull()
+  })
+
+  test('is taken whole by what costs more than all of it', () => {
+    const limiter = new Limiter<string>()
+    expect(limiter.spend('a', perMinute(20), 101, now)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 0,
+      secondsToFull: 60,
+    })
+    expect(limiter.spend('a', perMinute(20), 101, now).retryAfterSeconds).toBe(60)
+  })
+
+  test('never lets more through than it holds and what comes back, in any stretch of time', () => {
+    fc.assert(
+      fc.property(calls, ({ rate, calls }) => {
+        const limiter = new Limiter<string>()
+        let at = now
+        const through: { at: number; cost: number }[] = []
+        for (const { cost, waits } of calls) {
+          at += waits
+          const price = Math.min(cost, rate.most)
+          if (isLetThrough(limiter.spend('a', rate, cost, at))) through.push({ at, cost: price })
+        }
+        for (const [from, first] of through.entries()) {
+          let sum = 0
+          for (const { at, cost } of through.slice(from)) {
+            sum += cost
+            const back = ((at - first.at) * rate.most) / (rate.seconds * 1000)
+            expect(sum).toBeLessThanOrEqual(rate.most + back + 1e-6)
+          }
+        }
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test('lets everybody through who comes back when told or a second late, however many were refused', () => {
+    const refused = fc.record({
+      rate: fc.record({ most: fc.integer({ min: 1, max: 120 }), seconds: fc.constantFrom(10, 60) }),
+      calls: fc.array(
+        fc.record({
+          cost: fc.oneof(fc.integer({ min: 1, max: 101 }), fc.constant(1)),
+          at: fc.integer({ min: 0, max: 999 }),
+          late: fc.integer({ min: 0, max: 1_000 }),
+        }),
+        { minLength: 2, maxLength: 40 },
+      ),
+    })
+    fc.assert(
+      fc.property(refused, ({ rate, calls }) => {
+        const limiter = new Limiter<string>()
+        const waiting: { cost: number; at: number }[] = []
+        limiter.spend('a', rate, rate.most, now)
+        // Nine whole budgets can be told, with the seconds that lie between large costs.
+        let left = 8 * rate.most
+        for (const { cost, at, late } of calls.toSorted((one, other) => one.at - other.at)) {
+          left -= Math.min(cost, rate.most)
+          if (left < 0) break
+          const { retryAfterSeconds } = limiter.spend('a', rate, cost, now + at)
+          // Whoever is let through while others wait takes what these were told of.
+          fc.pre(retryAfterSeconds !== null)
+          waiting.push({ cost, at: at + (retryAfterSeconds ?? 0) * 1000 + late })
+        }
+        for (const { cost, at } of waiting.sort((one, other) => one.at - other.at)) {
+          expect(isLetThrough(limiter.spend('a', rate, cost, now + at))).toBe(true)
+        }
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test('tells nine minutes at most, however many do not wait', () => {
+    const limiter = new Limiter<string>()
+    let longest = 0
+    for (let call = 0; call < 10_000; call++) {
+      longest = Math.max(longest, limiter.spend('a', perMinute(1), 1, now).retryAfterSeconds ?? 0)
+    }
+    expect(longest).toBe(9 * 60)
+    expect(limiter.spend('a', perMinute(1), 1, now + 60_000).retryAfterSeconds).toBeNull()
+  })
+
+  test('is whole numbers to the last: nobody comes back a moment too early', () => {
+    const largest: Rate = perMinute(999_999_999)
+    const limiter = new Limiter<string>()
+    expect(limiter.spend('a', largest, 999_999_999, now).remaining).toBe(0)
+    for (let call = 0; call < 100; call++) limiter.spend('a', largest, 999_999_999, now)
+    expect(limiter.spend('a', largest, 1, now + 1)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 16_665,
+      secondsToFull: 60,
+    })
+  })
+})
+
+describe('the clock', () => {
+  test('may stand still: what is spent is spent', () => {
+    const limiter = new Limiter<string>()
+    const answers = Array.from({ length: 5 }, () => limiter.spend('a', perMinute(3), 1, now))
+    expect(answers.map(isLetThrough)).toEqual([true, true, true, false, false])
+  })
+
+  test('may be set back: nothing comes back for that, and nobody is locked out for it', () => {
+    const limiter = new Limiter<string>()
+    expect(isLetThrough(limiter.spend('a', perMinute(1), 1, now))).toBe(true)
+    const before = now - 3_600_000
+    expect(limiter.spend('a', perMinute(1), 1, before).retryAfterSeconds).toBe(60)
+    expect(isLetThrough(limiter.spend('a', perMinute(1), 1, before + 60_000))).toBe(true)
+  })
+
+  test('however it jumps, lets no more through than all its steps forward bring back', () => {
+    const jumps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 60 })
+    fc.assert(
+      fc.property(jumps, (steps) => {
+        const limiter = new Limiter<string>()
+        let [at, forward, through] = [now, 0, 0]
+        for (const step of steps) {
+          at += step
+          forward += Math.max(0, step)
+          if (isLetThrough(limiter.spend('a', perMinute(3), 1, at))) through++
+        }
+        expect(through).toBeLessThanOrEqual(3 + (forward * 3) / 60_000)
+      }),
+      { numRuns: runs },
+    )
+  })
+})
+
+describe('a rate that changes', () => {
+  test('counts from the next call: a lower one holds within its own window, a higher one gives more at once', () => {
+    const limiter = new Limiter<string>()
+    limiter.spend('a', perMinute(30_000), 30_000, now)
+    for (let call = 0; call < 100; call++) limiter.spend('a', perMinute(30_000), 30_000, now)
+    expect(limiter.spend('a', perMinute(10), 1, now)).toEqual({
+      retryAfterSeconds: 6,
+      remaining: 0,
+      secondsToFull: 60,
+    })
+    expect(limiter.spend('a', perMinute(100), 1, now)).toEqual({
+      retryAfterSeconds: null,
+      remaining: 89,
+      secondsToFull: 7,
+    })
+  })
+
+  test('of one partner comes before the service’s, and off is no limit', () => {
+    const service = perMinute(5)
+    expect(rateFor(service, null)).toBe(service)
+    expect(rateFor(null, null)).toBeNull()
+    expect(rateFor(service, 'off')).toBeNull()
+    expect(rateFor(null, 7)).toEqual({ most: 7, seconds: 60 })
+  })
+})
+
+describe('memory', () => {
+  test('holds so many callers; the one who has been quiet the longest is forgotten', () => {
+    const limiter = new Limiter<number>(3)
+    for (const caller of [1, 2, 3, 1, 4]) limiter.spend(caller, perMinute(1), 1, now)
+    const standings = [1, 3, 4].map((caller) => isLetThrough(limiter.spend(caller, perMinute(1), 1, now)))
+    expect(standings).toEqual([false, false, false])
+    expect(isLetThrough(limiter.spend(2, perMinute(1), 1, now))).toBe(true)
+  })
+
+  test('does not grow with very many addresses, and whoever goes on calling is not forgotten', () => {
+    const limiter = new Limiter<string>()
+    limiter.spend('guilty', perMinute(1), 1, now)
+    Bun.gc(true)
+    const before = process.memoryUsage().heapUsed
+    for (let address = 0; address < 200_000; address++) {
+      limiter.spend(`2001:db8:${address.toString(16)}::/64`, perMinute(1), 1, now)
+      if (address % 5_000 === 0) {
+        expect(isLetThrough(limiter.spend('guilty', perMinute(1), 1, now))).toBe(false)
+      }
+    }
+    Bun.gc(true)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 1024 * 1024)
+  })
+})

@@ -1,0 +1,662 @@
+import { paths } from '../contract/contract'
+import { booking } from '../support/builders'
+import { message, type Step } from './wire'
+
+/** What a case is made of: requests for a member of its own, and for another whose request is hidden in the first. */
+export class Material {
+  readonly body: string
+  /** A whole booking by itself, as it would be smuggled. */
+  readonly hidden: string
+
+  constructor(
+    readonly member: string,
+    readonly token: string,
+  ) {
+    this.body = JSON.stringify(booking(member))
+    const inner = JSON.stringify(booking(`${member}-hidden`))
+    this.hidden = message([...this.head(), `Content-Length: ${inner.length}`], inner).toString('latin1')
+  }
+
+  get length(): number {
+    return this.body.length
+  }
+
+  /** The body as one chunk with the end behind it. */
+  get chunks(): string {
+    return `${this.length.toString(16)}\r\n${this.body}\r\n0\r\n\r\n`
+  }
+
+  /** The lines of a booking's head but for what tells the length of its body. */
+  head(requestLine = `POST ${paths.booking} HTTP/1.1`): string[] {
+    return [
+      requestLine,
+      'Host: localhost',
+      `Authorization: Bearer ${this.token}`,
+      'Content-Type: application/json',
+    ]
+  }
+
+  /** A booking with more lines in its head. */
+  post(lines: readonly string[], body: string | Buffer = this.body): Step[] {
+    return [message([...this.head(), ...lines], body)]
+  }
+
+  /** A booking as it should be. */
+  whole(): Buffer {
+    return message([...this.head(), `Content-Length: ${this.length}`], this.body)
+  }
+
+  /** A list of regions, by another first line. */
+  ask(requestLine: string, lines: readonly string[] = [], body: string | Buffer = ''): Step[] {
+    return [message([...this.head(requestLine), ...lines], body)]
+  }
+}
+
+export const regionList = `${paths.regions}?country_code=IE`
+const get = `GET ${regionList} HTTP/1.1`
+
+/**
+ * What is sent, and what may come of it: the statuses answered, `bare` for Bun's own without a body, and `closed` or
+ * `open` where there is no answer; more than one where it is a race.
+ */
+export type SocketCase = [name: string, outcome: string, steps: (of: Material) => Step[]]
+
+const bytes = (text: string) => Buffer.from(text, 'latin1')
+const lengthOf = (spelling: (length: number) => string) => (of: Material) =>
+  of.post([`Content-Length: ${spelling(of.length)}`])
+
+const lengths: SocketCase[] = [
+  ['right', '201', lengthOf(String)],
+  ['with a plus', '400 bare', lengthOf((n) => `+${n}`)],
+  ['negative', '400 bare', lengthOf((n) => `-${n}`)],
+  ['minus one', '400 bare', lengthOf(() => '-1')],
+  ['in hexadecimal', '400 bare', lengthOf((n) => `0x${n.toString(16)}`)],
+  ['with zeros before it', '201', lengthOf((n) => `000${n}`)],
+  ['with blanks around it', '201', lengthOf((n) => ` \t${n} \t`)],
+  ['with a blank inside', '400 bare', lengthOf((n) => String(n).replace(/^./, '$& '))],
+  ['with an underscore', '400 bare', lengthOf((n) => String(n).replace(/^./, '$&_'))],
+  ['with a fraction', '400 bare', lengthOf((n) => `${n}.0`)],
+  ['with an exponent', '400 bare', lengthOf((n) => `${n}e0`)],
+  ['with a parameter', '400 bare', lengthOf((n) => `${n};x=1`)],
+  ['in quotes', '400 bare', lengthOf((n) => `"${n}"`)],
+  ['as a word', '400 bare', lengthOf(() => 'many')],
+  ['empty', '400 bare', lengthOf(() => '')],
+  ['twice in one line', '400 bare', lengthOf((n) => `${n}, ${n}`)],
+  ['twice in one line, different', '400 bare', lengthOf((n) => `${n}, 0`)],
+  ['in full-width digits', '400 bare', lengthOf(() => Buffer.from('３００').toString('latin1'))],
+  ['with a NUL', '400 bare', lengthOf((n) => `${n}\0`)],
+  ['with a vertical tab', '400 bare', lengthOf((n) => `\v${n}`)],
+  ['of 2^63', '400 bare', lengthOf(() => '9223372036854775808')],
+  ['of 2^64', '400 bare', lengthOf(() => '18446744073709551616')],
+  ['of 2^64 and the true one', '400 bare', lengthOf((n) => String(2n ** 64n + BigInt(n)))],
+  ['of 2^32 and the true one', '413', lengthOf((n) => String(2 ** 32 + n))],
+  ['of 400 digits', '400 bare', lengthOf(() => '9'.repeat(400))],
+  [
+    'twice, the same',
+    '201',
+    (of) => of.post([`Content-Length: ${of.length}`, `Content-Length: ${of.length}`]),
+  ],
+  ['twice, 0 first', '400 bare', (of) => of.post(['Content-Length: 0', `Content-Length: ${of.length}`])],
+  ['twice, 0 last', '400 bare', (of) => of.post([`Content-Length: ${of.length}`, 'Content-Length: 0'])],
+  ['twice, in two cases', '400 bare', (of) => of.post([`content-length: 5`, `CONTENT-LENGTH: ${of.length}`])],
+  ['of 0 with a body behind it', '400, 400 bare or 400 bare', lengthOf(() => '0')],
+  ['left out', '400, 400 bare or 400 bare', (of) => of.post([])],
+  ['less than the body', '400', lengthOf((n) => String(n - 10))],
+  ['more than the body', 'open', lengthOf((n) => String(n + 10))],
+  [
+    'more than the body, which ends',
+    'closed',
+    (of) => [...of.post([`Content-Length: ${of.length + 10}`]), 'half-close'],
+  ],
+  ['0, a request behind it', '400, 201 or closed', (of) => of.post(['Content-Length: 0'], of.hidden)],
+]
+
+const transferring =
+  (...lines: string[]) =>
+  (of: Material) =>
+    of.post(lines, of.chunks)
+
+const transferEncodings: SocketCase[] = [
+  ['chunked', '201', transferring('Transfer-Encoding: chunked')],
+  ['in another case', '201', transferring('tRANSFER-eNCODING: cHUNKED')],
+  ['twice', '400 bare', transferring('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')],
+  ['twice in one line', '400 bare', transferring('Transfer-Encoding: chunked, chunked')],
+  ['identity', '400 bare', transferring('Transfer-Encoding: identity')],
+  ['gzip before chunked', '400 bare', transferring('Transfer-Encoding: gzip, chunked')],
+  ['chunked before gzip', '400 bare', transferring('Transfer-Encoding: chunked, gzip')],
+  ['chunked before identity', '400 bare', transferring('Transfer-Encoding: chunked, identity')],
+  ['another word before it', '400 bare', transferring('Transfer-Encoding: xchunked')],
+  ['another word behind it', '400 bare', transferring('Transfer-Encoding: chunkedx')],
+  ['a parameter behind it', '400 bare', transferring('Transfer-Encoding: chunked;q=1')],
+  ['a tab before it', '201', transferring('Transfer-Encoding:\tchunked')],
+  ['a vertical tab before it', '400 bare', transferring('Transfer-Encoding: \vchunked')],
+  ['a NUL behind it', '400 bare', transferring('Transfer-Encoding: chunked\0')],
+  ['in quotes', '400 bare', transferring('Transfer-Encoding: "chunked"')],
+  ['empty', '400 bare', transferring('Transfer-Encoding: ')],
+  ['a comma alone', '400 bare', transferring('Transfer-Encoding: ,')],
+  ['a space before the colon', '400 bare', transferring('Transfer-Encoding : chunked')],
+  ['folded', '400 bare', transferring('Transfer-Encoding:\r\n chunked')],
+  ['with an underscore', '400, 400 bare or 400 bare', transferring('Transfer_Encoding: chunked')],
+  ['behind a bare LF', '400 bare', transferring('X-A: b\nTransfer-Encoding: chunked')],
+  ['behind a bare CR', '400 bare', transferring('X-A: b\rTransfer-Encoding: chunked')],
+  [
+    'an unknown one and chunked',
+    '400 bare',
+    transferring('Transfer-Encoding: x', 'Transfer-Encoding: chunked'),
+  ],
+  [
+    'chunked and an unknown one',
+    '400 bare',
+    transferring('Transfer-Encoding: chunked', 'Transfer-Encoding: x'),
+  ],
+  [
+    'with a length: CL.TE',
+    '400 bare',
+    (of) =>
+      of.post(
+        [`Content-Length: ${of.chunks.length + of.hidden.length}`, 'Transfer-Encoding: chunked'],
+        of.chunks + of.hidden,
+      ),
+  ],
+  [
+    'with a length: TE.CL',
+    '400 bare',
+    (of) =>
+      of.post(
+        ['Transfer-Encoding: chunked', 'Content-Length: 4'],
+        `${of.hidden.length.toString(16)}\r\n${of.hidden}\r\n0\r\n\r\n`,
+      ),
+  ],
+  ['with a length of 0', '400 bare', transferring('Transfer-Encoding: chunked', 'Content-Length: 0')],
+  [
+    'hidden, with a length: TE.TE',
+    '400 bare',
+    (of) =>
+      of.post(
+        ['Content-Length: 5', 'Transfer-Encoding: chunked', 'Transfer-Encoding: cow'],
+        `0\r\n\r\n${of.hidden}`,
+      ),
+  ],
+  [
+    'spelt so that it is none, with a length',
+    '400 bare',
+    (of) => of.post([`Content-Length: ${of.length}`, 'Transfer-Encoding : chunked']),
+  ],
+  [
+    'xchunked with a length',
+    '400 bare',
+    (of) => of.post([`Content-Length: ${of.length}`, 'Transfer-Encoding: xchunked']),
+  ],
+  [
+    'in HTTP/1.0',
+    '400 bare',
+    (of) => of.ask(`POST ${paths.booking} HTTP/1.0`, ['Transfer-Encoding: chunked'], of.chunks),
+  ],
+]
+
+const chunk = (write: (of: Material, size: string) => string) => (of: Material) =>
+  of.post(['Transfer-Encoding: chunked'], bytes(write(of, of.length.toString(16))))
+const sized = (spelling: (size: string) => string) =>
+  chunk(({ body }, size) => `${spelling(size)}\r\n${body}\r\n0\r\n\r\n`)
+
+const chunkSizes: SocketCase[] = [
+  ['in upper case', '201', sized((size) => size.toUpperCase())],
+  ['with zeros before it', '201', sized((size) => `0000${size}`)],
+  ['with 100 zeros before it', '201', sized((size) => `${'0'.repeat(100)}${size}`)],
+  ['with 0x', '400 bare', sized((size) => `0x${size}`)],
+  ['with a plus', '400 bare', sized((size) => `+${size}`)],
+  ['with a minus', '400 bare', sized((size) => `-${size}`)],
+  ['with a blank before it', '400 bare', sized((size) => ` ${size}`)],
+  ['with a blank behind it', '400 bare', sized((size) => `${size} `)],
+  ['that is no number', '400 bare', sized(() => 'g')],
+  ['that is empty', '400 bare', sized(() => '')],
+  ['that wraps at 2^64', '400 bare', sized((size) => `1${size.padStart(16, '0')}`)],
+  ['that wraps at 2^32', 'open', sized((size) => `1${size.padStart(8, '0')}`)],
+  ['of 2^64 - 1', '400 bare', sized(() => 'f'.repeat(16))],
+  ['with an extension', '201', sized((size) => `${size};name=value`)],
+  ['with an extension in quotes that hold CRLF', '400 bare', sized((size) => `${size};a="\r\n"`)],
+  ['with an extension of 20 kB', '413 bare or closed', sized((size) => `${size};${'x'.repeat(20_000)}`)],
+  ['with an extension that holds a bare LF', '400 bare', sized((size) => `${size};a\nb`)],
+  ['with an extension that holds a NUL', '400 bare', sized((size) => `${size};\0`)],
+  ['that is too small', '400 bare', sized((size) => (Number.parseInt(size, 16) - 5).toString(16))],
+  ['that is too large', 'open', sized((size) => (Number.parseInt(size, 16) + 5).toString(16))],
+  ['with LF for CRLF behind it', '400 bare', chunk(({ body }, size) => `${size}\n${body}\r\n0\r\n\r\n`)],
+  [
+    'with LF for CRLF behind its data',
+    '400 bare',
+    chunk(({ body }, size) => `${size}\r\n${body}\n0\r\n\r\n`),
+  ],
+  ['with nothing behind its data', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}0\r\n\r\n`)],
+  ['with LF for all line ends', '400 bare', chunk(({ body }, size) => `${size}\n${body}\n0\n\n`)],
+  ['without an end', 'open', chunk(({ body }, size) => `${size}\r\n${body}\r\n`)],
+  [
+    'without an end, closed',
+    'closed',
+    (of) => [...chunk(({ body }, size) => `${size}\r\n${body}\r\n`)(of), 'half-close'],
+  ],
+  ['with an end of three zeros', '201', chunk(({ body }, size) => `${size}\r\n${body}\r\n000\r\n\r\n`)],
+  ['with a negative end', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}\r\n-0\r\n\r\n`)],
+  [
+    'of one byte each',
+    '201',
+    chunk(({ body }) => `${[...body].map((one) => `1\r\n${one}\r\n`).join('')}0\r\n\r\n`),
+  ],
+  ['that is the end at once', '400', chunk(() => '0\r\n\r\n')],
+  [
+    'that is the end at once, a body behind it',
+    '400, 400 bare or 400 bare',
+    chunk(({ body }) => `0\r\n\r\n${body}`),
+  ],
+]
+
+const withLine = (line: string) => (of: Material) => of.post([`Content-Length: ${of.length}`, line])
+
+const heads: SocketCase[] = [
+  ['a line without a colon', '400 bare', withLine('nothing')],
+  ['a line that is a colon alone', '400 bare', withLine(':')],
+  ['an empty name', '400 bare', withLine(': value')],
+  ['a blank before the colon', '400 bare', withLine('X-A : b')],
+  ['a tab before the colon', '400 bare', withLine('X-A\t: b')],
+  ['a blank in a name', '400 bare', withLine('X A: b')],
+  ['a parenthesis in a name', '400 bare', withLine('X(A: b')],
+  ['a NUL in a name', '400 bare', withLine('X\0A: b')],
+  ['a NUL in a value', '400 bare', withLine('X-A: b\0c')],
+  ['a DEL in a value', '201', withLine('X-A: b\x7fc')],
+  ['a bell in a value', '400 bare', withLine('X-A: b\x07c')],
+  ['a byte over 127 in a name', '400 bare', withLine('X-\xe9: b')],
+  ['a byte over 127 in a value', '201', withLine('X-A: \xe9')],
+  ['a bare CR in a value', '400 bare', withLine('X-A: b\rc')],
+  ['a bare LF in a value', '400 bare', withLine('X-A: b\nX-C: d')],
+  ['a folded value', '400 bare', withLine('X-A: b\r\n c')],
+  [
+    'a folded token',
+    '400 bare',
+    (of) => [
+      message(
+        [
+          `POST ${paths.booking} HTTP/1.1`,
+          'Host: localhost',
+          'Content-Type: application/json',
+          `Content-Length: ${of.length}`,
+          `Authorization: Bearer\r\n ${of.token}`,
+        ],
+        of.body,
+      ),
+    ],
+  ],
+  [
+    'a fold at its beginning',
+    '400 bare',
+    (of) => [
+      message(
+        [`POST ${paths.booking} HTTP/1.1`, ' X: y', ...of.head().slice(1), `Content-Length: ${of.length}`],
+        of.body,
+      ),
+    ],
+  ],
+  [
+    '100 more headers',
+    '201',
+    (of) =>
+      of.post([...Array.from({ length: 100 }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`]),
+  ],
+  [
+    '190 more headers',
+    '201',
+    (of) =>
+      of.post([...Array.from({ length: 190 }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`]),
+  ],
+  [
+    '1,000 more headers',
+    '431 bare or closed',
+    (of) =>
+      of.post([...Array.from({ length: 1_000 }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`]),
+  ],
+  ['a value of 12 kB', '201', withLine(`X-A: ${'b'.repeat(12_000)}`)],
+  ['a value of 64 kB', '431 bare or closed', withLine(`X-A: ${'b'.repeat(65_536)}`)],
+  ['a value of 1 MB', '431 bare or closed', withLine(`X-A: ${'b'.repeat(1_048_576)}`)],
+  ['a name of 64 kB', '431 bare or closed', withLine(`${'X'.repeat(65_536)}: b`)],
+  [
+    'a target of 64 kB',
+    '431 bare or closed',
+    (of) => of.ask(`GET ${regionList}&x=${'b'.repeat(65_536)} HTTP/1.1`),
+  ],
+  [
+    'LF for all line ends',
+    '505 bare',
+    (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\n')}\n\n${of.body}`)],
+  ],
+  [
+    'CR for all line ends',
+    '505 bare',
+    (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\r')}\r\r${of.body}`)],
+  ],
+  [
+    'LF for the last line end',
+    '400 bare',
+    (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\r\n')}\r\n\n${of.body}`)],
+  ],
+  ['empty lines before it', '400 bare', (of) => [bytes('\r\n\r\n'), of.whole()]],
+  ['a blank before it', '400 bare', (of) => [bytes(' '), of.whole()]],
+  ['a NUL before it', '400 bare', (of) => [bytes('\0'), of.whole()]],
+  ['a byte order mark before it', '400 bare', (of) => [bytes('\xef\xbb\xbf'), of.whole()]],
+  [
+    'no Host',
+    '400 bare',
+    (of) => [message([of.head()[0] ?? '', ...of.head().slice(2), `Content-Length: ${of.length}`], of.body)],
+  ],
+  ['two Hosts', '201', (of) => of.post(['Host: other.example', `Content-Length: ${of.length}`])],
+  ['two content types', '415', (of) => of.post(['Content-Type: text/plain', `Content-Length: ${of.length}`])],
+  [
+    'a Connection that names the length',
+    '201',
+    (of) => of.post(['Connection: Content-Length', `Content-Length: ${of.length}`]),
+  ],
+  [
+    'a Connection that names the token',
+    '201',
+    (of) => of.post(['Connection: close, Authorization', `Content-Length: ${of.length}`]),
+  ],
+]
+
+const requestLines: SocketCase[] = [
+  ['HTTP/0.9', '505 bare', (of) => [bytes(`GET ${regionList}\r\n`), ...of.ask('')]],
+  ['HTTP/0.9 alone', '505 bare', () => [bytes(`GET ${regionList}\r\n\r\n`)]],
+  ['HTTP/1.0', '200', (of) => of.ask(`GET ${regionList} HTTP/1.0`)],
+  [
+    'HTTP/1.0 that is kept alive',
+    '200',
+    (of) => of.ask(`GET ${regionList} HTTP/1.0`, ['Connection: keep-alive']),
+  ],
+  ['HTTP/1.2', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/1.2`)],
+  ['HTTP/2.0', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/2.0`)],
+  ['HTTP/3', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/3`)],
+  ['HTTP/1.1 and a letter', '505 bare', (of) => of.ask(`${get}x`)],
+  ['HTTP/1.1 and a blank', '505 bare', (of) => of.ask(`${get} `)],
+  ['HTTP/11', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/11`)],
+  ['HTTP/1.10', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/1.10`)],
+  ['http in lower case', '505 bare', (of) => of.ask(`GET ${regionList} http/1.1`)],
+  ['another protocol', '505 bare', (of) => of.ask(`GET ${regionList} ICY/1.1`)],
+  ['no protocol', '505 bare', (of) => of.ask(`GET ${regionList}`)],
+  ['two blanks', '400 bare', (of) => of.ask(`GET  ${regionList} HTTP/1.1`)],
+  ['tabs', '505 bare', (of) => of.ask(`GET\t${regionList}\tHTTP/1.1`)],
+  ['a word too many', '505 bare', (of) => of.ask(`GET ${regionList} x HTTP/1.1`)],
+  ['no target', '400 bare', (of) => of.ask('GET HTTP/1.1')],
+  [
+    'the preface of HTTP/2',
+    '400 bare',
+    () => [bytes('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0')],
+  ],
+  [
+    'a TLS ClientHello',
+    '400 bare',
+    () => [bytes(`\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03${'\x42'.repeat(64)}`)],
+  ],
+  ['a binary flood', '400 bare', () => [Buffer.alloc(20_000, 0xff)]],
+  ['line ends alone', '400 bare', () => [bytes('\r\n'.repeat(1_000))]],
+  ['nothing at all', 'closed', () => [100, 'half-close']],
+]
+
+const methods: SocketCase[] = [
+  ['CONNECT of another host', '404', (of) => of.ask('CONNECT example.com:443 HTTP/1.1')],
+  ['CONNECT of a path', '405', (of) => of.ask(`CONNECT ${regionList} HTTP/1.1`)],
+  ['TRACE', '405', (of) => of.ask(`TRACE ${regionList} HTTP/1.1`)],
+  ['OPTIONS *', '400 bare', (of) => of.ask('OPTIONS * HTTP/1.1')],
+  ['OPTIONS', '405', (of) => of.ask(`OPTIONS ${regionList} HTTP/1.1`)],
+  ['PROPFIND', '405', (of) => of.ask(`PROPFIND ${regionList} HTTP/1.1`)],
+  ['PURGE', '405', (of) => of.ask(`PURGE ${regionList} HTTP/1.1`)],
+  ['M-SEARCH', '405', (of) => of.ask(`M-SEARCH ${regionList} HTTP/1.1`)],
+  ['QUERY', '405', (of) => of.ask(`QUERY ${regionList} HTTP/1.1`)],
+  ['get in lower case', 'closed', (of) => of.ask(`get ${regionList} HTTP/1.1`)],
+  [
+    'post in lower case',
+    'closed',
+    (of) => of.ask(`post ${paths.booking} HTTP/1.1`, [`Content-Length: ${of.length}`], of.body),
+  ],
+  ['GETT', 'closed', (of) => of.ask(`GETT ${regionList} HTTP/1.1`)],
+  ['GE', 'closed', (of) => of.ask(`GE ${regionList} HTTP/1.1`)],
+  ['G@T', '400 bare', (of) => of.ask(`G@T ${regionList} HTTP/1.1`)],
+  ['no method', '400 bare', (of) => of.ask(` ${regionList} HTTP/1.1`)],
+  ['a method of 5 kB', 'closed', (of) => of.ask(`${'G'.repeat(5_000)} ${regionList} HTTP/1.1`)],
+  ['GET with a body', '200', (of) => of.ask(get, [`Content-Length: ${of.length}`], of.body)],
+  [
+    'GET with a request for its body',
+    '200',
+    (of) => of.ask(get, [`Content-Length: ${of.hidden.length}`], of.hidden),
+  ],
+  [
+    'GET with a chunked request for its body',
+    '200',
+    (of) =>
+      of.ask(
+        get,
+        ['Transfer-Encoding: chunked'],
+        `${of.hidden.length.toString(16)}\r\n${of.hidden}\r\n0\r\n\r\n`,
+      ),
+  ],
+  [
+    'DELETE with a request for its body',
+    '405',
+    (of) => of.ask(`DELETE ${paths.booking} HTTP/1.1`, [`Content-Length: ${of.hidden.length}`], of.hidden),
+  ],
+  [
+    'a method override',
+    '405',
+    (of) =>
+      of.ask(
+        `GET ${paths.booking} HTTP/1.1`,
+        ['X-HTTP-Method-Override: POST', `Content-Length: ${of.length}`],
+        of.body,
+      ),
+  ],
+]
+
+/** Refused before its body is read: what stands in the body must not be taken for the next request. */
+const unread: SocketCase[] = [
+  [
+    'of an unknown path',
+    '404',
+    (of) => of.ask('POST /nowhere/ HTTP/1.1', [`Content-Length: ${of.hidden.length}`], of.hidden),
+  ],
+  [
+    'of a wrong method',
+    '405',
+    (of) => of.ask(`PUT ${paths.booking} HTTP/1.1`, [`Content-Length: ${of.hidden.length}`], of.hidden),
+  ],
+  [
+    'of a caller without a token',
+    '401',
+    (of) => [
+      message(
+        [`POST ${paths.booking} HTTP/1.1`, 'Host: localhost', `Content-Length: ${of.hidden.length}`],
+        of.hidden,
+      ),
+    ],
+  ],
+  [
+    'of another content type',
+    '415',
+    (of) => [
+      message(
+        [...of.head().slice(0, 3), 'Content-Type: text/plain', `Content-Length: ${of.hidden.length}`],
+        of.hidden,
+      ),
+    ],
+  ],
+  [
+    'that is too large',
+    '413',
+    (of) => of.post([`Content-Length: ${300_000 + of.hidden.length}`], ' '.repeat(300_000) + of.hidden),
+  ],
+  [
+    'that is too large, in chunks',
+    '413',
+    (of) =>
+      of.post(
+        ['Transfer-Encoding: chunked'],
+        `${(300_000).toString(16)}\r\n${' '.repeat(300_000)}\r\n${of.hidden.length.toString(16)}\r\n${of.hidden}\r\n0\r\n\r\n`,
+      ),
+  ],
+  [
+    'of a document',
+    '200',
+    (of) => of.ask('GET /docs HTTP/1.1', [`Content-Length: ${of.hidden.length}`], of.hidden),
+  ],
+]
+
+const ways: SocketCase[] = [
+  ['expecting 100-continue, its body at once', '201', withLine('Expect: 100-continue')],
+  [
+    'expecting 100-continue, its body after a while',
+    '201',
+    (of) => [
+      message([...of.head(), `Content-Length: ${of.length}`, 'Expect: 100-continue']),
+      50,
+      bytes(of.body),
+    ],
+  ],
+  [
+    'expecting 100-continue, without its body',
+    'open',
+    (of) => [message([...of.head(), `Content-Length: ${of.length}`, 'Expect: 100-continue'])],
+  ],
+  [
+    'expecting 100-continue without a token',
+    '401',
+    (of) => [
+      message([
+        `POST ${paths.booking} HTTP/1.1`,
+        'Host: localhost',
+        `Content-Length: ${of.length}`,
+        'Expect: 100-continue',
+      ]),
+    ],
+  ],
+  ['expecting something else', '201', withLine('Expect: the-unexpected')],
+  [
+    'wanting a websocket',
+    '200',
+    (of) =>
+      of.ask(get, [
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+        'Sec-WebSocket-Version: 13',
+      ]),
+  ],
+  [
+    'wanting HTTP/2',
+    '200',
+    (of) =>
+      of.ask(get, [
+        'Connection: Upgrade, HTTP2-Settings',
+        'Upgrade: h2c',
+        'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA',
+      ]),
+  ],
+  ['wanting an upgrade without a connection', '200', (of) => of.ask(get, ['Upgrade: websocket'])],
+  ['booking while wanting HTTP/2', '201', withLine('Upgrade: h2c')],
+  ['byte by byte', '201', (of) => [...of.whole()].flatMap((byte) => [Buffer.of(byte), 0])],
+  ['in two halves of its head', '201', (of) => [of.whole().subarray(0, 40), 50, of.whole().subarray(40)]],
+  ['in two halves of its body', '201', (of) => [of.whole().subarray(0, -40), 50, of.whole().subarray(-40)]],
+  [
+    'split between CR and LF',
+    '201',
+    (of) => {
+      const at = of.whole().indexOf('\r\n\r\n') + 1
+      return [
+        of.whole().subarray(0, at),
+        30,
+        of.whole().subarray(at, at + 2),
+        30,
+        of.whole().subarray(at + 2),
+      ]
+    },
+  ],
+  ...[1, 2, 3, 4, 5].map(
+    (last): SocketCase => [
+      `in chunks, its last ${last} bytes after a while`,
+      '201',
+      (of) => {
+        const whole = Buffer.concat(of.post(['Transfer-Encoding: chunked'], of.chunks) as Buffer[])
+        return [whole.subarray(0, -last), 50, whole.subarray(-last)]
+      },
+    ],
+  ),
+  ['half a head and no more', 'open', (of) => [of.whole().subarray(0, 40)]],
+  ['half a head, closed', 'closed', (of) => [of.whole().subarray(0, 40), 'half-close']],
+  ['half a body, closed', 'closed', (of) => [of.whole().subarray(0, -40), 'half-close']],
+  ['half a head, reset', 'closed', (of) => [of.whole().subarray(0, 40), 30, 'reset']],
+  ['half a body, reset', 'closed', (of) => [of.whole().subarray(0, -40), 30, 'reset']],
+  [
+    'half a chunk, reset',
+    'closed',
+    (of) => [...of.post(['Transfer-Encoding: chunked'], of.chunks.slice(0, 50)), 30, 'reset'],
+  ],
+  [
+    'two lists, one behind the other',
+    '200, 200',
+    (of) => [Buffer.concat([...of.ask(get), ...of.ask(get)] as Buffer[])],
+  ],
+  [
+    'twenty lists, one behind the other',
+    Array(20).fill('200').join(', '),
+    (of) => [Buffer.concat(Array.from({ length: 20 }, () => of.ask(get)[0] as Buffer))],
+  ],
+  ['a list, then a booking', '200, 201', (of) => [Buffer.concat([...(of.ask(get) as Buffer[]), of.whole()])]],
+  ['a list, then a stray CRLF', '200, 400 bare', (of) => [...of.ask(get), bytes('\r\n')]],
+  [
+    'a list, then rubbish',
+    '200, 400 bare',
+    (of) => [Buffer.concat([...(of.ask(get) as Buffer[]), bytes('\0\xffrubbish\r\n\r\n')])],
+  ],
+  [
+    'a list that closes, then a booking',
+    '200',
+    (of) => [Buffer.concat([...(of.ask(get, ['Connection: close']) as Buffer[]), of.whole()])],
+  ],
+  [
+    'an unknown path, then a list',
+    '404, 200',
+    (of) => [Buffer.concat([...of.ask('GET /nowhere/ HTTP/1.1'), ...of.ask(get)] as Buffer[])],
+  ],
+  ['a booking, answered, then a list', '201, 200', (of) => [of.whole(), 'answered', ...of.ask(get)]],
+]
+
+/** What Bun makes of bytes behind a booking that it has handed over whole and that is not answered yet. */
+export const knownLimitations: readonly SocketCase[] = [
+  ['a stray CRLF', '400 bare', (of) => [Buffer.concat([of.whole(), bytes('\r\n')])]],
+  ['a request', 'closed', (of) => of.post([`Content-Length: ${of.length}`], of.body + of.hidden)],
+  [
+    'a request behind its last chunk',
+    'closed',
+    (of) => of.post(['Transfer-Encoding: chunked'], of.chunks + of.hidden),
+  ],
+  ['a trailer', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nX-A: b\r\n\r\n`)],
+  [
+    'another token in a trailer',
+    '400 bare',
+    chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nAuthorization: Bearer x\r\n\r\n`),
+  ],
+  [
+    'a length in a trailer',
+    '400 bare',
+    chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nContent-Length: 5\r\n\r\n`),
+  ],
+  [
+    'a trailer without a colon',
+    '400 bare',
+    chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nnothing\r\n\r\n`),
+  ],
+]
+
+export const socketCases: Record<string, readonly SocketCase[]> = {
+  'a length': lengths,
+  'a transfer encoding': transferEncodings,
+  'a chunk': chunkSizes,
+  'a head with': heads,
+  'a request line of': requestLines,
+  'a method:': methods,
+  'a request in the unread body': unread,
+  'a request': ways,
+}

@@ -1,0 +1,158 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { paths } from '../contract/contract'
+import { booking } from '../support/builders'
+import { eventually, Folder, type Sandbox, startSandbox } from '../support/process'
+import { below, eachOf, type Random, randomFrom, seed } from './random'
+import { knownLimitations, Material, regionList, type SocketCase, socketCases } from './socket-cases'
+import { type Exchange, exchange, expectOneOfTheShapes, type Step } from './wire'
+
+setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
+
+/** How many cases are under way at a time. */
+const concurrency = 24
+/** How often each case is sent again in pieces, cut at other places each time. */
+const rounds = process.env.TEST_LONG ? 50 : 1
+
+const folder = new Folder()
+const path = folder.file('sockets.sqlite')
+let sandbox: Sandbox
+let port: number
+beforeAll(async () => {
+  sandbox = await startSandbox(['--database', path])
+  port = Number(new URL(sandbox.report.baseUrl).port)
+})
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+
+afterEach(async () => {
+  const answer = await sandbox.get(regionList)
+  expect([answer.status, answer.body.length, answer.body[0].stateProvinceNameLocal]).toEqual([
+    200,
+    1,
+    'Ireland',
+  ])
+  expect(sandbox.stderr).toBe('')
+})
+
+let members = 0
+const material = () => new Material(`socket-${members++}`, sandbox.token())
+
+/** The outcomes that a case allows. */
+const outcomesOf = ([, allowed]: SocketCase) => allowed.split(' or ')
+/** How many answers there can be; an end without one is waited for as long. */
+const mostAnswers = (row: SocketCase) =>
+  Math.max(...outcomesOf(row).map((outcome) => (outcome === 'open' ? 0 : outcome.split(', ').length)))
+
+/** What came of a case, in the words of its row. */
+function outcomeOf({ answers, ending }: Exchange): string {
+  const words = answers.map(({ status, headers }) =>
+    status < 400 || headers.has('x-error-code') ? `${status}` : `${status} bare`,
+  )
+  return words.join(', ') || ending
+}
+
+/** Does what a case wants, and tells what came of it. */
+function run(steps: readonly Step[], row: SocketCase): Promise<Exchange> {
+  return exchange(port, steps, { due: mostAnswers(row) })
+}
+
+/** Whether a member and the one whose request was hidden are known, by their addresses. */
+async function storedOf({ member, token }: Material): Promise<string[]> {
+  const ids = [member, `${member}-hidden`]
+  const found = await Promise.all(ids.map((id) => sandbox.get(`${paths.user}?external_user_id=${id}`, token)))
+  return found.filter(({ status }) => status === 200).map(({ body }) => body.email)
+}
+
+/** The addresses of the members whose requests were answered with a 201. */
+function createdBy({ answers }: Exchange): string[] {
+  return answers.filter(({ status }) => status === 201).map(({ text }) => JSON.parse(text).member.email)
+}
+
+function countRequests(): number {
+  using database = new Database(path, { readonly: true })
+  return (database.query('SELECT count(*) AS count FROM booking_requests').get() as { count: number }).count
+}
+
+function expectRefusalsInShape(of: Material, { answers }: Exchange): void {
+  const absent = [of.member, of.token, 'Sample', 'Several days']
+  for (const answer of answers) if (answer.status >= 400) expectOneOfTheShapes(answer, absent)
+}
+
+for (const [group, cases] of Object.entries(socketCases)) {
+  test(`${group} …: ${cases.length} cases are answered as they may be, once, and what is not answered 201 is not stored`, async () => {
+    const before = countRequests()
+    const runs = await eachOf(cases, concurrency, async (row) => {
+      const of = material()
+      return { row, of, seen: await run(row[2](of), row) }
+    })
+    const told = runs.map(({ row, seen }) => `${row[0]}: ${outcomeOf(seen)}`)
+    const wanted = runs.map(({ row, seen }) => {
+      const allowed = outcomesOf(row)
+      return `${row[0]}: ${allowed.includes(outcomeOf(seen)) ? outcomeOf(seen) : row[1]}`
+    })
+    expect(told).toEqual(wanted)
+    let created = 0
+    for (const { row, of, seen } of runs) {
+      expectRefusalsInShape(of, seen)
+      expect(await storedOf(of), row[0]).toEqual(createdBy(seen))
+      created += createdBy(seen).length
+    }
+    expect(countRequests()).toBe(before + created)
+  })
+}
+
+/** Bytes in up to five pieces, cut anywhere, with a breath between them. */
+function inPieces(random: Random, steps: readonly Step[]): Step[] {
+  return steps.flatMap((step) => {
+    if (!(step instanceof Buffer) || step.length < 2) return [step]
+    const cuts = Array.from({ length: 4 }, () => below(random, step.length)).sort((a, b) => a - b)
+    const bounds = [0, ...cuts, step.length]
+    return bounds.slice(1).flatMap((end, at) => [step.subarray(bounds[at], end), below(random, 3)])
+  })
+}
+
+test(`all of them again, each cut in pieces: one answer each at most, in shape, and what is not answered 201 is not stored`, async () => {
+  const cases = Object.values(socketCases).flat()
+  for (let round = 0; round < rounds; round++) {
+    const random = randomFrom(seed + round)
+    const before = countRequests()
+    const runs = await eachOf(cases, concurrency, async (row) => {
+      const of = material()
+      return { row, of, seen: await run(inPieces(random, row[2](of)), row) }
+    })
+    let created = 0
+    for (const { row, of, seen } of runs) {
+      expectRefusalsInShape(of, seen)
+      const what = `${row[0]}, HOSTILE_SEED=${seed}, round ${round}`
+      expect(seen.answers.length, what).toBeLessThanOrEqual(mostAnswers(row))
+      expect(await storedOf(of), what).toEqual(createdBy(seen))
+      created += createdBy(seen).length
+    }
+    expect(countRequests()).toBe(before + created)
+  }
+})
+
+test('who leaves once all is sent may have booked, and once at most', async () => {
+  const before = countRequests()
+  const ways: Step[][] = [['half-close'], ['reset'], [1, 'half-close'], [1, 'reset']]
+  await eachOf(ways, ways.length, async (leaving) => {
+    const seen = await exchange(port, [material().whole(), ...leaving], { due: 1 })
+    expect(seen.answers.map(({ status }) => status)).toBeOneOf([[], [201]])
+  })
+  expect((await sandbox.post(booking('stayed'))).status).toBe(201)
+  expect(countRequests()).toBeLessThanOrEqual(before + ways.length + 1)
+})
+
+describe('a known limitation of the runtime: a booking is stored without a 201 where it is followed at once by', () => {
+  test.each(knownLimitations.map((row) => [row[0], row] as const))('%s', async (_, row) => {
+    const of = material()
+    const seen = await run(row[2](of), row)
+    expect(outcomeOf(seen)).toBe(row[1])
+    expectRefusalsInShape(of, seen)
+    await eventually('it to be stored', async () => (await storedOf(of)).length > 0)
+    expect(await storedOf(of)).toEqual([`${of.member}@example.com`])
+  })
+})
