@@ -1,6 +1,6 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
 import { openBackup, protectBackup } from '../../src/vault/backup'
 import { Folder } from '../support/folder'
 
@@ -126,10 +126,21 @@ describe('an encrypted backup', () => {
     }
   })
 
-  test('that cannot be read back is not called made', async () => {
+  test('that cannot be read back as it was written is not called made', async () => {
     const protect = await protectBackup(masterKey, alone)
-    expect(await refusalOf(protect(file('plain'), '/dev/null'))).toBe(
-      'database_unusable: the backup could not be read back',
-    )
+    await protect(file('plain'), file('sound'))
+    const bytes = readFileSync(file('sound'))
+    for (const lost of [bytes.subarray(0, -1), bytes.subarray(0, 65_536), Buffer.alloc(0)]) {
+      const bad = spyOn(Encrypter.prototype, 'encrypt').mockImplementation((async (
+        stream: ReadableStream<Uint8Array>,
+      ) => {
+        for await (const _ of stream);
+        return new Blob([lost]).stream()
+      }) as never)
+      expect(await refusalOf(protect(file('plain'), file('unsound')))).toBe(
+        'database_unusable: the backup could not be read back',
+      )
+      bad.mockRestore()
+    }
   })
 })
