@@ -10,10 +10,16 @@ import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
 import { MethodNotAllowed } from './errors'
 import { misspelt } from './misspelt'
+import { Places } from './places'
 import { readParams, readQuery } from './query'
+import { respond } from './respond'
+import { Turns } from './turns'
 
 /** How many faults of one request are looked for. */
 const mostFaults = 20
+
+/** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
+const [mostInFlight, mostOfOnePartner] = [1024, 256]
 
 /** What an app serves its endpoints with. */
 export interface Serving {
@@ -46,8 +52,9 @@ export function gate(endpoints: readonly Endpoint[], serving: Serving) {
       headers.authorization = `Bearer ${token}`
     })
     .use(bearerPlugin())
+  const order = toOrder()
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
-    const serve = judging(there, serving)
+    const serve = judging(there, serving, order)
     // Elysia would read a body before it is known who sends it.
     app.all(routeOf(path), ({ request, bearer, params, set }) => serve({ request, bearer, params, set }), {
       parse: 'none',
@@ -61,10 +68,22 @@ export function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
+/** What keeps partners from starving one another, or those who read by those who write. */
+type Order = ReturnType<typeof toOrder>
+
+function toOrder() {
+  const places = () => new Places(mostInFlight, mostOfOnePartner)
+  return { turns: new Turns(), reads: places(), bookings: places() }
+}
+
 /** What answers the requests to one path, which are judged in the order of the decisions. */
-function judging(endpoints: readonly Endpoint[], serving: Serving) {
+function judging(endpoints: readonly Endpoint[], serving: Serving, order: Order) {
   const { context } = serving
-  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving) }))
+  const takes = endpoints.map((endpoint) => ({
+    endpoint,
+    places: endpoint.method === 'GET' ? order.reads : order.bookings,
+    carryOut: carryingOut(endpoint, serving, order.turns),
+  }))
   const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
   return async (incoming: Incoming): Promise<Response> => {
     const identity = await identify(context, incoming.bearer)
@@ -74,12 +93,18 @@ function judging(endpoints: readonly Endpoint[], serving: Serving) {
     const wanted = method === 'HEAD' ? 'GET' : method
     const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
     if (!taken) throw new MethodNotAllowed(allow)
-    return taken.carryOut(incoming, identity)
+    // From here on, and before a body is read: whoever is let in holds a place until they are answered.
+    const leave = taken.places.take(identity.partner.id)
+    try {
+      return await taken.carryOut(incoming, identity)
+    } finally {
+      leave()
+    }
   }
 }
 
 /** What answers the requests to one endpoint whose token is in force. */
-function carryingOut(endpoint: Endpoint, serving: Serving) {
+function carryingOut(endpoint: Endpoint, serving: Serving, turns: Turns) {
   const { answer, checks, body: schema } = endpoint
   const handle = endpoint.handler(serving.context, serving.baseUrl)
   return async (incoming: Incoming, identity: Identity): Promise<Response> => {
@@ -87,16 +112,17 @@ function carryingOut(endpoint: Endpoint, serving: Serving) {
     const caller = callerOf(identity)
     const bodiless = { caller, now: identity.now, body: {} }
     const received = schema ? await receive(incoming, schema, serving) : bodiless
-    const reply = await handle({
+    const made = handle({
       ...received,
       stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
       params: valid(checks.params, 'path', readParams(params, checks.params.schema)),
       query: valid(checks.query, 'query', readQuery(request.url, checks.query.schema)),
       body: valid(checks.body, 'body', received.body),
     })
-    const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
+    const partnerId = caller.partner.id
+    const reply = await ('next' in made ? turns.take(partnerId, made) : made)
     const headers = { 'Content-Type': 'application/json', ...reply.headers }
-    return new Response(json, { status: answer.status, headers })
+    return respond(reply.body, { status: answer.status, headers }, turns, partnerId)
   }
 }
 
