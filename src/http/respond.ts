@@ -27,7 +27,7 @@ function sending(parts: readonly Uint8Array[], turns: Turns, partnerId: number):
     type: 'direct',
     async pull(controller) {
       const left = [...parts]
-      while (isWanted && left.length > 0) await turns.take(partnerId, sendSome(left, controller))
+      while (isWanted && left.length > 0) await turns.queue(partnerId, sendSome(left, controller))
       controller.close()
     },
     // The client has gone.

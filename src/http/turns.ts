@@ -6,6 +6,9 @@ export type Steps<T> = Generator<void, T, void>
 /** How long a turn is, in ms: as long as one partner may keep all others waiting, but for the last step of the turn. */
 const turnMillis = 0.2
 
+/** How much short work is done without a turn, in ms, before the event loop is let go on: turns have their price. */
+const atOnceMillis = 2
+
 /** Does a step of some work, and tells whether it was the last. */
 type Advance = () => boolean
 
@@ -30,16 +33,28 @@ export class Turns {
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Does a partner's work, at once where nobody waits and it is short. Resolves with what it comes to. */
+  /** Does a partner's work, at once as far as nobody waits and it is short. Resolves with what it comes to. */
   take<T>(partnerId: number, steps: Steps<T>): Promise<T> {
+    const isAtOnce = this.#waiting.size === 0 && this.#doneAtOnceMillis < atOnceMillis
+    const answer = this.#add(partnerId, steps)
+    if (isAtOnce) this.#doneAtOnceMillis += this.#giveTurn()
+    this.#schedule()
+    return answer
+  }
+
+  /** Does a partner's work when it is their turn, since it is part of something longer. */
+  queue<T>(partnerId: number, steps: Steps<T>): Promise<T> {
+    const answer = this.#add(partnerId, steps)
+    this.#schedule()
+    return answer
+  }
+
+  #add<T>(partnerId: number, steps: Steps<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const isFirst = this.#waiting.size === 0 && this.#doneAtOnceMillis < turnMillis
       const theirs = this.#waiting.get(partnerId)
       const work = advancing(steps, resolve, reject)
       if (theirs) theirs.push(work)
       else this.#waiting.set(partnerId, [work])
-      if (isFirst) this.#doneAtOnceMillis += this.#giveTurn()
-      this.#schedule()
     })
   }
 

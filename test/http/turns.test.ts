@@ -50,8 +50,16 @@ test('long work is done a turn of the event loop at a time', () => {
 
 test('many short works of one turn of the event loop are not all done at once', () => {
   const { turns, work, done } = watched()
-  for (let times = 0; times < 100; times++) turns.take(1, work('a', 1, 0.05))
-  expect(done.length).toBeLessThan(10)
+  for (let times = 0; times < 100; times++) turns.take(1, work('a', 1, 0.1))
+  expect(done.length).toBeLessThan(30)
+})
+
+test('what is part of something longer is not done at once, even where nobody waits', async () => {
+  const { turns, work, done, turn } = watched()
+  const answer = turns.queue(1, work('a', 1, 0.01))
+  expect(done).toEqual([])
+  turn()
+  expect(await answer).toBe('a')
 })
 
 test('partners take turns, and what one asks for first is done first', async () => {
