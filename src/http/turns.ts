@@ -33,11 +33,11 @@ export class Turns {
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Does a partner's work, at once as far as nobody waits and it is short. Resolves with what it comes to. */
+  /** Does a partner's work, at once where they have none waiting and as far as it is short. Resolves with what it comes to. */
   take<T>(partnerId: number, steps: Steps<T>): Promise<T> {
-    const isAtOnce = this.#waiting.size === 0 && this.#doneAtOnceMillis < atOnceMillis
+    const isAtOnce = !this.#waiting.has(partnerId) && this.#doneAtOnceMillis < atOnceMillis
     const answer = this.#add(partnerId, steps)
-    if (isAtOnce) this.#doneAtOnceMillis += this.#giveTurn()
+    if (isAtOnce) this.#doneAtOnceMillis += this.#giveTurn(partnerId)
     this.#schedule()
     return answer
   }
@@ -64,15 +64,15 @@ export class Turns {
     this.later(() => {
       this.#isScheduled = false
       this.#doneAtOnceMillis = 0
-      this.#giveTurn()
+      const [next] = this.#waiting.keys()
+      if (next !== undefined) this.#giveTurn(next)
       this.#schedule()
     })
   }
 
-  /** Has the next partner's work done until its turn is over. Tells how long that took, in ms. */
-  #giveTurn(): number {
-    const [[partnerId, works] = []] = this.#waiting
-    if (partnerId === undefined || !works) return 0
+  /** Has a partner's work done until their turn is over. Tells how long that took, in ms. */
+  #giveTurn(partnerId: number): number {
+    const works = this.#waiting.get(partnerId) ?? []
     const beganAt = this.now()
     let millis = 0
     while (works.length > 0 && millis < turnMillis) {

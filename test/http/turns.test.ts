@@ -64,11 +64,32 @@ test('what is part of something longer is not done at once, even where nobody wa
 
 test('partners take turns, and what one asks for first is done first', async () => {
   const { turns, work, done, turn } = watched()
-  const answers = ['a1', 'a2', 'a3'].map((name) => turns.take(1, work(name, 2, 1)))
-  answers.push(turns.take(2, work('b1', 2, 1)), turns.take(3, work('c1', 1, 1)))
+  const answers = ['a1', 'a2', 'a3'].map((name) => turns.queue(1, work(name, 2, 1)))
+  answers.push(turns.queue(2, work('b1', 2, 1)), turns.queue(3, work('c1', 1, 1)))
   while (turn()) {}
-  expect(done).toEqual(['a1', 'a1', 'b1', 'c1', 'a2', 'b1', 'a2', 'a3', 'a3'])
+  expect(done).toEqual(['a1', 'b1', 'c1', 'a1', 'b1', 'a2', 'a2', 'a3', 'a3'])
   expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
+})
+
+test('whoever comes with something short while another has much to do does not wait for a turn', async () => {
+  const { turns, work, done, turn } = watched()
+  turns.take(1, work('a1', 3, 1))
+  turns.take(1, work('a2', 1, 0.01))
+  const answer = turns.take(2, work('b', 1, 0.01))
+  expect(done).toEqual(['a1', 'b'])
+  expect(await answer).toBe('b')
+  while (turn()) {}
+  expect(done).toEqual(['a1', 'b', 'a1', 'a1', 'a2'])
+})
+
+test('those who come with something short keep nobody from their turn', () => {
+  const { turns, work, done, turn } = watched()
+  turns.take(1, work('long', 3, 1))
+  for (let round = 0; round < 2; round++) {
+    for (let partnerId = 2; partnerId < 10; partnerId++) turns.take(partnerId, work('short', 1, 0.1))
+    turn()
+  }
+  expect(done.filter((name) => name === 'long').length).toBe(3)
 })
 
 test('work that fails is refused with its error, and keeps nobody waiting', async () => {
@@ -103,7 +124,7 @@ test('whoever asks for one step waits for one turn of each other partner, howeve
       }
       for (let times = 0; times < turnsBefore; times++) turn()
       const before = done.length
-      turns.take(others.length, work('small', 1, 1))
+      turns.queue(others.length, work('small', 1, 1))
       while (turn()) {}
       const waitedFor = done.slice(before, done.indexOf('small'))
       // A step is as long as a turn here.
