@@ -1,16 +1,16 @@
 import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { authenticate, unauthenticated } from '../auth/authenticate'
+import { authenticate, recognize, unauthenticated } from '../auth/authenticate'
 import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
 import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
-import { MethodNotAllowed } from './errors'
+import { errorResponse, MethodNotAllowed, refusalsEverywhere } from './errors'
 import { misspelt } from './misspelt'
-import { Places } from './places'
+import { Places, retryAfterSeconds } from './places'
 import { readParams, readQuery } from './query'
 import { respond } from './respond'
 import { Turns } from './turns'
@@ -43,16 +43,18 @@ interface Incoming {
  * who calls is asked before the method is judged (decisions, Order of checks), whatever the path's parameters.
  */
 export function gate(endpoints: readonly Endpoint[], serving: Serving) {
+  const order = toOrder()
+  const shed = shedding(endpoints, serving, order)
   const app = new Elysia({ name: 'partner-api' })
+    .onRequest(({ request }) => shed(request))
     .onTransform(({ headers }) => {
       // The plugin below knows one case of the scheme and looks for tokens in the query too: it gets to see
       // a header in its own spelling or is not reached (RFC 9110 §11.1, RFC 6750 §2.1).
-      const token = /^bearer ([^ ]+)$/i.exec(headers.authorization ?? '')?.[1]
+      const token = tokenIn(headers.authorization)
       if (!token) throw unauthenticated('token_invalid')
       headers.authorization = `Bearer ${token}`
     })
     .use(bearerPlugin())
-  const order = toOrder()
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
     const serve = judging(there, serving, order)
     // Elysia would read a body before it is known who sends it.
@@ -74,6 +76,29 @@ type Order = ReturnType<typeof toOrder>
 function toOrder() {
   const places = () => new Places(mostInFlight, mostOfOnePartner)
   return { turns: new Turns(), reads: places(), bookings: places() }
+}
+
+/** The token that an Authorization header hands over. */
+function tokenIn(authorization: string | null | undefined): string | undefined {
+  return /^bearer ([^ ]+)$/i.exec(authorization ?? '')?.[1]
+}
+
+/**
+ * What refuses a booking for which there is no place before anything else is done for it, where a look tells who sends it:
+ * refusing must cost a fraction of carrying out, or a flood leaves no time for what has a place (load shedding).
+ */
+function shedding(endpoints: readonly Endpoint[], { context }: Serving, { bookings }: Order) {
+  const { directory, clock } = context
+  const paths = new Set(endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path))
+  return ({ method, url, headers }: Request): Response | undefined => {
+    if (!bookings.isCrowded || method !== 'POST') return
+    const path = URL.parse(url)?.pathname ?? ''
+    if (!paths.has(path.endsWith('/') ? path : `${path}/`)) return
+    const token = tokenIn(headers.get('authorization'))
+    const key = token && recognize(token, (kid) => directory.findKey(kid), clock.now())
+    if (!key || bookings.hasPlaceFor(key.partner.id)) return
+    return errorResponse('overloaded', refusalsEverywhere.overloaded, retryAfterSeconds)
+  }
 }
 
 /** What answers the requests to one path, which are judged in the order of the decisions. */

@@ -2,7 +2,7 @@ import { Refusal } from '../domain/errors'
 import { refusalsEverywhere } from './errors'
 
 /** When it is worth to ask again: all that is in flight now will have been answered by then. */
-const retryAfterSeconds = 1
+export const retryAfterSeconds = 1
 
 /**
  * The places for requests in flight (concurrency limit, load shedding): what finds none is refused at once, so that what
@@ -21,14 +21,22 @@ export class Places {
     private readonly share: number,
   ) {}
 
+  /** Whether so much is in flight that somebody may find no place: asked for each request, before all else. */
+  get isCrowded(): boolean {
+    return this.#taken >= this.share
+  }
+
+  hasPlaceFor(partnerId: number): boolean {
+    return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
+  }
+
   /** Takes a place for a partner, and tells how to leave it. @throws Refusal overloaded */
   take(partnerId: number): () => void {
-    const theirs = this.#takenBy.get(partnerId) ?? 0
-    if (this.#taken >= this.most || theirs >= this.share) {
+    if (!this.hasPlaceFor(partnerId)) {
       throw new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
     }
     this.#taken++
-    this.#takenBy.set(partnerId, theirs + 1)
+    this.#takenBy.set(partnerId, (this.#takenBy.get(partnerId) ?? 0) + 1)
     return () => {
       this.#taken--
       const left = (this.#takenBy.get(partnerId) as number) - 1
