@@ -4,7 +4,7 @@ import { elapsedMillis } from '../domain/clock'
 export type Steps<T> = Generator<void, T, void>
 
 /** How long a turn is, in ms: as long as one partner may keep all others waiting, but for the last step of the turn. */
-const turnMillis = 0.2
+const turnMillis = 0.1
 
 /** How much short work is done without a turn, in ms, before the event loop is let go on: turns have their price. */
 const atOnceMillis = 2

@@ -43,6 +43,24 @@ function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
   return sendSlowly(service.baseUrl, headOf(body, partner), body)
 }
 
+/** The statuses of requests that are sent on one connection, each once the one before it was answered. */
+async function statusesOnOneConnection(requests: readonly string[]): Promise<number[]> {
+  const { hostname, port } = new URL(service.baseUrl)
+  const socket = connect({ host: hostname, port: Number(port) })
+  const statuses: number[] = []
+  try {
+    for (const request of requests) {
+      const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+      socket.once('data', resolve).once('error', reject).once('close', reject)
+      socket.write(request)
+      statuses.push(Number((await promise).toString('latin1', 9, 12)))
+    }
+  } finally {
+    socket.destroy()
+  }
+  return statuses
+}
+
 async function expectReadsGoOn(): Promise<void> {
   for (const { token } of [service.partner, other]) {
     expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
@@ -65,6 +83,12 @@ describe('while writes wait for the lock that another process holds', () => {
       expect(answer.headers.get('retry-after')).toBe('1')
     }
     await expectReadsGoOn()
+    const large = JSON.stringify({ ...booking('large'), unknown: 'x'.repeat(200_000) })
+    const [post, get] = [headOf(large, service.partner), headOf('', other).slice(1, 3)]
+    const list = [`GET ${paths.regions}?country_code=CA HTTP/1.1`, ...get]
+    expect(
+      await statusesOnOneConnection([`${post.join('\r\n')}\r\n\r\n${large}`, `${list.join('\r\n')}\r\n\r\n`]),
+    ).toEqual([503, 200])
     const fromOther = submit('waiting-other', other)
     locking.run('ROLLBACK')
     await Promise.all(waiting)
