@@ -62,6 +62,8 @@ export class Directory {
   #unlisted = new Map<number, UnlistedProvider>()
   /** Listings by region of license, in order of provider id. */
   #licensedIn = new Map<number, Listing[]>()
+  /** Who was found to be licensed in a region, and in which minute. */
+  #licensedAt = new Map<number, { readonly minute: number; readonly listings: readonly Listing[] }>()
   #reading: Promise<void> | null = null
 
   private constructor(private readonly sources: DirectorySources) {}
@@ -126,9 +128,11 @@ export class Directory {
   }
 
   /** The active providers who hold a license in the region at `now` (ms), in order of id. */
-  listLicensed(regionId: number, now: number): Listing[] {
-    const minute = now / minuteMillis
-    return (this.#licensedIn.get(regionId) ?? []).filter(
+  listLicensed(regionId: number, now: number): readonly Listing[] {
+    const minute = Math.floor(now / minuteMillis)
+    const found = this.#licensedAt.get(regionId)
+    if (found?.minute === minute) return found.listings
+    const listings = (this.#licensedIn.get(regionId) ?? []).filter(
       ({ provider, licenses }) =>
         provider.active &&
         licenses.some(
@@ -136,6 +140,8 @@ export class Directory {
             held === regionId && interval.start <= minute && minute < interval.end,
         ),
     )
+    this.#licensedAt.set(regionId, { minute, listings })
+    return listings
   }
 
   /** All active providers in order of id. */
@@ -202,6 +208,7 @@ export class Directory {
   }
 
   #apply(changes: DirectoryChanges): void {
+    this.#licensedAt.clear()
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
       this.#taken.set(id, taken)

@@ -12,3 +12,8 @@ export function clockStartingAt(startsAt: number): Clock {
   const made = performance.now()
   return { now: () => startsAt + Math.floor(performance.now() - made) }
 }
+
+/** How long the machine has been at it, in ms: tells how long something takes, never when. */
+export function elapsedMillis(): number {
+  return performance.now()
+}

@@ -7,6 +7,8 @@ import type { Context } from '../operations/context'
 import { bodyRefusals } from './body'
 import { refusalsEverywhere, type Words } from './errors'
 import { type BudgetName, rateRefusals } from './rates'
+import type { JsonParts } from './respond'
+import type { Steps } from './turns'
 
 type Members = TObject<TProperties>
 
@@ -24,7 +26,7 @@ export interface Call<Params, Query, Body> {
 
 /** What is answered when all is well: a value, or its JSON where that is at hand. */
 export interface Reply<Answer> {
-  readonly body: Answer | Uint8Array
+  readonly body: Answer | JsonParts
   readonly headers?: Record<string, string>
 }
 
@@ -80,13 +82,13 @@ interface Definition<
     slot: RequestedSlot,
     baseUrl: string,
   ): { readonly request?: Examples<Static<Body>>; readonly answer: Examples<Static<Answer>> }
-  /** What carries out its calls in one app, with whatever that app keeps for it. */
+  /** What carries out its calls in one app, with whatever that app keeps for it; in steps where they take long. */
   handler(
     context: Context,
     baseUrl: string,
   ): (
     call: Call<Static<Params>, Static<Query>, Static<Body>>,
-  ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>>
+  ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>> | Steps<Reply<Static<Answer>>>
 }
 
 /** An endpoint among others: what it takes was left to its own schemas, which stand compiled beside them. */

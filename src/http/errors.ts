@@ -86,6 +86,7 @@ export type Words = Partial<Record<ErrorCode, string>>
 /** What every path can answer, whatever is asked for. */
 export const refusalsEverywhere = {
   method_not_allowed: 'the path does not take this method',
+  overloaded: 'more is asked for than can be answered; try again',
   storage_busy: 'the service is busy; try again',
   storage_failed: 'the service cannot store anything at the moment; try again',
   internal_error: 'the service failed; nothing is known to be wrong with the request',

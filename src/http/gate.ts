@@ -1,20 +1,26 @@
 import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { authenticate, unauthenticated } from '../auth/authenticate'
+import { authenticate, recognize, unauthenticated } from '../auth/authenticate'
 import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
 import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
-import { MethodNotAllowed } from './errors'
+import { answerTo, MethodNotAllowed } from './errors'
 import { misspelt } from './misspelt'
+import { noPlace, Places } from './places'
 import { readParams, readQuery } from './query'
-import { partnerBudgets, type SpendOfPartner } from './rates'
+import { partnerBudgets } from './rates'
+import { respond } from './respond'
+import { Turns } from './turns'
 
 /** How many faults of one request are looked for. */
 const mostFaults = 20
+
+/** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
+const [mostInFlight, mostOfOnePartner] = [1024, 256]
 
 /** What an app serves its endpoints with. */
 export interface Serving {
@@ -40,18 +46,20 @@ interface Incoming {
  * who calls is asked before the method is judged (decisions, Order of checks), whatever the path's parameters.
  */
 export function gate(endpoints: readonly Endpoint[], serving: Serving) {
+  const order = toOrder(serving)
+  const shed = shedding(endpoints, serving, order)
   const app = new Elysia({ name: 'partner-api' })
+    .onRequest(({ request }) => shed(request))
     .onTransform(({ headers }) => {
       // The plugin below knows one case of the scheme and looks for tokens in the query too: it gets to see
       // a header in its own spelling or is not reached (RFC 9110 §11.1, RFC 6750 §2.1).
-      const token = /^bearer ([^ ]+)$/i.exec(headers.authorization ?? '')?.[1]
+      const token = tokenIn(headers.authorization)
       if (!token) throw unauthenticated('token_invalid')
       headers.authorization = `Bearer ${token}`
     })
     .use(bearerPlugin())
-  const spend = partnerBudgets(serving.context)
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
-    const serve = judging(there, serving, spend)
+    const serve = judging(there, serving, order)
     // Elysia would read a body before it is known who sends it.
     app.all(routeOf(path), ({ request, bearer, params, set }) => serve({ request, bearer, params, set }), {
       parse: 'none',
@@ -65,10 +73,45 @@ export function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
+/** What keeps partners from starving one another, or those who read by those who write. */
+type Order = ReturnType<typeof toOrder>
+
+function toOrder({ context }: Serving) {
+  const places = () => new Places(mostInFlight, mostOfOnePartner)
+  return { spend: partnerBudgets(context), turns: new Turns(), reads: places(), bookings: places() }
+}
+
+/** The token that an Authorization header hands over. */
+function tokenIn(authorization: string | null | undefined): string | undefined {
+  return /^bearer ([^ ]+)$/i.exec(authorization ?? '')?.[1]
+}
+
+/**
+ * What refuses a booking for which there is no place before anything else is done for it, where a look tells who sends it:
+ * refusing must cost a fraction of carrying out, or a flood leaves no time for what has a place (load shedding).
+ */
+function shedding(endpoints: readonly Endpoint[], { context }: Serving, { bookings, spend }: Order) {
+  const { directory, clock } = context
+  const paths = new Set(endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path))
+  return ({ method, url, headers }: Request): Response | undefined => {
+    if (!bookings.isCrowded || method !== 'POST') return
+    const path = URL.parse(url)?.pathname ?? ''
+    if (!paths.has(path.endsWith('/') ? path : `${path}/`)) return
+    const token = tokenIn(headers.get('authorization'))
+    const key = token && recognize(token, (kid) => directory.findKey(kid), clock.now())
+    if (!key || bookings.hasPlaceFor(key.partner.id)) return
+    const told: Record<string, string | number> = {}
+    const refusal = spend('bookings', key.partner, 1, told) ?? noPlace()
+    const response = answerTo(refusal, 'UNKNOWN')
+    for (const [name, value] of Object.entries(told)) response.headers.set(name, String(value))
+    return response
+  }
+}
+
 /** What answers the requests to one path, which are judged in the order of the decisions. */
-function judging(endpoints: readonly Endpoint[], serving: Serving, spend: SpendOfPartner) {
+function judging(endpoints: readonly Endpoint[], serving: Serving, order: Order) {
   const { context } = serving
-  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving, spend) }))
+  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving, order) }))
   const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
   return async (incoming: Incoming): Promise<Response> => {
     const identity = await identify(context, incoming.bearer)
@@ -79,39 +122,62 @@ function judging(endpoints: readonly Endpoint[], serving: Serving, spend: SpendO
     const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
     if (taken) return taken.carryOut(incoming, identity)
     // It costs nothing, and is told how a budget of the path stands.
-    for (const { budget } of endpoints) spend(budget, identity.partner, 0, incoming.set.headers)
+    for (const { budget } of endpoints) order.spend(budget, identity.partner, 0, incoming.set.headers)
     throw new MethodNotAllowed(allow)
   }
 }
 
 /** What answers the requests to one endpoint whose token is in force. */
-function carryingOut(endpoint: Endpoint, serving: Serving, spend: SpendOfPartner) {
+function carryingOut(endpoint: Endpoint, serving: Serving, order: Order) {
+  const places = endpoint.method === 'GET' ? order.reads : order.bookings
+  const attend = attending(endpoint, serving, order)
+  return async (incoming: Incoming, identity: Identity): Promise<Response> => {
+    const query = queryOf(endpoint, incoming.request.url)
+    const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
+    const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.set.headers)
+    if (refusal) throw refusal
+    // From here on, and before a body is read: whoever is let in holds a place until they are answered.
+    const leave = places.take(identity.partner.id)
+    try {
+      return await attend(incoming, identity, query)
+    } finally {
+      leave()
+    }
+  }
+}
+
+type Query =
+  ReturnType<Endpoint['handler']> extends (call: { readonly query: infer Q }) => unknown ? Q : never
+
+/** What answers a request that is within its partner's rate and has a place. */
+function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   const { answer, checks, body: schema } = endpoint
   const handle = endpoint.handler(serving.context, serving.baseUrl)
-  return async (incoming: Incoming, identity: Identity): Promise<Response> => {
-    const { request, params, set } = incoming
-    const query = queryOf(endpoint, request.url)
-    const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
-    const refusal = spend(endpoint.budget, identity.partner, cost, set.headers)
-    if (refusal) throw refusal
+  return async (
+    incoming: Incoming,
+    identity: Identity,
+    query: ReturnType<typeof queryOf>,
+  ): Promise<Response> => {
+    const { params, set } = incoming
     const caller = callerOf(identity)
     const bodiless = { caller, now: identity.now, body: {} }
     const received = schema ? await receive(incoming, schema, serving) : bodiless
     const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
     if (query instanceof Refusal) throw query
-    const reply = await handle({
+    const made = handle({
       ...received,
       stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
       params: givenParams,
       query,
       body: valid(checks.body, 'body', received.body),
     })
-    const json = reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body)
+    const partnerId = caller.partner.id
+    const reply = await ('next' in made ? turns.take(partnerId, made) : made)
     const told = set.headers as Record<string, string>
     const headers = { 'Content-Type': 'application/json', ...told, ...reply.headers }
     // Elysia would add them too, and take four times as long as all that stands behind them.
     set.headers = {}
-    return new Response(json, { status: answer.status, headers })
+    return respond(reply.body, { status: answer.status, headers }, turns, partnerId)
   }
 }
 

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { RequestedSlot } from '../domain/booking-request'
 import { defaultPageSize } from '../domain/page'
+import type { Provider } from '../domain/provider'
 import { type FoundProvider, searchProviders } from '../operations/search-providers'
-import type { Availability } from '../scheduling/availability'
+import { type Availability, horizonMinutes } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
 import { bookingRequest } from './booking-request'
 import { endpoint } from './endpoint'
@@ -18,6 +19,7 @@ import {
   SlotTime,
 } from './fields'
 import { pageUrl } from './links'
+import { JsonParts } from './respond'
 
 const path = '/partners/v1/providers/'
 
@@ -115,7 +117,7 @@ export const providers = endpoint({
   examples: (slot, baseUrl) => ({ answer: { page: examplePage(slot, baseUrl) } }),
   handler(context, baseUrl) {
     const entryOf = rememberingEntries()
-    return ({ query, now }) => {
+    return function* ({ query, now }) {
       const found = searchProviders(
         context,
         {
@@ -131,7 +133,12 @@ export const providers = endpoint({
       const urlOf = (page: number) => pageUrl(baseUrl, path, query, page)
       const next = found.page < found.pages ? urlOf(found.page + 1) : null
       const previous = found.page > 1 ? urlOf(found.page - 1) : null
-      return { body: toPage({ count: found.count, next, previous }, found.items.map(entryOf)) }
+      const entries: Uint8Array[] = []
+      for (const find of found.items) {
+        if (entries.length > 0) yield
+        entries.push(entryOf(find()))
+      }
+      return { body: toPage({ count: found.count, next, previous }, entries) }
     }
   },
 })
@@ -164,36 +171,64 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
   }
 }
 
-const mostEntries = 2_000
+/** How much of the entries of pages is remembered: of some 4,000 providers. */
+const mostEntryBytes = 64 * 1024 * 1024
 
 /**
  * What gives a provider's bytes in a page, made once for each availability: making them anew for every search
- * takes ten times as long as all the rest. The oldest are let go, since they are large.
+ * takes much longer than all the rest. The oldest are let go, since they are large.
  */
 function rememberingEntries(): (found: FoundProvider) => Uint8Array {
   const entries = new Map<Availability, Uint8Array>()
+  const slotJson = rememberingSlots()
+  let size = 0
   return (found) => {
     const known = entries.get(found.availability)
     if (known) return known
-    const entry = Buffer.from(JSON.stringify(presentProvider(found)))
+    const entry = Buffer.from(`,${entryJson(found, slotJson)}`)
     entries.set(found.availability, entry)
-    const [oldest] = entries.keys()
-    if (entries.size > mostEntries && oldest) entries.delete(oldest)
+    size += entry.length
+    for (const [oldest, { length }] of entries) {
+      if (size <= mostEntryBytes) break
+      entries.delete(oldest)
+      size -= length
+    }
     return entry
   }
 }
 
-const comma = Buffer.from(',')
-const end = Buffer.from(']}')
+/** As many slots as can start in the time that is offered. */
+const mostSlots = horizonMinutes
 
-/** A page's JSON around the bytes of its entries. */
-function toPage(page: Omit<typeof ProviderPageBody.static, 'results'>, entries: readonly Uint8Array[]) {
-  const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"results":[`)
-  const listed = entries.flatMap((entry, index) => (index > 0 ? [comma, entry] : [entry]))
-  return Buffer.concat([head, ...listed, end])
+/** What gives the JSON of a slot by its start, made once: most providers offer the same few hundred. */
+function rememberingSlots(): (start: number) => string {
+  const slots = new Map<number, string>()
+  return (start) => {
+    const known = slots.get(start)
+    if (known) return known
+    const json = JSON.stringify(presentSlot(start * minuteMillis))
+    if (slots.size >= mostSlots) slots.clear()
+    slots.set(start, json)
+    return json
+  }
 }
 
-function presentProvider({ provider, availability }: FoundProvider): typeof ProviderBody.static {
+const end = Buffer.from(']}')
+
+/** A page's JSON around the bytes of its entries, each of which begins with a comma. */
+function toPage(page: Omit<typeof ProviderPageBody.static, 'results'>, entries: readonly Uint8Array[]) {
+  const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"results":[`)
+  const [first, ...others] = entries
+  return new JsonParts(first ? [head, first.subarray(1), ...others, end] : [head, end])
+}
+
+/** The JSON of a provider; that of their slots is put in, since it is by far the most of it. */
+function entryJson({ provider, availability }: FoundProvider, slotJson: (start: number) => string): string {
+  const profile = JSON.stringify(presentProfile(provider)).slice(0, -1)
+  return `${profile},"availability":[${availability.slots.map(slotJson).join()}]}`
+}
+
+function presentProfile(provider: Provider): Omit<typeof ProviderBody.static, 'availability'> {
   return {
     providerId: provider.id,
     details: {
@@ -207,6 +242,5 @@ function presentProvider({ provider, availability }: FoundProvider): typeof Prov
       languagesSpoken: [...provider.languagesSpoken],
       modalities: [...provider.modalities],
     },
-    availability: availability.slots.map((start) => presentSlot(start * minuteMillis)),
   }
 }

@@ -28,18 +28,22 @@ export interface FoundProvider {
 
 /**
  * A page of the active providers licensed now in the region asked for, in order of id, those without a free
- * slot too.
+ * slot too. Whose slots are worked out when they are asked for: that may be later, and is still of the moment of the search.
  *
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */
-export function searchProviders(context: Context, search: ProviderSearch, now: number): Page<FoundProvider> {
+export function searchProviders(
+  context: Context,
+  search: ProviderSearch,
+  now: number,
+): Page<() => FoundProvider> {
   const { directory } = context
   const region = regionOf(context, search)
   if (!region) return pageOf([], search)
   const suiting = directory.listLicensed(region.id, now).filter((found) => suits(found, region, search))
   const page = pageOf(suiting, search)
-  const items = page.items.map((listing) => ({
+  const items = page.items.map((listing) => () => ({
     provider: listing.provider,
     availability: directory.availabilityIn(listing, region.id, now),
   }))

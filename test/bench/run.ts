@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { availabilityAt } from '../../src/scheduling/availability'
 import { booking, provider, region } from '../support/builders'
+import { startSandbox } from '../support/process'
 import { startService } from '../support/service'
+import { type Load, measure } from './load'
 
 // Prints what the service takes beside a bare server and a bare database in the same run. Machines differ and
 // are noisy: the ratios are what can be compared, each the median over rounds that take turns.
@@ -24,6 +26,8 @@ const directory = {
   ),
 }
 
+await benchOverload()
+
 const service = await startService({ directory })
 const folder = mkdtempSync(join(tmpdir(), 'anteroom-bench-'))
 try {
@@ -33,6 +37,62 @@ try {
 } finally {
   await service.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** What one partner does to another, and what more than can be done does to what is done: in processes of their own. */
+async function benchOverload(): Promise<void> {
+  await using sandbox = await startSandbox(['--providers', '10000'])
+  const { baseUrl, examples } = sandbox.report
+  const search = `/partners/v1/providers/?region_id=${examples.regionId}`
+  const base = { baseUrl, seconds: 2, perSecond: null, connections: 1 }
+  const [flooding, other] = [sandbox.token('active', 0), sandbox.token('active', 1)]
+
+  const { count } = (await sandbox.get(`${search}&page_size=1`)).body
+  const pages = Array.from(
+    { length: Math.floor(count / 100) },
+    (_, page) => `${search}&page_size=100&page=${page + 1}`,
+  )
+  const small = {
+    'region list': '/partners/v1/provider-regions/?country_code=CA',
+    'page of 1': `${search}&page_size=1`,
+  }
+  for (const [name, path] of Object.entries(small)) {
+    const probe: Load = { ...base, token: other, paths: [path] }
+    const idle = await p50Of(probe)
+    for (const [flood, paths] of [
+      ['one page', pages.slice(0, 1)],
+      ['every page', pages],
+    ] as const) {
+      const ends = measure({ ...base, token: flooding, paths, connections: 8, seconds: 4 })
+      await Bun.sleep(1_000)
+      const beside = await p50Of(probe)
+      const { perSecond } = (await ends)['200'] ?? { perSecond: 0 }
+      const told = `p50 ${idle} -> ${beside} ms, ${perSecond} such pages a second`
+      console.log(
+        `${name} beside 8 connections that ask for ${flood} of 100 / idle: ${(beside / idle).toFixed(1)} (${told})`,
+      )
+    }
+  }
+
+  const intakes: Load = { ...base, token: flooding, paths: [], connections: 64, seconds: 4 }
+  await measure(intakes)
+  const capacity = (await measure(intakes))['201']?.perSecond ?? 0
+  for (const times of [3, 4]) {
+    const { 201: stored, 503: refused } = await measure({
+      ...intakes,
+      connections: 1_000,
+      perSecond: times * capacity,
+    })
+    const told = `${stored?.perSecond} stored, p99 ${stored?.p99} ms, ${refused?.perSecond} refused, p99 ${refused?.p99} ms`
+    const ratio = ((stored?.perSecond ?? 0) / capacity).toFixed(2)
+    console.log(
+      `intakes stored at ${times} times the capacity (open loop) / capacity: ${ratio} (${capacity}; ${told})`,
+    )
+  }
+}
+
+async function p50Of(load: Load): Promise<number> {
+  return (await measure(load))['200']?.p50 ?? Number.NaN
 }
 
 async function benchReads(): Promise<void> {

@@ -3,13 +3,15 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import { createApp } from '../../src/http/app'
-import { type Endpoint, endpoint } from '../../src/http/endpoint'
+import { type Endpoint, endpoint, type Reply } from '../../src/http/endpoint'
 import { endpoints } from '../../src/http/endpoints'
 import { answerTo } from '../../src/http/errors'
 import { exampleSlot } from '../../src/http/examples'
 import { gate, routeOf, type Serving } from '../../src/http/gate'
 import { openApiDocument } from '../../src/http/openapi'
 import { providers } from '../../src/http/providers'
+import type { JsonParts } from '../../src/http/respond'
+import { type Steps, Turns } from '../../src/http/turns'
 import type { Context } from '../../src/operations/context'
 import { undeclared } from '../support/declared'
 import { startService } from '../support/service'
@@ -181,8 +183,9 @@ test('two apps of one process share no answers', async () => {
     }) as unknown as Context
   const namesIn = async (context: Context) => {
     const call = { caller: service.partner, now: 0, params: {}, query: { region_id: 1 }, body: {} }
-    const { body } = await providers.handler(context, baseUrl)(call as never)
-    return JSON.parse(Buffer.from(body as Uint8Array).toString()).results.map(
+    const steps = providers.handler(context, baseUrl)(call as never) as Steps<Reply<JsonParts>>
+    const { body } = await new Turns().take(1, steps)
+    return JSON.parse(Buffer.concat((body as JsonParts).parts).toString()).results.map(
       ({ details }: { details: { firstName: string } }) => details.firstName,
     )
   }

@@ -77,7 +77,7 @@ const found = (different: { languageTag?: string } = {}) =>
       ...different,
     },
     now,
-  ).items.map((item) => item.provider.ref)
+  ).items.map((find) => find().provider.ref)
 
 const slotAt = Date.parse('2026-12-02T14:00:00Z')
 

@@ -1,0 +1,147 @@
+import { booking } from '../support/builders'
+
+// A load on a running service, from a process of its own: reads its Load as JSON from the command line, prints a
+// Measured as JSON. Sockets without a client library, so that making the load takes little of the machine.
+
+/** What is asked of the service, and how hard. */
+export interface Load {
+  readonly baseUrl: string
+  readonly token: string
+  /** What to get, one after the other and again; none to submit intakes, each for a member of its own. */
+  readonly paths: readonly string[]
+  readonly connections: number
+  readonly seconds: number
+  /** Open loop: requests begun in a second, whatever has been answered. Null for closed: each connection's next at once. */
+  readonly perSecond: number | null
+}
+
+/** The answers by status: how many in a second, and the time in ms that half and 99 % of them took at most. */
+export type Measured = Record<string, { perSecond: number; p50: number; p99: number }>
+
+/** Runs a load in a process of its own. */
+export async function measure(load: Load): Promise<Measured> {
+  const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(load)], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  return (await child.stdout.json()) as Measured
+}
+
+const lastChunk = Buffer.from('\r\n0\r\n\r\n')
+
+if (import.meta.main) {
+  console.log(JSON.stringify(await run(JSON.parse(process.argv[2] as string))))
+  // Answers that are still to come are of no interest.
+  process.exit()
+}
+
+interface Connection {
+  dueAt: number
+  received: Buffer
+  /** Bytes of the answer still to come; null until its head is there. */
+  missing: number | null
+  isChunked: boolean
+  status: string
+  unsent: Uint8Array
+}
+
+type Socket = Bun.Socket<Connection>
+
+async function run({ baseUrl, token, paths, connections, seconds, perSecond }: Load): Promise<Measured> {
+  const { hostname, port, host } = new URL(baseUrl)
+  const started = performance.now()
+  const endsAt = started + seconds * 1_000
+  const times: Record<string, number[]> = {}
+  const idle: Socket[] = []
+  const due: number[] = []
+  let count = 0
+
+  const head = `Host: ${host}\r\nAuthorization: Bearer ${token}\r\n`
+  const gets = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`))
+  const intake = () => {
+    const body = JSON.stringify(booking(`load-${process.pid}-${started}-${count}`))
+    const lines = `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    return Buffer.from(`POST /partners/v1/booking-request/ HTTP/1.1\r\n${lines}${body}`)
+  }
+  const send = (socket: Socket, dueAt: number) => {
+    socket.data.dueAt = dueAt
+    socket.data.unsent = gets[count % gets.length] ?? intake()
+    count++
+    flush(socket)
+  }
+  const next = (socket: Socket) => {
+    if (performance.now() > endsAt) return
+    if (perSecond === null) send(socket, performance.now())
+    else if (due.length > 0) send(socket, due.shift() as number)
+    else idle.push(socket)
+  }
+  const answered = (socket: Socket) => {
+    const { status, dueAt } = socket.data
+    times[status] ??= []
+    times[status].push(performance.now() - dueAt)
+    next(socket)
+  }
+  for (let made = 0; made < connections; made++) {
+    const data = {
+      dueAt: 0,
+      received: Buffer.alloc(0),
+      missing: null,
+      isChunked: false,
+      status: '',
+      unsent: Buffer.alloc(0),
+    }
+    const opened = await Bun.connect<Connection>({
+      hostname,
+      port: Number(port),
+      data,
+      socket: { data: (socket, bytes) => receive(socket, bytes, answered), drain: flush },
+    })
+    next(opened)
+  }
+  let begun = 0
+  while (performance.now() < endsAt) {
+    const wanted = perSecond === null ? 0 : ((performance.now() - started) / 1_000) * perSecond
+    for (; begun < wanted; begun++) {
+      const socket = idle.pop()
+      if (socket) send(socket, performance.now())
+      else due.push(performance.now())
+    }
+    await Bun.sleep(1)
+  }
+  if (due.length > 0) times['never sent'] = due.map((at) => performance.now() - at)
+  return Object.fromEntries(Object.entries(times).map(([status, taken]) => [status, told(taken, seconds)]))
+}
+
+function flush(socket: Socket): void {
+  const { unsent } = socket.data
+  if (unsent.length > 0) socket.data.unsent = unsent.subarray(Math.max(0, socket.write(unsent)))
+}
+
+/** Takes in a part of an answer, of whose body only the end is looked for. */
+function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) => void): void {
+  const { data } = socket
+  // All of a head; of a body what may be the beginning of its end.
+  const kept = data.missing === null ? data.received : data.received.subarray(-lastChunk.length)
+  data.received = Buffer.concat([kept, bytes])
+  let body = bytes.length
+  if (data.missing === null) {
+    const end = data.received.indexOf('\r\n\r\n')
+    if (end < 0) return
+    const head = data.received.toString('latin1', 0, end)
+    data.status = head.slice(9, 12)
+    data.isChunked = /transfer-encoding: chunked/i.test(head)
+    data.missing = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+    body = data.received.length - end - 4
+  }
+  data.missing -= body
+  if (data.isChunked ? !lastChunk.equals(data.received.subarray(-lastChunk.length)) : data.missing > 0) return
+  data.missing = null
+  data.received = Buffer.alloc(0)
+  answered(socket)
+}
+
+function told(taken: number[], seconds: number) {
+  taken.sort((a, b) => a - b)
+  const at = (share: number) => Number((taken[Math.floor(taken.length * share)] as number).toFixed(2))
+  return { perSecond: Math.round(taken.length / seconds), p50: at(0.5), p99: at(0.99) }
+}
