@@ -114,11 +114,11 @@ describe('an operator', () => {
     [[], 'anteroom: give --reads-per-minute, --bookings-per-minute or both\n'],
     [
       ['--reads-per-minute', '0'],
-      "error: option '--reads-per-minute <n>' argument '0' is invalid. It must be a whole number from 1 on, off or default.\n",
+      "error: option '--reads-per-minute <n>' is invalid. It must be a whole number from 1 on, off or default.\n",
     ],
     [
       ['--bookings-per-minute', 'none'],
-      "error: option '--bookings-per-minute <n>' argument 'none' is invalid. It must be a whole number from 1 on, off or default.\n",
+      "error: option '--bookings-per-minute <n>' is invalid. It must be a whole number from 1 on, off or default.\n",
     ],
   ])('who sets a partner no rates, or none that can be, is told so: %p', async (flags, stderr) => {
     const refused = await operator.run(['partner', 'set-rates', 'Lantern', ...flags])
@@ -154,7 +154,7 @@ describe('in the sandbox', () => {
     const { code, stderr } = await runProgram(['sandbox', '--port', '0', '--reads-per-minute', '-1'])
     expect([code, stderr]).toEqual([
       2,
-      "error: option '--reads-per-minute <n>' argument '-1' is invalid. It must be a whole number from 1 on, or off.\n",
+      "error: option '--reads-per-minute <n>' is invalid. It must be a whole number from 1 on, or off.\n",
     ])
   })
 })
