@@ -146,9 +146,6 @@ function carryingOut(endpoint: Endpoint, serving: Serving, order: Order) {
   }
 }
 
-type Query =
-  ReturnType<Endpoint['handler']> extends (call: { readonly query: infer Q }) => unknown ? Q : never
-
 /** What answers a request that is within its partner's rate and has a place. */
 function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   const { answer, checks, body: schema } = endpoint
