@@ -202,10 +202,13 @@ describe('an address that is released', () => {
       stderr: 'anteroom: the member has no e-mail address\n',
     })
     const actions = (await auditOf(`member ${wrong.member.id}`)).map((line) => JSON.parse(line))
-    expect(actions.map(({ action, actor }) => [action, actor.split(' ')[0]])).toEqual([
-      ['member.email-conflict', 'partner'],
-      ['member.release-email', 'operator'],
-      ['member.release-email', 'operator'],
+    expect(actions.map(({ action, actor, outcome }) => [action, actor.split(' ')[0], outcome])).toEqual([
+      ['member.email-conflict', 'partner', 'email_taken'],
+      ['member.release-email', 'operator', 'not_confirmed'],
+      ['member.release-email', 'operator', 'done'],
+      ['member.show', 'operator', 'done'],
+      ['member.release-email', 'operator', 'done'],
+      ['member.release-email', 'operator', 'move_unknown'],
     ])
   })
 })
