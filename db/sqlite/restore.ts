@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, statSync } from 'node:fs'
 import type { MasterKey } from '../../src/domain/vault'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { finishCopy, toUnusable } from './copy'
@@ -28,16 +28,24 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
   if (left) throw unusable(`${left} was left by another database: move it away first`)
+  // A pipe would be waited for without end, and gives what it holds only once.
+  if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
   removeAbandoned(path)
   try {
     using file = beginFile(path)
-    if (isDatabase(backup)) copyFileSync(backup, file.path)
+    if (isDatabase(backup)) copyPrivately(backup, file.path)
     else await decrypt(backup, file.path)
     adopt(file.path, restoring)
     file.publish()
   } catch (error) {
     throw toUnusable(error)
   }
+}
+
+/** A copy takes the mode of what it is made of, too. */
+function copyPrivately(from: string, to: string): void {
+  copyFileSync(from, to)
+  chmodSync(to, 0o600)
 }
 
 /** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */

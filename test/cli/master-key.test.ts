@@ -137,7 +137,7 @@ describe('init', () => {
     )
     const place = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
     expect(said).toContain(
-      `  mkdir -p -m 700 ${place} && mv ${database}.key ${place}/anteroom.sqlite.key\n` +
+      `  mkdir -p -m 700 ${place} && mv -n ${database}.key ${place}/anteroom.sqlite.key\n` +
         `  export ANTEROOM_MASTER_KEY_FILE=${place}/anteroom.sqlite.key\n`,
     )
     rmSync(database)
