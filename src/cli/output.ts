@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs'
+import { fstatSync, statSync, writeSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { Refusal } from '../domain/errors'
@@ -69,6 +70,17 @@ export async function printJsonLine(value: unknown): Promise<void> {
 export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
   if (json) printJson(value)
   else printLines(line)
+}
+
+/**
+ * Sees that somebody can read what will be told once. To the runtime a stdout that is closed is the null device.
+ *
+ * @throws Refusal field_invalid where stdout is that
+ */
+export function requireReader(name: string): void {
+  const nowhere = statSync(devNull, { throwIfNoEntry: false })
+  if (nowhere === undefined || fstatSync(process.stdout.fd).rdev !== nowhere.rdev) return
+  throw new Refusal('field_invalid', `nobody can read the ${name} on a stdout that leads nowhere`)
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   printRecord,
   printRows,
   printSecret,
+  requireReader,
   secretText,
 } from './output'
 import { type OutputFlags, toOutput, writeSecret } from './output-file'
@@ -64,7 +65,10 @@ async function handOver(
   { name }: Partner,
   make: (keep?: (token: string) => void) => Promise<string>,
 ): Promise<void> {
-  if (flags.output === undefined) return printSecret(flags, 'token', await make())
+  if (flags.output === undefined) {
+    requireReader('token')
+    return printSecret(flags, 'token', await make())
+  }
   await writeSecret(flags.output, 'token', (keep) => make((token) => keep(secretText(flags, 'token', token))))
   printLines(`The token of ${name} is in ${flags.output}, which its owner alone can read.`)
 }

@@ -34,6 +34,16 @@ describe('token --output', () => {
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
   })
 
+  test('issues nothing that is printed to nowhere', async () => {
+    for (const stdout of ['>&-', '> /dev/null']) {
+      expect(await operator.runShell(`token issue Lantern ${stdout}`)).toMatchObject({
+        code: 2,
+        stderr: 'anteroom: nobody can read the token on a stdout that leads nowhere\n',
+      })
+    }
+    expect(await tokens()).toEqual([])
+  })
+
   test('writes the token for its owner alone and prints nothing of it; a refusal leaves no file', async () => {
     const said = await operator.do(...issue, file('first'))
     expect(said).toBe(`The token of Lantern is in ${file('first')}, which its owner alone can read.\n`)
