@@ -112,13 +112,20 @@ function orphansFinding(database: Database): Finding {
 const mostNamed = 20
 
 function sealedFinding({ members, requests }: Queries): Finding {
-  const named = [
-    ...[...members.listUnreadable()].map((id) => `member ${id}`),
-    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+  const faulty = [...members.listFaulty()]
+  const idsWhere = (isUnreadable: boolean) =>
+    faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
+  const unreadable = [...idsWhere(true), ...[...requests.listUnreadable()].map((id) => `request ${id}`)]
+  const faults = [
+    named('cannot be opened', unreadable),
+    named('found by another address than theirs', idsWhere(false)),
   ]
-  const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : ''
-  const fault = named.length > 0 && `cannot be opened: ${named.slice(0, mostNamed).join(', ')}${more}`
-  return finding('sealed values', fault, 'all can be opened')
+  return finding('sealed values', faults.filter(Boolean).join('; '), 'all can be opened')
+}
+
+function named(fault: string, records: readonly string[]): string {
+  const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
+  return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
 }
 
 const dayMillis = 24 * 60 * 60_000

@@ -76,3 +76,26 @@ test('a member and answers that cannot be opened are named by a check, are shown
   expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
   await engine.close()
 })
+
+test('members whom another address finds than theirs are named by a check, and one whose address was released is not', async () => {
+  using folder = new Folder()
+  const engine = openTestEngine(folder.file('a.sqlite'))
+  const { store, upkeep } = engine
+  const { intake } = await furnishWithIntake(engine)
+  for (const name of ['blocked', 'freed', 'released']) await stored(intake(name))
+  const idOf = async (name: string) => (await store.findMember(1, name))?.id as number
+  const [blocked, freed, released] = [await idOf('blocked'), await idOf('freed'), await idOf('released')]
+  await store.releaseEmail(released, act)
+  const sealed = async () => (await upkeep.check(0)).find(({ check }) => check === 'sealed values')
+  expect(await sealed()).toMatchObject({ state: 'ok' })
+  const database = openTestDatabase(folder.file('a.sqlite'))
+  database.run(`UPDATE members SET email_hash = zeroblob(32) WHERE id = ${blocked}`)
+  database.run(`UPDATE members SET email_hash = NULL WHERE id = ${freed}`)
+  database.close()
+  expect(await sealed()).toEqual({
+    check: 'sealed values',
+    state: 'bad',
+    detail: `found by another address than theirs: member ${blocked}, member ${freed}`,
+  })
+  await engine.close()
+})
