@@ -7,6 +7,8 @@ import { rewrapDataKey } from './data-key'
 import { applicationId, readPragma, schemaOf } from './file-head'
 import type { Opening } from './open'
 import type { Queries } from './queries'
+import type { Upgrading } from './reseal'
+import { schemaFaults } from './schema-faults'
 import { readSetting } from './setting'
 import type { Writer } from './writer'
 
@@ -47,7 +49,7 @@ export function createUpkeep(
       }),
     async check(now) {
       return [
-        finding('schema', undefined, `version ${schemaOf(readPragma(database, 'user_version'))}`),
+        await whereReadable('schema', () => schemaFinding({ database, purpose, masterKey })),
         settingsFinding(database),
         await whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         await whereReadable('orphans', () => orphansFinding(database)),
@@ -101,6 +103,11 @@ async function auditFinding(audit: Queries['audit']): Promise<Finding> {
     state: 'note',
     detail: `${intact}; line ${foundBrokenAt} tells of an earlier fault`,
   }
+}
+
+function schemaFinding(upgrading: Upgrading): Finding {
+  const version = `version ${schemaOf(readPragma(upgrading.database, 'user_version'))}`
+  return finding('schema', named('not as it should be', schemaFaults(upgrading)), version)
 }
 
 function orphansFinding(database: Database): Finding {

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { currentSchema } from '../../db/sqlite/migrate'
 import { Folder } from '../support/folder'
 import { act, furnishWithIntake, nine, stored } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
@@ -98,4 +99,35 @@ test('members whom another address finds than theirs are named by a check, and o
     detail: `found by another address than theirs: member ${blocked}, member ${freed}`,
   })
   await engine.close()
+})
+
+describe('what a database has of tables, indexes and triggers', () => {
+  test.each([
+    ['nothing', 'SELECT 1', null],
+    ['a guard removed', 'DROP TRIGGER audit_keeps_lines', 'trigger audit_keeps_lines'],
+    [
+      'a trigger added that undoes what is done',
+      `CREATE TRIGGER unrevoked AFTER UPDATE OF ends_at ON partner_keys
+       BEGIN UPDATE partner_keys SET ends_at = NULL WHERE id = NEW.id; END`,
+      'trigger unrevoked',
+    ],
+    [
+      'the last word on double booking removed',
+      'DROP INDEX booking_requests_slot',
+      'index booking_requests_slot',
+    ],
+  ])('is told by a check where it had %s', async (_, change, name) => {
+    using folder = new Folder()
+    const engine = openTestEngine(folder.file('a.sqlite'))
+    const database = openTestDatabase(folder.file('a.sqlite'))
+    database.run(change)
+    database.close()
+    const found = (await engine.upkeep.check(0)).find(({ check }) => check === 'schema')
+    expect(found).toEqual(
+      name === null
+        ? { check: 'schema', state: 'ok', detail: `version ${currentSchema}` }
+        : { check: 'schema', state: 'bad', detail: `not as it should be: ${name}` },
+    )
+    await engine.close()
+  })
 })
