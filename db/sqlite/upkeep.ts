@@ -1,10 +1,12 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
+import type { Protect } from '../../src/domain/vault'
 import { auditArchives } from './audit-archive'
 import { checkpoint } from './checkpoint'
+import { toRefusal } from './constraint'
 import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
-import { rewrapDataKey } from './data-key'
-import { applicationId, readPragma, schemaOf } from './file-head'
+import { isSealedUnder, rewrapDataKey } from './data-key'
+import { applicationId, readPragma, schemaOf, unusable } from './file-head'
 import type { Opening } from './open'
 import type { Queries } from './queries'
 import type { Upgrading } from './reseal'
@@ -28,11 +30,22 @@ export function createUpkeep(
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
       .run(name, Buffer.from(value))
   const archives = auditArchives(audit, writer)
+  /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
+  const protectOwn =
+    (protect: Protect): Protect =>
+    async (plain, encrypted) => {
+      if (!isSealedUnder(plain, purpose, masterKey)) {
+        throw unusable('the master key was rotated meanwhile: make the backup again')
+      }
+      await protect(plain, encrypted)
+    }
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
     async backUp(target, protect, act) {
-      using copy = protect ? await copyProtected(database, target, protect) : copyDatabase(database, target)
+      using copy = protect
+        ? await copyProtected(database, target, protectOwn(protect))
+        : copyDatabase(database, target)
       // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() =>
         audit.append([{ ...act, action: 'database.back-up', record: null, outcome: 'done' }]),
@@ -58,7 +71,10 @@ export function createUpkeep(
         backupFinding(database, now),
       ]
     },
-    purge: () => checkpoint(database),
+    purge: () =>
+      checkpoint(database).catch((error) => {
+        throw toRefusal(error)
+      }),
     noteZoneData: ({ edition, folder }) =>
       writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {

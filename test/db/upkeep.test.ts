@@ -1,7 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { currentSchema } from '../../db/sqlite/migrate'
+import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { act, furnishWithIntake, nine, stored } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
@@ -130,4 +131,20 @@ describe('what a database has of tables, indexes and triggers', () => {
     )
     await engine.close()
   })
+})
+
+test('a backup of one who had the key before a rotation is not made: neither key alone would restore it', async () => {
+  using folder = new Folder()
+  const [path, target] = [folder.file('a.sqlite'), folder.file('backup')]
+  const [engine, rotating] = [openTestEngine(path), openTestEngine(path)]
+  const protect = async (plain: string, encrypted: string) => copyFileSync(plain, encrypted)
+  await engine.upkeep.backUp(`${target}-before`, protect, act)
+  await rotating.upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
+  const refusal = await engine.upkeep.backUp(target, protect, act).catch((error) => error)
+  expect([refusal?.kind, refusal?.message]).toEqual([
+    'database_unusable',
+    'the master key was rotated meanwhile: make the backup again',
+  ])
+  expect(readdirSync(folder.path).filter((name) => /^backup|copy/.test(name))).toEqual(['backup-before'])
+  for (const one of [engine, rotating]) await one.close()
 })
