@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, statSync } from 'node:fs'
 import type { MasterKey } from '../../src/domain/vault'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { finishCopy, toUnusable } from './copy'
@@ -21,13 +21,17 @@ export interface Restoring {
  * Makes a database of a backup, encrypted or not: held to be sound, ours, and sealed under the master key, before it gets
  * its name, and for its owner alone.
  *
- * @throws Refusal database_unusable if it is not, or there is a file at the path already, or a log; whatever `decrypt` throws
+ * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
+ *   log; whatever `decrypt` throws
  */
 export async function restoreDatabase(restoring: Restoring): Promise<void> {
   const { backup, path, decrypt } = restoring
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
   if (left) throw unusable(`${left} was left by another database: move it away first`)
+  const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
+  if (log)
+    throw unusable(`${log} holds what the file alone does not: make a backup of the two by anteroom backup`)
   removeAbandoned(path)
   try {
     using file = beginFile(path)
@@ -38,6 +42,10 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
   } catch (error) {
     throw toUnusable(error)
   }
+}
+
+function holdsAnything(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
 /** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
