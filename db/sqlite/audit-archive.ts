@@ -156,7 +156,10 @@ function isSame(one: AuditHead, other: AuditHead): boolean {
 }
 
 async function readEnd({ hashes }: Audit, path: string): Promise<AuditArchive | null> {
-  const { size } = statSync(path)
+  const found = statSync(path)
+  // A pipe would be waited for without end.
+  if (!found.isFile()) return null
+  const { size } = found
   const end = await Bun.file(path)
     .slice(Math.max(0, size - mostEndBytes), size)
     .text()

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, statSync } from 'node:fs'
 import type { MasterKey } from '../../src/domain/vault'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { finishCopy, toUnusable } from './copy'
@@ -29,13 +29,15 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
   if (left) throw unusable(`${left} was left by another database: move it away first`)
+  // A pipe would be waited for without end, and gives what it holds only once.
+  if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
     throw unusable(`${log} holds what the file alone does not: make a backup of the two by anteroom backup`)
   removeAbandoned(path)
   try {
     using file = beginFile(path)
-    if (isDatabase(backup)) copyFileSync(backup, file.path)
+    if (isDatabase(backup)) copyPrivately(backup, file.path)
     else await decrypt(backup, file.path)
     adopt(file.path, restoring)
     file.publish()
@@ -46,6 +48,12 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
 
 function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
+}
+
+/** A copy takes the mode of what it is made of, too. */
+function copyPrivately(from: string, to: string): void {
+  copyFileSync(from, to)
+  chmodSync(to, 0o600)
 }
 
 /** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */

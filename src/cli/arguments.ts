@@ -15,6 +15,14 @@ export function wholeNumber(least: number, most = 999_999_999_999_999) {
 /** The id of a record. */
 export const recordId = wholeNumber(1)
 
+/** A record as lines of the audit log name it: any other word would find nothing, and look like an answer. */
+export function auditRecord(text: string): string {
+  if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text
+  throw new InvalidArgumentError(
+    'It must be organization, partner, provider, request, member or line, and its id, as in "partner 3".',
+  )
+}
+
 /** A UTC instant, in ms. */
 export function utcInstant(text: string): number {
   const at = parseInstant(text)

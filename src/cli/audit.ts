@@ -10,7 +10,7 @@ import {
   verifyAudit,
 } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import { fileName, utcInstant, wholeNumber } from './arguments'
+import { auditRecord, fileName, utcInstant, wholeNumber } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
 import { exitCodes } from './exit-code'
 import {
@@ -31,7 +31,7 @@ export function auditCommand(): Command {
       .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
       .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
       .option('--actor <actor>', 'only what this one did, as the lines name them')
-      .option('--record <record>', 'only lines about this record, as "partner 3"')
+      .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
       .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
       .option(
         '--after <line>',

@@ -60,7 +60,7 @@ function keyLines(key: string, database: string): string[] {
     '',
     'It lies beside the database: whoever copies the folder has both, and can read all that is sealed.',
     'Move it before there is anything to protect, as by',
-    `  mkdir -p -m 700 ${folder} && mv ${shellWord(key)} ${place}`,
+    `  mkdir -p -m 700 ${folder} && mv -n ${shellWord(key)} ${place}`,
     `  export ANTEROOM_MASTER_KEY_FILE=${place}`,
     'or hand it over from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
   ]
@@ -82,7 +82,7 @@ interface BackupFlags {
 export function backupCommand(): Command {
   const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
   return recordsCommand('backup', description, backup)
-    .argument('<file>')
+    .argument('<file>', 'the backup: a new file', fileName)
     .addOption(
       new Option(
         '--recipient <age1…>',

@@ -27,7 +27,9 @@ interface Flags {
 async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<void> {
   const kept =
     'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
-  if (!context.custody.hasRotated) await confirm(`${kept}. Put a new one in its place?`, flags)
+  // Afterwards there is nothing left to copy.
+  const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
+  if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
   if (path === null) printLines('The rotation that was cut short is finished.')
   else printLines(`The new master key is in ${path}.`)

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { Refusal } from '../domain/errors'
 import { beginFile, removeAbandoned, sync, type UnfinishedFile } from '../files/durable'
+import { fileName } from './arguments'
 
 /** What `--output` may be given. */
 export interface OutputFlags {
@@ -10,7 +11,11 @@ export interface OutputFlags {
 
 /** `--output`, for what its owner alone may read. */
 export function toOutput(command: Command): Command {
-  return command.option('--output <file>', 'write it to this new file, which its owner alone can read')
+  return command.option(
+    '--output <file>',
+    'write it to this new file, which its owner alone can read',
+    fileName,
+  )
 }
 
 /** Begins the file of `--output`. @throws Refusal field_invalid if there is a file already */

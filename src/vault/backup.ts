@@ -53,24 +53,36 @@ export async function openBackup(sealed: string, plain: string, keys: BackupKeys
     // The system's errors have codes; the library's and those of the cipher have none.
     if ((error as { code?: string }).code !== undefined) throw error
     const isKeyless = error instanceof Error && error.message.startsWith('no identity matched')
-    throw unusable(isKeyless ? unopenedBy(keys) : 'the backup is damaged: it is not as it was written')
+    throw unusable(
+      isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged: it is not as it was written',
+    )
   }
 }
 
 const firstLine = 'age-encryption.org/v1\n'
 
+/** What follows where it opens with a passphrase. */
+const passphraseLine = '-> scrypt '
+
 function isEncrypted(path: string): boolean {
-  const start = Buffer.alloc(firstLine.length)
+  return startsWith(path, firstLine)
+}
+
+function startsWith(path: string, text: string): boolean {
+  const start = Buffer.alloc(text.length)
   const file = openSync(path, 'r')
   try {
-    return readSync(file, start) === start.length && start.toString('latin1') === firstLine
+    return readSync(file, start) === start.length && start.toString('latin1') === text
   } finally {
     closeSync(file)
   }
 }
 
-function unopenedBy({ identityFile, passphraseFile }: BackupKeys): string {
+function unopenedBy({ identityFile, passphraseFile }: BackupKeys, sealed: string): string {
   if (passphraseFile !== undefined) return 'the passphrase does not open the backup'
+  if (startsWith(sealed, firstLine + passphraseLine)) {
+    return 'the backup opens with a passphrase: give it in a file by --passphrase-file'
+  }
   if (identityFile !== undefined) return 'no identity of the file opens the backup'
   return 'the master key does not open the backup: it takes the one of the time when it was made'
 }

@@ -172,6 +172,37 @@ describe('the log', () => {
     expect(await lines('--since', '2099-01-01T00:00:00Z')).toEqual([])
     expect(await lines('--until', '2099-01-01T00:00:00Z')).toEqual(all)
     expect(await practice.operator.do('audit', 'list', '--record', 'partner 99')).toBe('No lines.\n')
+    // A word that no line has would find nothing, as if nobody had seen the person.
+    for (const misspelt of ['Member 1', 'member1', 'member 1 ', 'person 1', 'member 01']) {
+      const { code, stdout, stderr } = await run('audit', 'list', '--record', misspelt)
+      expect([code, stdout, stderr.split('\n').length], misspelt).toEqual([2, '', 2])
+    }
+  })
+
+  test('is pruned to no pipe and no folder, and neither is an archive; none is waited for', async () => {
+    const { path } = practice.operator.folder
+    const pipe = practice.operator.folder.file('pipe')
+    Bun.spawnSync(['mkfifo', pipe])
+    for (const target of [pipe, path]) {
+      const pruned = await run(
+        'audit',
+        'prune',
+        '--before',
+        '2099-01-01T00:00:00Z',
+        '--output',
+        target,
+        '--yes',
+      )
+      expect([pruned.code, pruned.stderr]).toEqual([
+        2,
+        'anteroom: --output: there is a file at that path already\n',
+      ])
+      const verified = await run('audit', 'verify', '--archive', target)
+      expect([verified.code, verified.stdout]).toEqual([
+        8,
+        'The archive is broken at line 0: it is no archive, or its end is not as it was sealed.\n',
+      ])
+    }
   })
 
   test('is pruned into an archive while the service runs, and both are verified', async () => {
@@ -218,6 +249,6 @@ describe('the log', () => {
     )
     // Of all that was told, sent and shown above, the log has ids alone.
     const written = `${text}${await operator.do('audit', 'export')}`
-    expect(/canary|555|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()
+    expect(/canary|555 0123|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()
   })
 })

@@ -114,10 +114,22 @@ describe('backup', () => {
     writeFileSync(file('passphrase'), 'correct horse battery\n', { mode: 0o600 })
     const said = await operator.do('backup', file('phrase.age'), '--passphrase-file', file('passphrase'))
     expect(said).toContain('It opens with the passphrase. ')
-    expect((await restore(file('phrase.age'), file('b.sqlite'))).stderr).toContain('does not open the backup')
+    expect((await restore(file('phrase.age'), file('b.sqlite'))).stderr).toContain(
+      'the backup opens with a passphrase',
+    )
     const phrased = ['--passphrase-file', file('passphrase')]
     expect((await restore(file('phrase.age'), file('b.sqlite'), ...phrased)).code).toBe(0)
     await isTheirs(file('b.sqlite'))
+  })
+
+  test('to no name is refused, and none is noted as made', async () => {
+    const made = async () =>
+      (await operator.ask<{ action: string }[]>('audit', 'list')).filter(
+        ({ action }) => action === 'database.back-up',
+      ).length
+    const before = await made()
+    expect((await operator.run(['backup', ''])).code).toBe(2)
+    expect(await made()).toBe(before)
   })
 
   test.each([
@@ -133,6 +145,23 @@ describe('backup', () => {
 })
 
 describe('restore', () => {
+  test('makes a database for its owner alone of a backup that all can read', async () => {
+    copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
+    chmodSync(file('readable.sqlite'), 0o644)
+    expect((await restore(file('readable.sqlite'), file('of-readable.sqlite'))).code).toBe(0)
+    expect(statSync(file('of-readable.sqlite')).mode & 0o777).toBe(0o600)
+  })
+
+  test('of a pipe or a folder is refused, neither waited for nor called damaged', async () => {
+    Bun.spawnSync(['mkfifo', file('pipe')])
+    for (const backup of [file('pipe'), '/dev/stdin', operator.folder.path]) {
+      expect(await restore(backup, file('piped.sqlite'))).toEqual(
+        refused('what is at the backup path is not a file'),
+      )
+    }
+    expect(leftOf('piped')).toEqual([])
+  })
+
   test('makes a database for its owner alone, beside the key that is set', async () => {
     const { code, stdout } = await restore(file('backup.age'), file('restored.sqlite'))
     expect([code, stdout]).toEqual([

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -127,6 +128,36 @@ function isOtherDisk(folder: string): boolean {
   return existsSync(folder) && statSync(folder).dev !== statSync(tmpdir()).dev
 }
 
+describe('key rotate', () => {
+  test('says before it is done that the old key is written over, and leaves it where the answer is no', async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    const key = `${operator.database}.key`
+    const before = readFileSync(key, 'utf8')
+    const asked = async (...flags: string[]) => {
+      let shown = ''
+      const child = Bun.spawn([...theProgram, 'key', 'rotate', ...flags], {
+        env: { ANTEROOM_DATABASE: operator.database },
+        terminal: {
+          cols: 300,
+          data(terminal, bytes) {
+            const hadAsked = shown.includes('[y/N]')
+            shown += Buffer.from(bytes).toString()
+            if (!hadAsked && shown.includes('[y/N]')) terminal.write('n\n')
+          },
+        },
+      })
+      expect(await child.exited).toBe(2)
+      return shown
+    }
+    expect(await asked()).toContain(
+      'keep a copy of it for as long as them; it is written over. Put a new one in its place? [y/N]',
+    )
+    expect(await asked('--new-key-file', operator.folder.file('new'))).not.toContain('written over')
+    expect(readFileSync(key, 'utf8')).toBe(before)
+  })
+})
+
 describe('init', () => {
   test('says why a key beside the database should be moved, and where, and nothing of it otherwise', async () => {
     using operator = new Operator()
@@ -137,7 +168,7 @@ describe('init', () => {
     )
     const place = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
     expect(said).toContain(
-      `  mkdir -p -m 700 ${place} && mv ${database}.key ${place}/anteroom.sqlite.key\n` +
+      `  mkdir -p -m 700 ${place} && mv -n ${database}.key ${place}/anteroom.sqlite.key\n` +
         `  export ANTEROOM_MASTER_KEY_FILE=${place}/anteroom.sqlite.key\n`,
     )
     rmSync(database)

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { formatJson, oneLine } from '../../src/cli/output'
 import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
@@ -144,6 +144,20 @@ describe('no control character of what is stored reaches the terminal', () => {
       expect([isRaw(stdout), isRaw(stderr)], words.join(' ')).toEqual([false, false])
       expect(stdout + stderr).not.toBe('')
     }
+  })
+
+  test('a path that leads nowhere is told in words', async () => {
+    const loop = operator.folder.file('loop')
+    symlinkSync(loop, loop)
+    const long = operator.folder.file('x'.repeat(300))
+    expect(await operator.run(['organization', 'list', '--database', loop])).toMatchObject({
+      code: 1,
+      stderr: 'anteroom: a path that was named leads in a circle\n',
+    })
+    expect(await operator.run(['backup', long])).toMatchObject({
+      code: 1,
+      stderr: 'anteroom: a path that was named is too long\n',
+    })
   })
 
   test('JSON keeps what it escapes, on stdout and in a file', async () => {

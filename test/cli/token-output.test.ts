@@ -24,6 +24,12 @@ describe('token --output', () => {
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
+    // As where a variable of a script is empty.
+    expect(await operator.run([...issue, ''])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: "error: option '--output <file>' is invalid. It must not be empty.\n",
+    })
     expect(await tokens()).toEqual([])
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
   })

@@ -80,7 +80,9 @@ describe('an encrypted backup', () => {
     const passphraseFile = secret('passphrase', 'canary correct horse\nanother line\n')
     await (await protectBackup(masterKey, { ...alone, passphraseFile }))(file('plain'), file('phrased'))
     expect(await opened('phrased', { passphraseFile })).toBe(true)
-    expect(await refusalOf(opened('phrased'))).toStartWith('database_unusable: the master key does not open')
+    expect(await refusalOf(opened('phrased'))).toBe(
+      'database_unusable: the backup opens with a passphrase: give it in a file by --passphrase-file',
+    )
     const wrong = secret('wrong', 'canary correct house\n')
     expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(
       'database_unusable: the passphrase does not open the backup',
