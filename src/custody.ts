@@ -1,9 +1,9 @@
-import { chownSync, existsSync, linkSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { chownSync, existsSync, linkSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { isSealedUnder, type Purpose } from '../db/sqlite/data-key'
 import type { MasterKeySource } from './config'
 import { Refusal } from './domain/errors'
 import type { Custody } from './domain/vault'
-import { asidePath, listUnfinished, nameFile } from './files/durable'
+import { asidePath, isThere, listUnfinished, nameFile } from './files/durable'
 import { protectBackup } from './vault/backup'
 import {
   createMasterKey,
@@ -60,12 +60,17 @@ function ownerOf(path: string): number | undefined {
 // this one. Where it was killed before the last step, whoever opens the database takes that.
 const nextEnd = '.next'
 
+/** A link is none of ours: given the name of the key that it leads to, it would lead nowhere, and the key be gone. */
+function isPlainFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
 /** What a rotation that was cut short has left beside a key file; null for nothing, and for what is no key of ours. */
 function nextKeyOf(source: MasterKeySource, database: string) {
   if (!('file' in source) || !existsSync(source.file)) return null
   const file = realpathSync(source.file)
   const path = `${file}${nextEnd}`
-  if (!existsSync(path)) return null
+  if (!isPlainFile(path)) return null
   try {
     return { file, path, key: readMasterKey(path, ownerOf(database)) }
   } catch {
@@ -99,6 +104,9 @@ async function rotate(
 function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
+  if (isThere(path) && !isPlainFile(path)) {
+    throw new Refusal('database_unusable', `${path} is no file of a rotation: move it away first`)
+  }
   try {
     requireReplaceable(file)
     const key = createMasterKey(path, uid)
@@ -131,7 +139,7 @@ function isNoPlace(error: unknown): boolean {
 
 /** Somebody else's taking the same step meanwhile is as good. */
 function takePlace(path: string, key: Uint8Array, file: string): void {
-  if (!existsSync(path) || !Buffer.from(key).equals(readMasterKey(path, ownerOf(path)))) return
+  if (!isPlainFile(path) || !Buffer.from(key).equals(readMasterKey(path, ownerOf(path)))) return
   try {
     nameFile(path, file, true)
   } catch (error) {

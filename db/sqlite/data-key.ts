@@ -9,17 +9,46 @@ export type Purpose = 'sandbox' | 'production'
 const dataKeyName = 'data_key'
 const busyTimeoutMillis = 5_000
 
-/** Envelope encryption: where a database keeps its data key, sealed under the master key. */
-function dataKeyPlace(purpose: Purpose): SealedPlace {
+/** Where a database had its data key before its audit log was keyed. */
+function formerPlace(purpose: Purpose): SealedPlace {
   return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
+}
+
+/**
+ * Envelope encryption: where a database keeps its data key, sealed under the master key. That its audit log is keyed is
+ * sealed with it: a schema that was set back would have lines of anybody's making hashed anew under the key.
+ */
+function dataKeyPlace(purpose: Purpose): SealedPlace {
+  return { ...formerPlace(purpose), context: [purpose, 'keyed audit'] }
 }
 
 /** Gives a database its data key, and tells the vault of it. */
 export function addDataKey(database: Database, purpose: Purpose, masterKey: MasterKey): Vault {
   const dataKey = masterKey.newDataKey()
   const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')
-  insert.run(dataKeyName, masterKey.vault.seal(dataKey, dataKeyPlace(purpose)))
+  insert.run(dataKeyName, masterKey.vault.seal(dataKey, formerPlace(purpose)))
   return masterKey.vaultOf(dataKey)
+}
+
+/** Notes with the data key that the audit log is keyed from now on, and tells the vault. */
+export function bindDataKey(database: Database, purpose: Purpose, masterKey: MasterKey): Vault {
+  const dataKey = openFormer(database, purpose, masterKey)
+  const update = database.query('UPDATE settings SET value = ? WHERE name = ?')
+  update.run(masterKey.vault.seal(dataKey, dataKeyPlace(purpose)), dataKeyName)
+  return masterKey.vaultOf(dataKey)
+}
+
+/**
+ * The data key of a database whose audit log was never keyed.
+ *
+ * @throws Refusal database_unusable if it was, or for another master key
+ */
+export function openFormer(database: Database, purpose: Purpose, masterKey: MasterKey): Uint8Array {
+  const sealed = readSetting(database, dataKeyName)
+  const dataKey = opened(sealed, formerPlace(purpose), masterKey)
+  if (dataKey) return dataKey
+  if (!opened(sealed, dataKeyPlace(purpose), masterKey)) throw otherMasterKey()
+  throw setBack()
 }
 
 /** The vault of a database. @throws Refusal database_unusable if its data key was sealed under another master key */
@@ -73,4 +102,9 @@ function opened(sealed: Uint8Array | undefined, place: SealedPlace, { vault }: M
 
 export function otherMasterKey() {
   return unusable('the master key is not the one that this database was sealed under')
+}
+
+/** That a database tells of an older schema than it has had. */
+export function setBack() {
+  return unusable('the number of its schema was set back in the database by somebody: restore a backup')
 }

@@ -50,10 +50,15 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     /** The members after an id, at most so many. */
     list,
 
-    /** The ids of those who cannot be opened. */
-    *listUnreadable(): Generator<number> {
-      for (let some = list(0, chunkSize); some.length > 0; some = list(some.at(-1)?.id ?? 0, chunkSize)) {
-        for (const { id, profile } of some) if (profile === unreadableMember.profile) yield id
+    /** The ids of those who cannot be opened, and of those whom another address finds than the one that is theirs. */
+    *listFaulty(): Generator<{ readonly id: number; readonly isUnreadable: boolean }> {
+      const some = (id: number) => after.all({ id, most: chunkSize })
+      for (let rows = some(0); rows.length > 0; rows = some(rows.at(-1)?.id ?? 0)) {
+        for (const row of rows) {
+          const { profile } = openedOrUnreadable(vault, row) as Member
+          const isUnreadable = profile === unreadableMember.profile
+          if (isUnreadable || !isFoundBy(vault, profile, row)) yield { id: row.id, isUnreadable }
+        }
       }
     },
 
@@ -76,7 +81,7 @@ export function memberTable(db: Drizzle, vault: Vault): RecordTable<'member'> {
     .where(eq(members.id, placeholders('id').id))
     .prepare()
   const profileColumns = (profile: MemberProfile, member: SealedMember) => ({
-    emailHash: profile.email === '' ? null : emailHash(vault, profile.email),
+    emailHash: hashOf(vault, profile),
     sealedProfile: sealText(vault, JSON.stringify(profile), memberPlace('sealed_profile', member)),
   })
   const table = recordTable<'member'>(db, members)
@@ -111,6 +116,16 @@ export function externalUserIdHash(vault: Vault, partnerId: number, externalUser
 /** By which an address is found and kept unique. */
 export function emailHash(vault: Vault, email: string): Buffer {
   return Buffer.from(vault.keyedHash('email', foldEmail(email)))
+}
+
+/** Null for a member whose address was released. */
+function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
+  return email === '' ? null : emailHash(vault, email)
+}
+
+function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: MemberRow): boolean {
+  const hash = hashOf(vault, profile)
+  return hash === null || found === null ? hash === found : hash.equals(found)
 }
 
 /** A member as a row tells them. @throws Refusal database_unusable for one who cannot be opened */

@@ -1,4 +1,6 @@
 import type { Database } from 'bun:sqlite'
+import { rmSync } from 'node:fs'
+import { listUnfinished } from '../../src/files/durable'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
 import {
@@ -71,13 +73,18 @@ export function upgradeSchema(upgrading: Upgrading, path: string): void {
   const { database } = upgrading
   const schema = schemaOf(readPragma(database, 'user_version'))
   lockAlone(database)
+  // Under this lock nobody else makes one.
+  for (const left of listUnfinished(copyPathOf(path))) rmSync(left, { force: true })
   using copy = copyDatabase(database, copyPathOf(path), true)
   copy.publish()
   const upgrade = database.transaction(() => {
     migrate(upgrading, schema)
     countTransaction(database, currentSchema)
   })
+  // What lay readable shall not lie in a temporary file either.
+  database.run('PRAGMA temp_store = MEMORY')
   upgrade.immediate()
+  database.run('PRAGMA temp_store = DEFAULT')
   // So that nothing is left of what lay readable before, and the file is no larger than it has to be.
   database.run('VACUUM')
   // The lock goes only without a log.

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
 import { isBusy, toRefusal } from './constraint'
-import { openVault, otherMasterKey, type Purpose } from './data-key'
+import { openFormer, openVault, otherMasterKey, type Purpose, setBack } from './data-key'
 import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf, unusable } from './file-head'
 import { createSchema, currentSchema, upgradeSchema } from './migrate'
 import { proofPlace, type Upgrading } from './reseal'
@@ -76,8 +76,11 @@ function setUp(database: Database, { path, purpose, masterKey, upgrade }: Openin
 
 /** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
 export function recognize(database: Database): number {
-  requireOurs(readPragma(database, 'application_id'), readPragma(database, 'schema_version') === 0)
+  // Before all else: whoever makes the tables meanwhile gives them their number at once.
+  const isEmpty = readPragma(database, 'schema_version') === 0
+  requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
+  if (schema === 0 && !isEmpty) throw setBack()
   if (schema > currentSchema) throw unusable('the database was written by a newer version of this program')
   return schema
 }
@@ -111,6 +114,7 @@ export function prove({ database, purpose, masterKey }: Upgrading, schema: numbe
   if (Buffer.from(noted ?? []).toString() !== purpose)
     throw unusable(`the database is not a ${purpose} database`)
   if (schema < 3) proveFormer(database, masterKey, schema)
+  else if (schema < 6) openFormer(database, purpose, masterKey)
   else openVault(database, purpose, masterKey)
 }
 

@@ -8,7 +8,7 @@ import {
   formatState,
 } from '../../src/domain/audit'
 import { auditHashes, auditStateName, chunkSize } from './audit'
-import { openVault } from './data-key'
+import { bindDataKey } from './data-key'
 import type { Upgrading } from './reseal'
 
 /**
@@ -17,7 +17,7 @@ import type { Upgrading } from './reseal'
  * the new hashes would hide it.
  */
 export function rehashAudit({ database, purpose, masterKey }: Upgrading): void {
-  const hashes = auditHashes(openVault(database, purpose, masterKey))
+  const hashes = auditHashes(bindDataKey(database, purpose, masterKey))
   const some = database.query<AuditLine, [after: number]>(
     `SELECT id, at, actor, action, record, outcome, hash FROM unkeyed_audit WHERE id > ? ORDER BY id LIMIT ${chunkSize}`,
   )

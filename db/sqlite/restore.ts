@@ -21,7 +21,8 @@ export interface Restoring {
  * Makes a database of a backup, encrypted or not: held to be sound, ours, and sealed under the master key, before it gets
  * its name, and for its owner alone.
  *
- * @throws Refusal database_unusable if it is not, or there is a file at the path already, or a log; whatever `decrypt` throws
+ * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
+ *   log; whatever `decrypt` throws
  */
 export async function restoreDatabase(restoring: Restoring): Promise<void> {
   const { backup, path, decrypt } = restoring
@@ -30,6 +31,9 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
   if (left) throw unusable(`${left} was left by another database: move it away first`)
   // A pipe would be waited for without end, and gives what it holds only once.
   if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
+  const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
+  if (log)
+    throw unusable(`${log} holds what the file alone does not: make a backup of the two by anteroom backup`)
   removeAbandoned(path)
   try {
     using file = beginFile(path)
@@ -40,6 +44,10 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
   } catch (error) {
     throw toUnusable(error)
   }
+}
+
+function holdsAnything(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
 /** A copy takes the mode of what it is made of, too. */

@@ -1,12 +1,16 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { Finding, Upkeep } from '../../src/domain/upkeep'
+import type { Protect } from '../../src/domain/vault'
 import { auditArchives } from './audit-archive'
 import { checkpoint } from './checkpoint'
+import { toRefusal } from './constraint'
 import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
-import { rewrapDataKey } from './data-key'
-import { applicationId, readPragma, schemaOf } from './file-head'
+import { isSealedUnder, rewrapDataKey } from './data-key'
+import { applicationId, readPragma, schemaOf, unusable } from './file-head'
 import type { Opening } from './open'
 import type { Queries } from './queries'
+import type { Upgrading } from './reseal'
+import { schemaFaults } from './schema-faults'
 import { readSetting } from './setting'
 import type { Writer } from './writer'
 
@@ -26,11 +30,22 @@ export function createUpkeep(
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
       .run(name, Buffer.from(value))
   const archives = auditArchives(audit, writer)
+  /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
+  const protectOwn =
+    (protect: Protect): Protect =>
+    async (plain, encrypted) => {
+      if (!isSealedUnder(plain, purpose, masterKey)) {
+        throw unusable('the master key was rotated meanwhile: make the backup again')
+      }
+      await protect(plain, encrypted)
+    }
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
     async backUp(target, protect, act) {
-      using copy = protect ? await copyProtected(database, target, protect) : copyDatabase(database, target)
+      using copy = protect
+        ? await copyProtected(database, target, protectOwn(protect))
+        : copyDatabase(database, target)
       // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() =>
         audit.append([{ ...act, action: 'database.back-up', record: null, outcome: 'done' }]),
@@ -47,7 +62,7 @@ export function createUpkeep(
       }),
     async check(now) {
       return [
-        finding('schema', undefined, `version ${schemaOf(readPragma(database, 'user_version'))}`),
+        await whereReadable('schema', () => schemaFinding({ database, purpose, masterKey })),
         settingsFinding(database),
         await whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         await whereReadable('orphans', () => orphansFinding(database)),
@@ -56,7 +71,10 @@ export function createUpkeep(
         backupFinding(database, now),
       ]
     },
-    purge: () => checkpoint(database),
+    purge: () =>
+      checkpoint(database).catch((error) => {
+        throw toRefusal(error)
+      }),
     noteZoneData: ({ edition, folder }) =>
       writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {
@@ -103,6 +121,11 @@ async function auditFinding(audit: Queries['audit']): Promise<Finding> {
   }
 }
 
+function schemaFinding(upgrading: Upgrading): Finding {
+  const version = `version ${schemaOf(readPragma(upgrading.database, 'user_version'))}`
+  return finding('schema', named('not as it should be', schemaFaults(upgrading)), version)
+}
+
 function orphansFinding(database: Database): Finding {
   const orphans = database.query('PRAGMA foreign_key_check').all().length
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
@@ -112,13 +135,20 @@ function orphansFinding(database: Database): Finding {
 const mostNamed = 20
 
 function sealedFinding({ members, requests }: Queries): Finding {
-  const named = [
-    ...[...members.listUnreadable()].map((id) => `member ${id}`),
-    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+  const faulty = [...members.listFaulty()]
+  const idsWhere = (isUnreadable: boolean) =>
+    faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
+  const unreadable = [...idsWhere(true), ...[...requests.listUnreadable()].map((id) => `request ${id}`)]
+  const faults = [
+    named('cannot be opened', unreadable),
+    named('found by another address than theirs', idsWhere(false)),
   ]
-  const more = named.length > mostNamed ? ` and ${named.length - mostNamed} more` : ''
-  const fault = named.length > 0 && `cannot be opened: ${named.slice(0, mostNamed).join(', ')}${more}`
-  return finding('sealed values', fault, 'all can be opened')
+  return finding('sealed values', faults.filter(Boolean).join('; '), 'all can be opened')
+}
+
+function named(fault: string, records: readonly string[]): string {
+  const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
+  return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
 }
 
 const dayMillis = 24 * 60 * 60_000

@@ -5,6 +5,7 @@ import { basename } from 'node:path'
 import { openVault } from '../../db/sqlite/data-key'
 import { openEngine } from '../../db/sqlite/engine'
 import { copyPathOf } from '../../db/sqlite/migrate'
+import { schemaFaults } from '../../db/sqlite/schema-faults'
 import { answersPlace, memberPlace, secretPlace } from '../../db/sqlite/sealed'
 import { Refusal } from '../../src/domain/errors'
 import type { SealedPlace, Vault } from '../../src/domain/vault'
@@ -111,6 +112,12 @@ function contentOfFile(path: string) {
 }
 
 describe('a database of the first release', () => {
+  test('has the tables, indexes and triggers of a new one, and no others', () => {
+    using folder = new Folder()
+    using database = upgrade(firstRelease(folder))
+    expect(schemaFaults({ database, purpose: 'production', masterKey: theKey })).toEqual([])
+  })
+
   test('keeps every row, every sealed value and every id that was ever given', () => {
     using folder = new Folder()
     const path = firstRelease(folder)

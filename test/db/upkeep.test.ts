@@ -1,6 +1,8 @@
 import { Database } from 'bun:sqlite'
-import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'bun:test'
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { currentSchema } from '../../db/sqlite/migrate'
+import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { act, furnishWithIntake, nine, stored } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
@@ -75,4 +77,74 @@ test('a member and answers that cannot be opened are named by a check, are shown
   await store.eraseMember(member.id, act)
   expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
   await engine.close()
+})
+
+test('members whom another address finds than theirs are named by a check, and one whose address was released is not', async () => {
+  using folder = new Folder()
+  const engine = openTestEngine(folder.file('a.sqlite'))
+  const { store, upkeep } = engine
+  const { intake } = await furnishWithIntake(engine)
+  for (const name of ['blocked', 'freed', 'released']) await stored(intake(name))
+  const idOf = async (name: string) => (await store.findMember(1, name))?.id as number
+  const [blocked, freed, released] = [await idOf('blocked'), await idOf('freed'), await idOf('released')]
+  await store.releaseEmail(released, act)
+  const sealed = async () => (await upkeep.check(0)).find(({ check }) => check === 'sealed values')
+  expect(await sealed()).toMatchObject({ state: 'ok' })
+  const database = openTestDatabase(folder.file('a.sqlite'))
+  database.run(`UPDATE members SET email_hash = zeroblob(32) WHERE id = ${blocked}`)
+  database.run(`UPDATE members SET email_hash = NULL WHERE id = ${freed}`)
+  database.close()
+  expect(await sealed()).toEqual({
+    check: 'sealed values',
+    state: 'bad',
+    detail: `found by another address than theirs: member ${blocked}, member ${freed}`,
+  })
+  await engine.close()
+})
+
+describe('what a database has of tables, indexes and triggers', () => {
+  test.each([
+    ['nothing', 'SELECT 1', null],
+    ['a guard removed', 'DROP TRIGGER audit_keeps_lines', 'trigger audit_keeps_lines'],
+    [
+      'a trigger added that undoes what is done',
+      `CREATE TRIGGER unrevoked AFTER UPDATE OF ends_at ON partner_keys
+       BEGIN UPDATE partner_keys SET ends_at = NULL WHERE id = NEW.id; END`,
+      'trigger unrevoked',
+    ],
+    [
+      'the last word on double booking removed',
+      'DROP INDEX booking_requests_slot',
+      'index booking_requests_slot',
+    ],
+  ])('is told by a check where it had %s', async (_, change, name) => {
+    using folder = new Folder()
+    const engine = openTestEngine(folder.file('a.sqlite'))
+    const database = openTestDatabase(folder.file('a.sqlite'))
+    database.run(change)
+    database.close()
+    const found = (await engine.upkeep.check(0)).find(({ check }) => check === 'schema')
+    expect(found).toEqual(
+      name === null
+        ? { check: 'schema', state: 'ok', detail: `version ${currentSchema}` }
+        : { check: 'schema', state: 'bad', detail: `not as it should be: ${name}` },
+    )
+    await engine.close()
+  })
+})
+
+test('a backup of one who had the key before a rotation is not made: neither key alone would restore it', async () => {
+  using folder = new Folder()
+  const [path, target] = [folder.file('a.sqlite'), folder.file('backup')]
+  const [engine, rotating] = [openTestEngine(path), openTestEngine(path)]
+  const protect = async (plain: string, encrypted: string) => copyFileSync(plain, encrypted)
+  await engine.upkeep.backUp(`${target}-before`, protect, act)
+  await rotating.upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
+  const refusal = await engine.upkeep.backUp(target, protect, act).catch((error) => error)
+  expect([refusal?.kind, refusal?.message]).toEqual([
+    'database_unusable',
+    'the master key was rotated meanwhile: make the backup again',
+  ])
+  expect(readdirSync(folder.path).filter((name) => /^backup|copy/.test(name))).toEqual(['backup-before'])
+  for (const one of [engine, rotating]) await one.close()
 })

@@ -2,7 +2,8 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { booking } from '../support/builders'
-import { Folder, startSandbox, withFilesUpTo } from '../support/process'
+import { Operator } from '../support/operator'
+import { Folder, runProgram, startSandbox, withFilesUpTo } from '../support/process'
 import { faultsIn } from './database'
 
 setDefaultTimeout(30_000)
@@ -95,5 +96,31 @@ test.skipIf(!hasPrlimit)(
     expect(stored.map(({ status }) => status)).toEqual(stored.map(() => 201))
     expect((await sandbox.stop()).code).toBe(0)
     expect(faultsIn(path)).toEqual([])
+  },
+)
+
+test.each([[['key', 'rotate', '--yes']], [['member', 'erase', '1', '--yes']]])(
+  'where files cannot grow, %p ends in one line and never in a stack, and is finished by the next',
+  async (args) => {
+    using operator = new Operator()
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    {
+      await using service = await operator.serve()
+      expect((await service.post(booking('leaver'), token)).status).toBe(201)
+      await service.stop()
+    }
+    const full = '(there is no room on the disk|the disk or the machine fails to read or write the database)'
+    // The log has room, and the database that it is written back to has not.
+    const { code, stderr } = await runProgram(args, {
+      command: withFilesUpTo(200),
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    expect([code, stderr]).toEqual([6, expect.stringMatching(new RegExp(`^anteroom: ${full}\n$`))])
+    expect((await operator.run([...args])).code).toBe(0)
+    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
+    expect(faultsIn(operator.database)).toEqual([])
   },
 )

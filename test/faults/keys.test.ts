@@ -5,10 +5,12 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
+  lstatSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { booking } from '../support/builders'
@@ -183,6 +185,18 @@ test('what lies beside the key file and is no key, or one that does not fit, sto
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
     expect([contentOf(key), contentOf(next)]).toEqual([contentOf(old), left])
   }
+})
+
+test('a link beside the key file, to that very file or to another, never takes its name', async () => {
+  for (const target of [key, old]) {
+    symlinkSync(target, next)
+    expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
+    const { code, stderr } = await operator.run(rotate)
+    expect([code, stderr]).toEqual([6, `anteroom: ${next} is no file of a rotation: move it away first\n`])
+    expect([lstatSync(key).isFile(), contentOf(key)]).toEqual([true, contentOf(old)])
+    rmSync(next)
+  }
+  expect(await operator.run(rotate)).toMatchObject({ code: 0 })
 })
 
 describe('a rotation that was killed', () => {

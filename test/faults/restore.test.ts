@@ -83,6 +83,18 @@ describe('a database that was killed', () => {
   })
 })
 
+test('a database that was killed is not restored without the log that has its newest bookings', async () => {
+  reset()
+  const target = operator.folder.file('restored.sqlite')
+  const words = ['restore', path, '--to', target, '--master-key-file', `${path}.key`]
+  const { code, stdout, stderr } = await operator.run(words)
+  expect([code, stdout]).toEqual([6, ''])
+  expect(stderr).toBe(
+    `anteroom: ${path}-wal holds what the file alone does not: make a backup of the two by anteroom backup\n`,
+  )
+  expect(existsSync(target)).toBe(false)
+})
+
 describe('a backup that was copied over a database which was killed', () => {
   const nth = Array.from({ length: 13 }, (_, index) => index)
 
