@@ -27,7 +27,12 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       .from(bookingRequests)
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
-  const ofMember = select().where(eq(bookingRequests.memberId, id)).orderBy(asc(bookingRequests.id)).prepare()
+  const ofMember = db
+    .select()
+    .from(bookingRequests)
+    .where(eq(bookingRequests.memberId, id))
+    .orderBy(asc(bookingRequests.id))
+    .prepare()
   const answersOf = db.select().from(bookingRequests).where(eq(bookingRequests.id, id)).prepare()
   // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
   const isTheirs = sql`+${members.partnerId} = ${partnerId}`
@@ -94,8 +99,13 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       return row ? toRecord(vault, row) : null
     },
 
-    listOf: (memberId: number): RequestRecord[] =>
-      ofMember.all({ id: memberId }).map((row) => toRecord(vault, row)),
+    /** The requests of a member, each without the member, whom to open for each of many would take long. */
+    listOf: (memberId: number) => ofMember.all({ id: memberId }).map(factsOf),
+
+    /** The same, with their screening answers. */
+    listWithAnswers: (memberId: number) =>
+      ofMember.all({ id: memberId }).map((row) => ({ ...factsOf(row), screeningAnswers: open(row) })),
+
     submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
   }
 }
@@ -163,6 +173,11 @@ interface RequestRow {
 }
 
 function toRecord(vault: Vault, { request, member }: RequestRow): RequestRecord {
-  const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...record } = request
-  return { ...record, member: openedOrUnreadable(vault, member) }
+  return { ...factsOf(request), member: openedOrUnreadable(vault, member) }
+}
+
+/** What is told of a request beside whose it is. */
+function factsOf(row: RequestRow['request']): Omit<RequestRecord, 'member'> {
+  const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...facts } = row
+  return facts
 }
