@@ -15,7 +15,7 @@ import {
 import { masterKeyOf } from './vault/vault'
 
 /** A database, and where its master key is. */
-export interface Keeping {
+interface Keeping {
   readonly source: MasterKeySource
   readonly database: string
   readonly purpose: Purpose

@@ -1,6 +1,6 @@
 import type { Purpose } from '../db/sqlite/data-key'
 import { type Engine, openEngine } from '../db/sqlite/engine'
-import { recognizeFile } from '../db/sqlite/file-head'
+import { holdsReadablePeople, recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
 import { openDatabase } from '../db/sqlite/open'
 import { restoreDatabase } from '../db/sqlite/restore'
@@ -136,7 +136,10 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
 
 /** What an operator has to know of the copy that an upgrade leaves. */
 export function keptCopyNote(copy: string): string {
-  return `The database as it was is kept in ${copy}; names and addresses of people lie readable in it: remove it once all is well.`
+  const why = holdsReadablePeople(copy)
+    ? 'names and addresses of people lie readable in it'
+    : 'what is erased later stays in it'
+  return `The database as it was is kept in ${copy}; ${why}: remove it once all is well.`
 }
 
 /** A backup, where it shall stand, and what opens it: the master key unless another key of it is named. */

@@ -109,6 +109,8 @@ function lastOf({ newest }: Log): AuditHead {
 
 /** Lines that go on from a seal that is gone or false are written too, and leave it as it is: that stays to be found. */
 function append(log: Log, entries: readonly AuditEntry[]): void {
+  // As of each booking: it is spared the reading of where the log stands.
+  if (entries.length === 0) return
   const { state: sealed, newestId } = stand(log)
   const last = lastOf(log)
   const span = { start: last, head: last }
@@ -119,7 +121,7 @@ function append(log: Log, entries: readonly AuditEntry[]): void {
     log.insert.run({ ...added.line })
     state = added.state
   }
-  if (sealed && entries.length > 0) keep(log, state)
+  if (sealed) keep(log, state)
 }
 
 function list({ db }: Log, limit: number, filter: AuditFilter): AuditLine[] {

@@ -27,8 +27,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       .from(bookingRequests)
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
-  const ofMember = select().where(eq(bookingRequests.memberId, id)).orderBy(asc(bookingRequests.id)).prepare()
-  const answersOf = db.select().from(bookingRequests).where(eq(bookingRequests.id, id)).prepare()
   // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
   const isTheirs = sql`+${members.partnerId} = ${partnerId}`
   const submitted = db
@@ -39,43 +37,9 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .orderBy(bookingRequests.submittedAt, bookingRequests.id)
     .prepare()
 
-  const answersAfter = db
-    .select()
-    .from(bookingRequests)
-    .where(gt(bookingRequests.id, id))
-    .orderBy(asc(bookingRequests.id))
-    .limit(chunkSize)
-    .prepare()
-
-  function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
-    if (!request?.sealedScreeningAnswers) return []
-    const place = answersPlace(request)
-    const opened = openSealed(vault, request.sealedScreeningAnswers, place, `request ${request.id}`)
-    return JSON.parse(opened.toString())
-  }
-
   return {
     ...slotQueries(db),
-
-    /** The screening answers of a request, none for a person who was erased. */
-    screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
-
-    /** The ids of those whose answers cannot be opened. */
-    *listUnreadable(): Generator<number> {
-      for (
-        let rows = answersAfter.all({ id: 0 });
-        rows.length > 0;
-        rows = answersAfter.all({ id: rows.at(-1)?.id })
-      ) {
-        for (const row of rows) {
-          try {
-            open(row)
-          } catch {
-            yield row.id
-          }
-        }
-      }
-    },
+    ...personQueries(db, vault),
 
     list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
       const wanted = and(
@@ -94,9 +58,60 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       return row ? toRecord(vault, row) : null
     },
 
-    listOf: (memberId: number): RequestRecord[] =>
-      ofMember.all({ id: memberId }).map((row) => toRecord(vault, row)),
     submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
+  }
+}
+
+/** Queries on what requests hold of a person. */
+function personQueries(db: Drizzle, vault: Vault) {
+  const { id } = placeholders('id')
+  const ofMember = db
+    .select()
+    .from(bookingRequests)
+    .where(eq(bookingRequests.memberId, id))
+    .orderBy(asc(bookingRequests.id))
+    .prepare()
+  const answersOf = db.select().from(bookingRequests).where(eq(bookingRequests.id, id)).prepare()
+  const answersAfter = db
+    .select()
+    .from(bookingRequests)
+    .where(gt(bookingRequests.id, id))
+    .orderBy(asc(bookingRequests.id))
+    .limit(chunkSize)
+    .prepare()
+
+  const after = (id = 0) => answersAfter.all({ id })
+
+  function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
+    if (!request?.sealedScreeningAnswers) return []
+    const place = answersPlace(request)
+    const opened = openSealed(vault, request.sealedScreeningAnswers, place, `request ${request.id}`)
+    return JSON.parse(opened.toString())
+  }
+
+  return {
+    /** The screening answers of a request, none for a person who was erased. */
+    screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
+
+    /** The ids of those whose answers cannot be opened. */
+    *listUnreadable(): Generator<number> {
+      for (let rows = after(0); rows.length > 0; rows = after(rows.at(-1)?.id)) {
+        for (const row of rows) {
+          try {
+            open(row)
+          } catch {
+            yield row.id
+          }
+        }
+      }
+    },
+
+    /** The requests of a member, each without the member, whom to open for each of many would take long. */
+    listOf: (memberId: number) => ofMember.all({ id: memberId }).map(factsOf),
+
+    /** The same, with their screening answers. */
+    listWithAnswers: (memberId: number) =>
+      ofMember.all({ id: memberId }).map((row) => ({ ...factsOf(row), screeningAnswers: open(row) })),
   }
 }
 
@@ -163,6 +178,11 @@ interface RequestRow {
 }
 
 function toRecord(vault: Vault, { request, member }: RequestRow): RequestRecord {
-  const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...record } = request
-  return { ...record, member: openedOrUnreadable(vault, member) }
+  return { ...factsOf(request), member: openedOrUnreadable(vault, member) }
+}
+
+/** What is told of a request beside whose it is. */
+function factsOf(row: RequestRow['request']): Omit<RequestRecord, 'member'> {
+  const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...facts } = row
+  return facts
 }

@@ -108,7 +108,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** The newest audit line, which nothing ever removes. */
+/** The newest audit line. What is pruned has a newer one that tells of it. */
 function newestLine(database: Database): number {
   return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

@@ -168,6 +168,14 @@ export function readUserVersion(path: string): number {
   return isVacant(path) ? 0 : readStart(path, headBytes).readUInt32BE(userVersionAt)
 }
 
+/** The first schema that seals all that is known of people. */
+const firstSealedSchema = 3
+
+/** Whether a database file, or what is left of one, may be of a schema in which people lay readable. */
+export function holdsReadablePeople(path: string): boolean {
+  return !isDatabase(path) || schemaOf(readUserVersion(path)) < firstSealedSchema
+}
+
 /** The first bytes of a file; fewer if it is shorter, or gone. */
 function readStart(path: string, length: number): Buffer {
   return withFile(path, (file) => readAt(file, 0, length)) ?? Buffer.alloc(0)

@@ -155,12 +155,7 @@ function readableAnswers(
 function memberStore({ members, requests }: Queries, read: Read, change: Change) {
   const held = (id: number): people.MemberExport | null => {
     const member = members.findById(id)
-    if (!member) return null
-    const theirs = requests.listOf(id).map(({ member: _, ...request }) => ({
-      ...request,
-      screeningAnswers: requests.screeningOf(request.id),
-    }))
-    return { member, ...members.timesOf(id), requests: theirs }
+    return member && { member, ...members.timesOf(id), requests: requests.listWithAnswers(id) }
   }
   return {
     findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
@@ -171,7 +166,11 @@ function memberStore({ members, requests }: Queries, read: Read, change: Change)
     releaseEmail: (id, act) => change(act, () => people.decideEmailRelease(members.findById(id), act)),
     setMemberActive: (id, active, act) =>
       change(act, () => people.decideMemberState(members.findForStaff(id), active)),
-    exportMember: (id, act) => change(act, () => people.decideExport(held(id))),
+    async exportMember(id, act) {
+      // Before the lock is taken, for which bookings would wait: it may be much.
+      const found = await read(() => held(id))
+      return change(act, () => people.decideExport(members.findForStaff(id) && found))
+    },
     eraseMember: (id, act) =>
       change(act, () => people.decideErasure(members.findForStaff(id), requests.listOf(id))),
   } satisfies Partial<Store>

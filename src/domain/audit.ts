@@ -166,7 +166,7 @@ function sealOf(hashes: AuditHashes, what: string, spans: readonly AuditSpan[]):
 }
 
 /** A value of JSON that is an object; one without members for anything else. */
-export function parseObject(text: string): Readonly<Record<string, unknown>> {
+function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...value } : {}

@@ -46,7 +46,10 @@ export function decideExport(held: MemberExport | null): Decision<MemberExport> 
  * Removes a member for good, their answers included. The bare facts of their requests stay, tied to nobody, and so do
  * the slots that these hold: the answer is the ids of such requests.
  */
-export function decideErasure(member: Member | null, requests: readonly RequestRecord[]): Decision<number[]> {
+export function decideErasure(
+  member: Member | null,
+  requests: readonly Pick<RequestRecord, 'id' | 'state' | 'startsAt'>[],
+): Decision<number[]> {
   if (!member) return unknownRecord('member')
   const forgotten = requests.map(
     ({ id }): Write => ({ set: 'request', id, to: { memberId: null, screeningAnswers: null } }),

@@ -40,12 +40,7 @@ export type BudgetName = 'reads' | 'bookings'
  * Takes a cost from a partner's budget and tells in the headers of the answer how it stands, where there is a limit.
  * Gives the refusal of what is more than is left.
  */
-export type SpendOfPartner = (
-  name: BudgetName,
-  partner: Partner,
-  cost: number,
-  headers: Headers,
-) => Refusal | null
+type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers: Headers) => Refusal | null
 
 /** Keeps the budgets of all partners. */
 export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {

@@ -15,7 +15,7 @@ const hourMillis = 60 * minuteMillis
 const mostLookUps = 100_000
 
 /** Lines that are written in one transaction, so that nobody waits long for it. */
-const linesAtOnce = 500
+const linesAtOnce = 100
 
 /**
  * What is noted while requests are answered and written down later, so that nobody waits for it: when keys

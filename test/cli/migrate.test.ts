@@ -55,6 +55,16 @@ describe('the database of the first release', () => {
     expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
   })
 
+  test('of a schema in which people are sealed, leaves a copy that is not said to hold them readable', async () => {
+    await operator.do('migrate')
+    copyFileSync(operator.database, copy())
+    const { stdout } = await operator.run(['doctor', '--json'])
+    const { detail } = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'older copies')
+    expect(detail).toBe(
+      `The database as it was is kept in ${copy()}; what is erased later stays in it: remove it once all is well.`,
+    )
+  })
+
   test('is brought up to date by serve, after a copy', async () => {
     await using service = await operator.serve()
     expect(existsSync(copy())).toBe(true)

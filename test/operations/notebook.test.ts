@@ -200,7 +200,7 @@ describe('look-ups', () => {
     }
     for (let member = 1; member <= 1_300; member++) notebook.noteLookUp(1, member, now)
     await expect(notebook.flush(failing)).rejects.toBe(busy)
-    expect(sizes).toEqual([500, 500])
+    expect(sizes).toEqual([100, 100])
     state.fault = null
     await notebook.flush(store)
     expect(lines.map(({ record }) => record)).toEqual(

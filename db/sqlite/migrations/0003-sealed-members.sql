@@ -1,5 +1,5 @@
 -- All that identifies or describes a person is sealed. They are found by keyed hashes, which tell nobody who they are.
--- What SQL cannot do, carrying the rows over, follows in seal-members.ts.
+-- What SQL cannot do, carrying the rows over, follows in reseal.ts.
 
 CREATE TABLE new_members (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,0 +1,82 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { openEngine } from '../../db/sqlite/engine'
+import type { MasterKey, SealedPlace } from '../../src/domain/vault'
+import { masterKeyOf } from '../../src/vault/vault'
+import { Folder } from '../support/folder'
+import { act, furnish, stored } from './furniture'
+import { testKey } from './place'
+
+/** A master key whose data key tells what it opens. */
+function watched(opened: (place: SealedPlace) => void): MasterKey {
+  const masterKey = masterKeyOf(testKey)
+  return {
+    ...masterKey,
+    vaultOf(dataKey) {
+      const vault = masterKey.vaultOf(dataKey)
+      return {
+        ...vault,
+        open(sealed, place) {
+          opened(place)
+          return vault.open(sealed, place)
+        },
+      }
+    },
+  }
+}
+
+const requestCount = 20
+
+/** Opens an engine with a member of many intakes, does something, and tells what was opened for it. */
+async function openedFor(
+  work: (engine: ReturnType<typeof openEngine>, memberId: number) => Promise<unknown>,
+  onOpen: (path: string) => void = () => {},
+): Promise<string[]> {
+  using folder = new Folder()
+  const path = folder.file('a.sqlite')
+  const opened: string[] = []
+  const masterKey = watched(({ table }) => {
+    opened.push(table)
+    onOpen(path)
+  })
+  const engine = openEngine({ path, purpose: 'sandbox', masterKey, create: true, upgrade: false })
+  try {
+    const { intake } = await furnish(engine)
+    let id = 0
+    for (let count = 0; count < requestCount; count++) ({ id } = (await stored(intake('robin'))).member)
+    opened.length = 0
+    await work(engine, id)
+    return opened
+  } finally {
+    await engine.close()
+  }
+}
+
+test('who is erased is opened once, however many requests were theirs', async () => {
+  const opened = await openedFor(({ store }, id) => store.eraseMember(id, act))
+  expect(opened).toEqual(['members', 'members'])
+})
+
+test('who is exported is opened no more often for their many requests', async () => {
+  const opened = await openedFor(({ store }, id) => store.exportMember(id, act))
+  expect(opened.filter((table) => table === 'members').length).toBe(4)
+  expect(opened.filter((table) => table === 'booking_requests').length).toBe(requestCount)
+})
+
+test('while the answers of an export are opened others can write', async () => {
+  let isWatching = false
+  await openedFor(
+    async ({ store }, id) => {
+      isWatching = true
+      expect((await store.exportMember(id, act)).requests.length).toBe(requestCount)
+      isWatching = false
+    },
+    (path) => {
+      if (!isWatching) return
+      isWatching = false
+      using other = new Database(path)
+      other.run('BEGIN IMMEDIATE')
+      other.run('ROLLBACK')
+    },
+  )
+})
