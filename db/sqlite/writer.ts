@@ -5,8 +5,8 @@ import { countTransaction } from './file-head'
 /** Busy timeout: how long a write waits for another process's transaction before it is refused. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
-/** Group commit: writes in one transaction; more would make the first of them wait long for its answer. */
-const largestGroup = 256
+/** Group commit: writes in one transaction. Nobody is answered meanwhile, not even those who read or are refused. */
+const largestGroup = 64
 
 interface Job {
   readonly work: () => unknown

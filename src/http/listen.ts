@@ -27,6 +27,7 @@ export function listen(
   ) => (request: Request) => Response | Promise<Response>,
 ): Listening {
   let handle: ReturnType<typeof createFetch> | undefined
+  const addresses = new WeakMap<Request, string>()
   const server = serve({
     hostname: host,
     port,
@@ -37,12 +38,14 @@ export function listen(
     // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: idleSeconds,
-    fetch: (request) => (handle as NonNullable<typeof handle>)(withWholeUrl(request)),
+    fetch(request) {
+      const whole = withWholeUrl(request)
+      // Asked at once: of a connection that was closed meanwhile it is no longer known.
+      addresses.set(whole, server.requestIP(request)?.address ?? 'unknown')
+      return (handle as NonNullable<typeof handle>)(whole)
+    },
   })
-  handle = createFetch(
-    server.port as number,
-    (request) => server.requestIP(received.get(request) ?? request)?.address ?? 'unknown',
-  )
+  handle = createFetch(server.port as number, (request) => addresses.get(request) ?? 'unknown')
   return {
     host,
     port: server.port as number,
@@ -63,16 +66,11 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
   }
 }
 
-/** The requests as they came, where another stands for them. */
-const received = new WeakMap<Request, Request>()
-
 /**
  * The request with a URL in which the path can be found: where the Host header is missing or no host at all, Bun
  * gives the path alone, and no route would be reached. The path stays as it was sent.
  */
 function withWholeUrl(request: Request): Request {
   if (!request.url.startsWith('/')) return request
-  const whole = new Request(`http://localhost${request.url}`, request)
-  received.set(whole, request)
-  return whole
+  return new Request(`http://localhost${request.url}`, request)
 }

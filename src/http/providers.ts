@@ -118,7 +118,7 @@ export const providers = endpoint({
   handler(context, baseUrl) {
     const entryOf = rememberingEntries()
     return function* ({ query, now }) {
-      const found = searchProviders(
+      const found = yield* searchProviders(
         context,
         {
           regionId: query.region_id,

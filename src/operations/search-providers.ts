@@ -26,22 +26,26 @@ export interface FoundProvider {
   readonly availability: Availability
 }
 
+/** How many providers are looked at in one step. */
+const lookedAtInStep = 256
+
 /**
  * A page of the active providers licensed now in the region asked for, in order of id, those without a free
- * slot too. Whose slots are worked out when they are asked for: that may be later, and is still of the moment of the search.
+ * slot too. It is found in steps, since a large region takes long to look through. Whose slots are worked out when they
+ * are asked for: that may be later, and is still of the moment of the search.
  *
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */
-export function searchProviders(
+export function* searchProviders(
   context: Context,
   search: ProviderSearch,
   now: number,
-): Page<() => FoundProvider> {
+): Generator<void, Page<() => FoundProvider>, void> {
   const { directory } = context
   const region = regionOf(context, search)
   if (!region) return pageOf([], search)
-  const suiting = directory.listLicensed(region.id, now).filter((found) => suits(found, region, search))
+  const suiting = yield* listSuiting(directory.listLicensed(region.id, now), region, search)
   const page = pageOf(suiting, search)
   const items = page.items.map((listing) => () => ({
     provider: listing.provider,
@@ -68,9 +72,34 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
   return first ?? null
 }
 
-function suits({ provider }: Listing, region: Region, { modality, languageTag }: ProviderSearch): boolean {
-  if (modality && !provider.modalities.includes(modality)) return false
-  if (modality === 'in-person' && !provider.inPersonRegionIds.includes(region.id)) return false
-  if (languageTag === undefined) return true
-  return provider.languagesSpoken.some((spoken) => languageMatches(spoken, languageTag))
+/** Those of a region's providers whom a search asks for. */
+function* listSuiting(
+  listings: readonly Listing[],
+  region: Region,
+  { modality, languageTag }: ProviderSearch,
+): Generator<void, readonly Listing[], void> {
+  if (!modality && languageTag === undefined) return listings
+  const isSpoken = languageTag === undefined ? null : matching(languageTag)
+  const suits = ({ provider }: Listing) =>
+    (!modality || provider.modalities.includes(modality)) &&
+    (modality !== 'in-person' || provider.inPersonRegionIds.includes(region.id)) &&
+    (!isSpoken || provider.languagesSpoken.some(isSpoken))
+  const suiting: Listing[] = []
+  for (let start = 0; start < listings.length; start += lookedAtInStep) {
+    if (start > 0) yield
+    suiting.push(...listings.slice(start, start + lookedAtInStep).filter(suits))
+  }
+  return suiting
+}
+
+/** Tells whether a spoken language matches; asked once for each tag, of which a directory has few. */
+function matching(wanted: string): (spoken: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (spoken) => {
+    const isKnown = known.get(spoken)
+    if (isKnown !== undefined) return isKnown
+    const matches = languageMatches(spoken, wanted)
+    known.set(spoken, matches)
+    return matches
+  }
 }

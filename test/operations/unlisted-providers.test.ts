@@ -64,8 +64,8 @@ function damage(set: string, ref: string, told = false): void {
   }
 }
 
-const found = (different: { languageTag?: string } = {}) =>
-  searchProviders(
+function found(different: { languageTag?: string } = {}): string[] {
+  const search = searchProviders(
     context,
     {
       regionId: 1,
@@ -77,7 +77,11 @@ const found = (different: { languageTag?: string } = {}) =>
       ...different,
     },
     now,
-  ).items.map((find) => find().provider.ref)
+  )
+  let step = search.next()
+  while (!step.done) step = search.next()
+  return step.value.items.map((find) => find().provider.ref)
+}
 
 const slotAt = Date.parse('2026-12-02T14:00:00Z')
 

@@ -1,0 +1,18 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { Writer } from '../../db/sqlite/writer'
+
+test('many writes are several transactions, and others are answered between any two', async () => {
+  using database = new Database(':memory:')
+  const writer = new Writer(database, () => {})
+  let written = 0
+  const writes = Array.from({ length: 500 }, () => writer.write(() => ++written))
+  const steps: number[] = []
+  for (let before = 0; written < writes.length; ) {
+    await new Promise((resolve) => setImmediate(resolve))
+    steps.push(written - before)
+    before = written
+  }
+  expect(await Promise.all(writes)).toEqual(writes.map((_, index) => index + 1))
+  expect(Math.max(...steps)).toBeLessThanOrEqual(64)
+})

@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { listen } from '../../src/http/listen'
+
+test('where a request came from is known once its client has gone, and where it named no host', async () => {
+  const gone = Promise.withResolvers<void>()
+  const asked: string[] = []
+  const { port, stop } = listen('127.0.0.1', 0, (_, addressOf) => async (request) => {
+    request.signal.addEventListener('abort', () => gone.resolve())
+    await gone.promise
+    await Bun.sleep(10)
+    asked.push(addressOf(request))
+    return new Response()
+  })
+  const socket = connect({ host: '127.0.0.1', port })
+  socket.write('GET / HTTP/1.1\r\nHost: \r\n\r\n')
+  await Bun.sleep(50)
+  socket.resetAndDestroy()
+  const other = connect({ host: '127.0.0.1', port })
+  other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await gone.promise
+  await Bun.sleep(50)
+  other.destroy()
+  await stop()
+  expect(asked).toEqual(['127.0.0.1', '127.0.0.1'])
+})
