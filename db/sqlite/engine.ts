@@ -32,6 +32,7 @@ export function openEngine(opening: Opening): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
+      await writer.drain()
       try {
         // Checkpoint: so that the file alone is the whole database, once nobody has it open.
         tryCheckpoint(database)

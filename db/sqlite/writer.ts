@@ -43,13 +43,18 @@ export class Writer {
     })
   }
 
+  /** Resolves once all that was asked for so far is written, or refused: who asked for it may be gone. */
+  async drain(): Promise<void> {
+    if (this.#queue.length > 0) await this.write(() => {}).catch(() => {})
+  }
+
   #schedule(later: (drain: () => void) => void = setImmediate): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    later(() => this.#drain())
+    later(() => this.#writeGroup())
   }
 
-  #drain(): void {
+  #writeGroup(): void {
     this.#scheduled = false
     try {
       this.database.run('BEGIN IMMEDIATE')

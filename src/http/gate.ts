@@ -20,7 +20,7 @@ import { Turns } from './turns'
 const mostFaults = 20
 
 /** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
-const [mostInFlight, mostOfOnePartner] = [1024, 256]
+const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 /** What an app serves its endpoints with. */
 export interface Serving {

@@ -19,8 +19,9 @@ export async function lookUpMember(
 ): Promise<Member> {
   const member = await store.findMember(id, externalId)
   if (!member) throw new Refusal('member_not_found', 'no member has this id')
-  if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
+  // That there is such a member is told in either case.
   notebook.noteLookUp(id, member.id, now)
+  if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
   return member
 }
 
