@@ -49,19 +49,37 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     findOrganization: (id: number) => listOrganizations().find((known) => known.id === id) ?? null,
     findOrganizationNamed: (name: string) => listOrganizations().find((known) => known.name === name) ?? null,
 
-    /** All keys with their secrets. @throws Refusal database_unusable for one that cannot be opened */
+    /** All keys with their secrets. One that cannot be opened stops no other: it has a secret that signed nothing. */
     listKeys(): PartnerKey[] {
       const byId = new Map(list().map((partner) => [partner.id, partner]))
       return keysWithSecrets.all().map((key) => {
         const { kid, issuedAt, startsAt, endsAt } = key
-        const secret = openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${kid}`)
+        const secret = openSecret(vault, key) ?? crypto.getRandomValues(new Uint8Array(secretBytes))
         return { kid, secret, issuedAt, startsAt, endsAt, partner: byId.get(key.partnerId) as Partner }
       })
     },
 
+    /** The kids of those that cannot be opened. */
+    listUnreadableKeys: (): string[] =>
+      keysWithSecrets
+        .all()
+        .filter((key) => openSecret(vault, key) === null)
+        .map(({ kid }) => kid),
+
     noteUses(uses: ReadonlyMap<string, number>): void {
       for (const [kid, lastUsedAt] of uses) noteUse.run({ kid, lastUsedAt })
     },
+  }
+}
+
+const secretBytes = 32
+
+/** Null for one that is not as it was sealed. */
+function openSecret(vault: Vault, key: typeof partnerKeys.$inferSelect): Uint8Array | null {
+  try {
+    return openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${key.kid}`)
+  } catch {
+    return null
   }
 }
 

@@ -134,11 +134,15 @@ function orphansFinding(database: Database): Finding {
 /** Records that a finding names; of more it tells how many. */
 const mostNamed = 20
 
-function sealedFinding({ members, requests }: Queries): Finding {
+function sealedFinding({ members, requests, partners }: Queries): Finding {
   const faulty = [...members.listFaulty()]
   const idsWhere = (isUnreadable: boolean) =>
     faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
-  const unreadable = [...idsWhere(true), ...[...requests.listUnreadable()].map((id) => `request ${id}`)]
+  const unreadable = [
+    ...partners.listUnreadableKeys().map((kid) => `key ${kid}`),
+    ...idsWhere(true),
+    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+  ]
   const faults = [
     named('cannot be opened', unreadable),
     named('found by another address than theirs', idsWhere(false)),

@@ -15,7 +15,7 @@ export function wholeNumber(least: number, most = 999_999_999_999_999) {
 /** The id of a record. */
 export const recordId = wholeNumber(1)
 
-/** A record as lines of the audit log name it: any other word would find nothing, and look like an answer. */
+/** A record as lines of the audit log name it: other words would find nothing, and look like an answer. */
 export function auditRecord(text: string): string {
   if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text
   throw new InvalidArgumentError(

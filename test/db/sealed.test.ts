@@ -1,9 +1,11 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
+import type { Engine } from '../../db/sqlite/engine'
 import { newKey } from '../../src/auth/token'
+import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import { Folder } from '../support/folder'
-import { actAt, type Connection, everything, versionOf } from './furniture'
+import { actAt, type Connection, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** An engine with two partners, a key each, and intakes of two of the first one's members. */
@@ -41,8 +43,8 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       "answers as a partner's secret, under the record key that they were sealed for",
       `UPDATE partner_keys SET (record_key, sealed_secret) =
        (SELECT record_key, sealed_screening_answers FROM booking_requests) WHERE id = 1`,
-      everything,
-      /^what is sealed of the key [\w-]+ is not as it was written$/,
+      opensAll,
+      /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
       "a secret as a request's answers",
@@ -54,21 +56,21 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
     [
       "a partner's secret for another partner",
       'UPDATE partner_keys SET partner_id = 3 - partner_id',
-      everything,
-      /^what is sealed of the key [\w-]+ is not as it was written$/,
+      opensAll,
+      /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
       'a secret under another kid',
       "UPDATE partner_keys SET kid = 'another' WHERE id = 1",
-      everything,
-      /^what is sealed of the key another is not as it was written$/,
+      opensAll,
+      /^cannot be opened: key another$/,
     ],
     [
       'the data key as a secret',
       `UPDATE partner_keys SET record_key = 'data_key',
        sealed_secret = (SELECT value FROM settings WHERE name = 'data_key') WHERE id = 1`,
-      everything,
-      /^what is sealed of the key [\w-]+ is not as it was written$/,
+      opensAll,
+      /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
       "the answers of another member as a request's",
@@ -107,6 +109,13 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
     ],
   ]
 
+/** Throws what a check says of sealed values that cannot be opened. */
+async function opensAll(engine: Connection): Promise<void> {
+  const findings = await (engine as Engine).upkeep.check(0)
+  const found = findings.find(({ check }) => check === 'sealed values')
+  if (found?.state === 'bad') throw new Refusal('database_unusable', found.detail)
+}
+
 /** So that a value can be moved and its record key with it, which is unique. */
 function copyAside(database: Database, table: string, to: string): void {
   database.run(`CREATE TABLE ${to} AS SELECT * FROM ${table}`)
@@ -120,8 +129,8 @@ describe('what is sealed opens nowhere but where it stands', () => {
     await ask(engine)
     const database: Database = openTestDatabase(folder.file('a.sqlite'))
     database.run('DROP INDEX partner_keys_open')
-    copyAside(database, 'booking_requests', 'was')
-    copyAside(database, 'members', 'members_was')
+    if (/FROM was\b/.test(move)) copyAside(database, 'booking_requests', 'was')
+    if (/FROM members_was\b/.test(move)) copyAside(database, 'members', 'members_was')
     database.run(move)
     database.close()
     const refusal = await ask(engine).then(

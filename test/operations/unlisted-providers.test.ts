@@ -19,7 +19,7 @@ import { deactivateProvider, listUnlisted } from '../../src/operations/providers
 import { listRequests } from '../../src/operations/requests'
 import { searchProviders } from '../../src/operations/search-providers'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
-import { issueFirstToken } from '../../src/operations/tokens'
+import { issueFirstToken, revokeToken, verifyToken } from '../../src/operations/tokens'
 import { builtInZones } from '../../src/zones/packed'
 import { endOf } from '../db/furniture'
 import { openPlace } from '../db/place'
@@ -226,19 +226,32 @@ describe('a license from a date that is none', () => {
 })
 
 describe('a key that cannot be opened', () => {
-  test('stops the start with its kid, and no text of its own', async () => {
-    await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
+  test('lets nobody in, stops neither the start nor other partners, is named by a check, and can be revoked', async () => {
+    const token = await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
+    const other = await place.store.addPartner('Other', null, act)
+    const otherToken = await issueFirstToken(context, other, act)
     const [{ kid } = { kid: '' }] = await place.store.listKeys()
     using database = new Database(place.path)
-    database.run("UPDATE partner_keys SET sealed_secret = x'00'")
-    const failure = await start().then(
-      () => null,
-      ({ kind, message }) => ({ kind, message }),
-    )
-    expect(failure).toEqual({
-      kind: 'database_unusable',
-      message: `what is sealed of the key ${kid} is not as it was written`,
+    database.run("UPDATE partner_keys SET sealed_secret = x'00' WHERE partner_id = 1")
+    context = await start()
+    const kindOf = async (text: string) => (await verifyToken(context, text, now)).refusal?.kind
+    expect([await kindOf(token), await kindOf(otherToken)]).toEqual([
+      'token_invalid',
+      'organization_not_configured',
+    ])
+    expect(await place.upkeep?.check(now)).toContainEqual({
+      check: 'sealed values',
+      state: 'bad',
+      detail: `cannot be opened: key ${kid}`,
     })
+    await revokeToken(context, { ...partner, id: 1, organization: null }, act)
+    const again = await issueFirstToken(
+      context,
+      { ...partner, id: 1, organization: null },
+      { ...act, at: now + 1 },
+    )
+    context = await start()
+    expect((await verifyToken(context, again, now + 1)).refusal?.kind).toBe('organization_not_configured')
   })
 })
 
