@@ -86,9 +86,12 @@ export function verifyAudit({ store }: Records, noted: AuditHead | null): Promis
 /**
  * Moves old lines of the audit log to an archive, and tells how many.
  *
- * @throws Refusal field_invalid if there is another file already, database_unusable if no archive could be made
+ * @throws Refusal field_invalid for an instant to come or if there is another file already, database_unusable if no archive
+ *   could be made
  */
-export function pruneAudit({ upkeep }: Records, prune: AuditPrune, act: Act): Promise<number> {
+export async function pruneAudit({ upkeep }: Records, prune: AuditPrune, act: Act): Promise<number> {
+  // A year that is mistyped would take the whole log.
+  if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
   return upkeep.pruneAudit(prune, act)
 }
 

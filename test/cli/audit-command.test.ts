@@ -188,7 +188,7 @@ describe('the log', () => {
         'audit',
         'prune',
         '--before',
-        '2099-01-01T00:00:00Z',
+        '2000-01-01T00:00:00Z',
         '--output',
         target,
         '--yes',
@@ -209,13 +209,20 @@ describe('the log', () => {
     const { operator, service, token } = practice
     const archive = operator.folder.file('archive.jsonl')
     const head = (await operator.do('audit', 'head')).trim()
-    const words = ['audit', 'prune', '--before', '2099-01-01T00:00:00Z', '--output', archive]
+    const wordsFor = (before: string) => ['audit', 'prune', '--before', before, '--output', archive]
+    const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
+    expect([mistyped.code, mistyped.stderr]).toEqual([2, 'anteroom: --before: must not be in the future\n'])
+    // Until the second in which the last line was written is over.
+    await Bun.sleep(1_100)
+    const words = wordsFor(`${new Date().toISOString().slice(0, 19)}Z`)
     expect((await run(...words)).code).toBe(2)
     expect(existsSync(archive)).toBe(false)
     expect(await operator.do(...words, '--yes')).toMatch(
       /^Moved \d+ audit lines to .+archive\.jsonl\. Keep it/,
     )
     expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
+      // It was not confirmed at first.
+      { action: 'audit.prune', outcome: 'not_confirmed' },
       { action: 'audit.prune', outcome: 'done' },
     ])
     expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
