@@ -6,7 +6,7 @@ import { countTransaction } from './file-head'
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
 /** Group commit: writes in one transaction. Nobody is answered meanwhile, not even those who read or are refused. */
-const largestGroup = 64
+const largestGroup = 128
 
 interface Job {
   readonly work: () => unknown

@@ -16,7 +16,7 @@ test('many writes are several transactions, and others are answered between any 
     before = written
   }
   expect(await Promise.all(writes)).toEqual(writes.map((_, index) => index + 1))
-  expect(Math.max(...steps)).toBeLessThanOrEqual(64)
+  expect(Math.max(...steps)).toBeLessThanOrEqual(128)
 })
 
 test('an engine that is closed writes first what was asked for by whoever is gone', async () => {
