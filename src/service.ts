@@ -10,7 +10,6 @@ import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
 import type { ZoneData } from './domain/zone-data'
-import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
@@ -51,7 +50,7 @@ export interface Service extends Pick<Engine, 'close'> {
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
-  listen(host: string, port: number, baseUrl?: string): Listening & { readonly baseUrl: string }
+  listen(host: string, port: number, baseUrl?: string): Promise<Listening & { readonly baseUrl: string }>
 }
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
@@ -90,7 +89,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return {
     context,
     zones,
-    listen(host, port, baseUrl) {
+    async listen(host, port, baseUrl) {
+      // Loaded here, since a command that serves nobody would start the slower for it.
+      const { createApp } = await import('./http/app')
       let address = ''
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`

@@ -9,26 +9,37 @@ import { keyTable, partnerQueries } from './partners'
 import { type RecordTables, recordTable } from './record-table'
 import { organizations, partners, regions } from './schema'
 
-/** All statements on a database, prepared once. */
+/** All statements on a database, prepared once: those of a noun when one of them is first needed. */
 export function prepareQueries(db: Drizzle, vault: Vault) {
   const tables: RecordTables = {
-    organization: recordTable(db, organizations),
-    partner: recordTable(db, partners),
-    key: keyTable(db, vault),
-    region: recordTable(db, regions),
-    provider: providerTable(db),
-    member: memberTable(db, vault),
-    request: requestTable(db, vault),
+    organization: whenNeeded(() => recordTable<'organization'>(db, organizations)),
+    partner: whenNeeded(() => recordTable<'partner'>(db, partners)),
+    key: whenNeeded(() => keyTable(db, vault)),
+    region: whenNeeded(() => recordTable<'region'>(db, regions)),
+    provider: whenNeeded(() => providerTable(db)),
+    member: whenNeeded(() => memberTable(db, vault)),
+    request: whenNeeded(() => requestTable(db, vault)),
   }
   return {
     tables,
-    partners: partnerQueries(db, vault),
-    directory: directoryQueries(db),
-    members: memberQueries(db, vault),
-    requests: bookingRequestQueries(db, vault),
-    changes: changeQueries(db),
-    audit: auditQueries(db, vault),
+    partners: whenNeeded(() => partnerQueries(db, vault)),
+    directory: whenNeeded(() => directoryQueries(db)),
+    members: whenNeeded(() => memberQueries(db, vault)),
+    requests: whenNeeded(() => bookingRequestQueries(db, vault)),
+    changes: whenNeeded(() => changeQueries(db)),
+    audit: whenNeeded(() => auditQueries(db, vault)),
   }
+}
+
+/** What is made when it is first asked for something: to prepare all statements takes longer than a command that runs five. */
+function whenNeeded<Made extends object>(make: () => Made): Made {
+  let made: Made | undefined
+  return new Proxy({} as Made, {
+    get(_, name) {
+      made ??= make()
+      return made[name as keyof Made]
+    },
+  })
 }
 
 export type Queries = ReturnType<typeof prepareQueries>

@@ -30,6 +30,8 @@ const controlsInJson = /[\x7f-\x9f\u2028\u2029]/gu
  * such characters too, and are matched so that they can be left whole.
  */
 const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
+/** What can hold any of that. Asked first: that expression takes longer to be made than most commands to be done. */
+const beyondAscii = /[\u0080-\uffff]/
 const isUnseen = /^[\p{Cf}\p{Default_Ignorable_Code_Point}]$/u
 
 /**
@@ -46,6 +48,7 @@ export function formatJson(value: unknown, indent = 2): string {
 }
 
 function escapeUnseen(text: string): string {
+  if (!beyondAscii.test(text)) return text
   return text.replace(unseen, (found) => (isUnseen.test(found) ? escaped(found) : found))
 }
 

@@ -94,7 +94,7 @@ async function runSandbox(options: Options): Promise<void> {
     }
     const note = zoneDataNote(service.zones, service.context.clock.now())
     if (note) printNotice(note)
-    const server = service.listen(options.host, options.port, options.baseUrl)
+    const server = await service.listen(options.host, options.port, options.baseUrl)
     const report = await describe(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
     else printLines(...card(report))

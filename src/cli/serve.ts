@@ -21,7 +21,7 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
     const note = zoneDataNote(service.zones, service.context.clock.now())
     if (note) printNotice(note)
     const stopped = shutdownRequest()
-    const server = service.listen(config.host, config.port, config.baseUrl)
+    const server = await service.listen(config.host, config.port, config.baseUrl)
     printLines(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
     await stopped
     await server.stop()

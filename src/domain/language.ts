@@ -1,6 +1,6 @@
 import { parse } from 'bcp-47'
 
-const englishNames = new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' })
+let englishNames: Intl.DisplayNames | undefined
 
 /** The language that a member is taken to speak who has not said otherwise (contract, memberData). */
 export const defaultLanguageTag = 'en'
@@ -33,6 +33,7 @@ export function languageMatches(spoken: string, wanted: string): boolean {
 
 /** The English name of a language tag, as `English` or `French (Canada)`; the tag itself where there is none. */
 export function languageName(tag: string): string {
+  englishNames ??= new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' })
   // Names are known for a tag's first subtags: an extension or a private part says nothing about the language.
   for (let known = tag; known; known = known.slice(0, Math.max(0, known.lastIndexOf('-')))) {
     try {

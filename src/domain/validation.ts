@@ -7,7 +7,7 @@ import {
   Type,
   TypeRegistry,
 } from '@sinclair/typebox'
-import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler'
+import { type TypeCheck, TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler'
 import { type Format, type FormatName, formats } from './formats'
 
 /** One thing that is wrong with a document: where, as `providers[12].workingHours[0].end`, and what. */
@@ -64,13 +64,17 @@ export interface Validator<T extends TSchema> {
   faultsOf(value: unknown, most?: number): Fault[]
 }
 
-/** A check of values against a schema, compiled once. */
+/** A check of values against a schema, compiled once: when it is first needed, since most commands need none. */
 export function validator<T extends TSchema>(schema: T): Validator<T> {
-  const compiled = TypeCompiler.Compile(schema)
+  let compiled: TypeCheck<T> | undefined
+  const check = () => {
+    compiled ??= TypeCompiler.Compile(schema)
+    return compiled
+  }
   return {
     schema,
-    accepts: (value): value is Static<T> => compiled.Check(value),
-    faultsOf: (value, most = Infinity) => faultsFrom(compiled.Errors(value), most),
+    accepts: (value): value is Static<T> => check().Check(value),
+    faultsOf: (value, most = Infinity) => faultsFrom(check().Errors(value), most),
   }
 }
 

@@ -41,7 +41,7 @@ afterAll(async () => {
 })
 
 test('a database that was upgraded answers every partner as it did before', async () => {
-  const server = service.listen('localhost', 0, 'https://api.example')
+  const server = await service.listen('localhost', 0, 'https://api.example')
   const keys = service.context.directory.listKeys().sort((a, b) => a.issuedAt - b.issuedAt)
   const tokens = await Promise.all(keys.map(signToken))
   const answers = await Promise.all(

@@ -91,7 +91,7 @@ export async function startService(
   }
   const partner = await addPartner('Test Partner')
 
-  const server = service.listen('localhost', 0)
+  const server = await service.listen('localhost', 0)
   const send = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${server.baseUrl}${path}`, init)
     const text = await response.text()
