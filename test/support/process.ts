@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Glob } from 'bun'
 import { scripts } from '../../package.json'
 import { Folder } from './folder'
 import type { Answer } from './service'
@@ -8,29 +9,68 @@ import type { Answer } from './service'
 export { Folder }
 
 const root = new URL('../..', import.meta.url).pathname
-const buildFolder = /^anteroom-built-(\d+)\b/
+const buildFolder = /^anteroom-built-(\d+)-/
+/** Under --parallel each file is read by a process of its own making, and one process began them all. */
+const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
+
+const patienceToBuildMillis = 120_000
 
 /** The words that start the program: the executable, built once in a run of the tests. */
 export const theProgram: readonly string[] = [builtExecutable()]
 
 function builtExecutable(): string {
-  // With the time of the start: another process had this number once, and another source.
-  const folder = join(tmpdir(), `anteroom-built-${process.pid}-${Math.floor(performance.timeOrigin)}`)
+  // With a mark of the sources: another run had this number once, and other sources.
+  const folder = join(tmpdir(), `anteroom-built-${runner}-${markOfSources()}`)
   const executable = join(folder, 'anteroom')
-  if (!existsSync(executable)) {
-    removeOldBuilds()
-    const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...buildWords(executable)], { cwd: root })
-    if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
+  const deadline = performance.now() + patienceToBuildMillis
+  while (!existsSync(executable)) {
+    if (isFirst(folder)) build(folder, executable)
+    else if (performance.now() > deadline) throw new Error('another process has not built the executable')
+    else Bun.sleepSync(20)
   }
   return executable
+}
+
+/** Whether a folder was made by us; the first to do so builds, and all others wait. */
+function isFirst(folder: string): boolean {
+  try {
+    mkdirSync(folder)
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function build(folder: string, executable: string): void {
+  removeOldBuilds()
+  const half = join(folder, 'half')
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...buildWords(half)], { cwd: root })
+  if (exitCode !== 0) {
+    // Whoever waits tries for themselves.
+    rmSync(folder, { recursive: true })
+    throw new Error(`the executable could not be built: ${stderr}`)
+  }
+  renameSync(half, executable)
+}
+
+/** Differs whenever a file has changed that the executable is made of. */
+function markOfSources(): string {
+  const files = ['src/**', 'db/**', 'fixtures/**', '*.json', 'bun.lock'].flatMap((pattern) =>
+    Array.from(new Glob(pattern).scanSync(root)),
+  )
+  const marks = files.map((file) => {
+    const { mtimeMs, size } = statSync(join(root, file))
+    return `${file} ${mtimeMs} ${size}`
+  })
+  return Bun.hash([root, ...marks.sort()].join('\n')).toString(36)
 }
 
 /** Removes what earlier runs have built: under `bun test` a process is not told that it ends. */
 function removeOldBuilds(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(buildFolder.exec(name)?.[1])
-    if (pid === process.pid || (pid && !isAlive(pid)))
-      rmSync(join(tmpdir(), name), { recursive: true, force: true })
+    if (pid && pid !== runner && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true })
   }
 }
 
