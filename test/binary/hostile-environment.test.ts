@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { booking } from '../support/builders'
+import { isLong } from '../support/long'
 import { Folder, runProgram, type Sandbox, startSandbox, theProgram } from '../support/process'
 
 // The executable in a folder and an environment that somebody else has prepared: nothing of either is heeded, or the
@@ -228,7 +229,7 @@ describe('a start where somebody else has prepared it', () => {
 
   test('heeds no variable of the environment that is for other programs', () => changesNothing((all) => all))
 
-  for (const name of process.env.TEST_LONG ? Object.keys(harmless('')) : []) {
+  for (const name of isLong ? Object.keys(harmless('')) : []) {
     test(`nor ${name} alone`, () => changesNothing((all) => ({ [name]: all[name] as string })))
   }
 

@@ -12,6 +12,7 @@ import type { SealedPlace, Vault } from '../../src/domain/vault'
 import { parseMasterKey } from '../../src/vault/master-key-file'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
+import { isLong, tellFigure, times } from '../support/long'
 import { openTestDatabase } from './place'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
@@ -291,45 +292,60 @@ describe('a database of the first release', () => {
   })
 })
 
-const rounds = Array.from({ length: process.env.TEST_LONG ? 60 : 8 }, (_, index) => index)
-
-test.each(rounds)(
-  'an upgrade that is killed leaves the old database or the new one (round %i)',
-  async (round) => {
-    using folder = new Folder()
-    const path = firstRelease(folder)
-    const before = contentOfFile(path)
-    const place = new URL('./place.ts', import.meta.url).pathname
-    const child = Bun.spawn(
-      [
-        process.execPath,
-        '-e',
-        `const { openTestDatabase } = await import(${JSON.stringify(place)})
+/** Upgrades in a process of its own, which is killed so long after it began. Whether that was before its end. */
+async function upgradeKilled(path: string, millis: number): Promise<boolean> {
+  const place = new URL('./place.ts', import.meta.url).pathname
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '-e',
+      `const { openTestDatabase } = await import(${JSON.stringify(place)})
        const masterKey = Buffer.from(${JSON.stringify(Buffer.from(masterKey).toString('hex'))}, 'hex')
        process.stdout.write('now')
        openTestDatabase(${JSON.stringify(path)}, { purpose: 'production', masterKey, create: false, upgrade: true })`,
-      ],
-      { stdout: 'pipe' },
-    )
-    await child.stdout.getReader().read()
-    await Bun.sleep(round * 2 + Math.random() * 4)
-    child.kill('SIGKILL')
-    await child.exited
-    const copy = copyPathOf(path)
-    if (existsSync(copy) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
-      // The copy put back over it, as an operator would, is not destroyed either.
-      copyFileSync(copy, folder.file('back.sqlite'))
-      copyFileSync(`${path}-wal`, folder.file('back.sqlite-wal'))
-      expect(messageOf(() => openTestDatabase(folder.file('back.sqlite'), production))).toContain(
-        'another database',
-      )
+    ],
+    { stdout: 'pipe' },
+  )
+  await child.stdout.getReader().read()
+  await Bun.sleep(millis)
+  child.kill('SIGKILL')
+  await child.exited
+  return child.signalCode === 'SIGKILL'
+}
+
+test(
+  'an upgrade that is killed at any moment leaves the old database or the new one',
+  async () => {
+    const since = performance.now()
+    using once = new Folder()
+    upgrade(firstRelease(once)).close()
+    const millis = performance.now() - since
+    const rounds = times(5, 100)
+    let inside = 0
+    for (let round = 0; round < rounds; round++) {
+      using folder = new Folder()
+      const path = firstRelease(folder)
+      const before = contentOfFile(path)
+      if (await upgradeKilled(path, (millis * (round + Math.random())) / rounds)) inside++
+      const copy = copyPathOf(path)
+      if (existsSync(copy) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+        // The copy put back over it, as an operator would, is not destroyed either.
+        copyFileSync(copy, folder.file('back.sqlite'))
+        copyFileSync(`${path}-wal`, folder.file('back.sqlite-wal'))
+        expect(messageOf(() => openTestDatabase(folder.file('back.sqlite'), production))).toContain(
+          'another database',
+        )
+      }
+      const raw = new Database(path)
+      expect(contentOf(raw)).toEqual(before)
+      expect(raw.query('PRAGMA integrity_check').values()).toEqual([['ok']])
+      raw.close()
+      const database = upgrade(path)
+      expect(contentOf(database)).toEqual(before)
+      database.close()
     }
-    const raw = new Database(path)
-    expect(contentOf(raw)).toEqual(before)
-    expect(raw.query('PRAGMA integrity_check').values()).toEqual([['ok']])
-    raw.close()
-    const database = upgrade(path)
-    expect(contentOf(database)).toEqual(before)
-    database.close()
+    tellFigure(`upgrade: ${inside} of ${rounds} kills came before its end, in ${Math.round(millis)} ms`)
+    expect(inside).toBeGreaterThan(0)
   },
+  isLong ? 600_000 : 60_000,
 )

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { formats } from '../../src/domain/formats'
+import { times } from '../support/long'
 
-const runs = { numRuns: process.env.TEST_LONG ? 200_000 : 3_000 }
+const runs = { numRuns: times(3_000, 200_000) }
 
 const letter = (from: string) => fc.constantFrom(...from)
 const textOf = (from: string, minLength: number, maxLength: number) =>

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Limiter, type Standing } from '../../src/domain/limiter'
 import { perMinute, type Rate, rateFor } from '../../src/domain/limits'
+import { times } from '../support/long'
 
 const now = Date.UTC(2026, 11, 1, 12)
-const runs = process.env.TEST_LONG ? 20_000 : 500
+const runs = times(500, 20_000)
 
 /** A rate, costs up to more than all of it, and the milliseconds before each call. */
 const calls = fc.record({

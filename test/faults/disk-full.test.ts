@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
 import { Folder, runProgram, startSandbox, withFilesUpTo } from '../support/process'
 import { faultsIn } from './database'
@@ -9,7 +10,7 @@ import { faultsIn } from './database'
 setDefaultTimeout(30_000)
 
 // The write that fails is another one for each size.
-const sizes = process.env.TEST_LONG ? Array.from({ length: 20 }, (_, index) => 100 + 11 * index) : [300]
+const sizes = isLong ? Array.from({ length: 20 }, (_, index) => 100 + 11 * index) : [300]
 
 test.each(sizes)(
   'where files end at %i blocks, bookings are refused whole, reads go on, and the process lives',

@@ -14,13 +14,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { booking } from '../support/builders'
+import { isLong, times } from '../support/long'
 import { Operator } from '../support/operator'
-import { Program, theProgram } from '../support/process'
-import { faultsIn } from './database'
+import { theProgram } from '../support/process'
 
-setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
-
-const rounds = Array.from({ length: process.env.TEST_LONG ? 60 : 5 }, (_, index) => index)
+setDefaultTimeout(isLong ? 600_000 : 60_000)
 
 let operator = undefined as unknown as Operator
 let key = ''
@@ -130,7 +128,7 @@ describe('a rotation of the master key', () => {
   })
 
   test('twice at once ends with a key that opens the database', async () => {
-    for (const _ of rounds) {
+    for (let round = 0; round < times(3, 60); round++) {
       await Promise.all([operator.run(rotate), operator.run(rotate), operator.run(rotate)])
       expect(await listWith(key)).toMatchObject({ code: 0 })
     }
@@ -260,45 +258,5 @@ describe('a rotation that was killed', () => {
     expect(holding(before).length).toBeGreaterThan(0)
     await operator.do('organization', 'list')
     await isRotated(before)
-  })
-
-  test.each(rounds)('at any moment leaves a key file that opens the database (round %i)', async () => {
-    const started = performance.now()
-    await operator.do('organization', 'list')
-    const took = performance.now() - started
-    const before = wrapping()
-    await using program = new Program(rotate, {
-      cwd: operator.folder.path,
-      env: { ANTEROOM_DATABASE: operator.database },
-    })
-    await Bun.sleep(took * (0.5 + 0.7 * Math.random()))
-    program.signal('SIGKILL')
-    await program.exit()
-    expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
-    if (contentOf(key) === contentOf(old)) await operator.do(...rotate)
-    await isRotated(before)
-  })
-})
-
-describe('a restore', () => {
-  test.each(rounds)('that was killed leaves nothing under its name, or all (round %i)', async () => {
-    const [backup, to] = [operator.folder.file('backup.age'), operator.folder.file('restored.sqlite')]
-    await operator.do('backup', backup)
-    const started = performance.now()
-    const restore = ['restore', backup, '--to', to]
-    await operator.do(...restore)
-    const took = performance.now() - started
-    rmSync(to)
-    await using program = new Program(restore, {
-      cwd: operator.folder.path,
-      env: { ANTEROOM_DATABASE: operator.database },
-    })
-    await Bun.sleep(took * (0.5 + 0.6 * Math.random()))
-    program.signal('SIGKILL')
-    await program.exit()
-    if (!existsSync(to)) await operator.do(...restore)
-    expect(faultsIn(to)).toEqual([])
-    const list = ['organization', 'list', '--database', to, '--master-key-file', key]
-    expect(await operator.do(...list)).toContain('North Care')
   })
 })

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { booking } from '../support/builders'
+import { isLong, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { ask, faultsIn } from './database'
 
-setDefaultTimeout(process.env.TEST_LONG ? 300_000 : 60_000)
+setDefaultTimeout(isLong ? 300_000 : 60_000)
 
 const operator = new Operator()
 const path = operator.database
@@ -136,7 +137,7 @@ describe('a backup that was copied over a database which was killed', () => {
 test('a dozen commands at once on a backup that nobody has opened yet all find it', async () => {
   const copy = operator.folder.file('fresh.sqlite')
   copyFileSync(`${path}.key`, `${copy}.key`)
-  for (let round = 0; round < (process.env.TEST_LONG ? 20 : 4); round++) {
+  for (let round = 0; round < times(4, 20); round++) {
     for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true })
     copyFileSync(operator.folder.file('backup-50.sqlite'), copy)
     const exits = await Promise.all(

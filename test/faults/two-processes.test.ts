@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { booking } from '../support/builders'
+import { times } from '../support/long'
 import { Folder, type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
 import { faultsIn } from './database'
 
@@ -63,7 +64,7 @@ describe('two processes on one database', () => {
     ])
   })
 
-  const rounds = Array.from({ length: process.env.TEST_LONG ? 20 : 2 }, (_, index) => index + 1)
+  const rounds = Array.from({ length: times(2, 20) }, (_, index) => index + 1)
 
   test.each(rounds)('give a slot that 100 ask for at once to one of them (round %i)', async (round) => {
     const slot = nextSlot()

@@ -13,16 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
-import { systemClock } from '../../src/domain/clock'
-import { openService } from '../../src/service'
 import { booking } from '../support/builders'
+import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
 import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
-import { ask, faultsIn } from './database'
+import { killInside } from './kill-inside'
 
-setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
-
-const rounds = process.env.TEST_LONG ? 80 : 10
+setDefaultTimeout(isLong ? 600_000 : 60_000)
 
 let operator = undefined as unknown as Operator
 beforeEach(() => {
@@ -32,30 +29,21 @@ afterEach(() => operator[Symbol.dispose]())
 
 const namesIn = (folder: Folder) => readdirSync(folder.path).sort()
 
-/** Starts a command and kills it after so long. */
-async function killed(args: string[], afterMillis: number): Promise<void> {
-  await using program = new Program(args, {
-    cwd: operator.folder.path,
-    env: { ANTEROOM_DATABASE: operator.database },
-  })
-  await Bun.sleep(afterMillis)
-  program.signal('SIGKILL')
-  await program.exit()
-}
-
 describe('an init that was killed', () => {
   test('at any moment can be run again, and has made nothing or all', async () => {
-    const started = performance.now()
-    await operator.do('init')
-    const took = performance.now() - started
-    for (let round = 0; round < rounds; round++) {
-      for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
-      await killed(['init'], took * (0.3 + 0.7 * Math.random()))
-      const isMade = existsSync(operator.database)
-      if (isMade) expect(existsSync(`${operator.database}.key`)).toBe(true)
-      else await operator.do('init')
-      expect(await operator.do('organization', 'list')).toContain('There are no organizations')
-    }
+    await killInside(operator, 'init', {
+      ready() {
+        for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
+        return ['init']
+      },
+      async check() {
+        const isMade = existsSync(operator.database)
+        if (isMade) expect(existsSync(`${operator.database}.key`)).toBe(true)
+        else await operator.do('init')
+        expect(await operator.do('organization', 'list')).toContain('There are no organizations')
+        return isMade ? 'new' : 'old'
+      },
+    })
   })
 
   test('between the names of the key and of the database leaves what the next one finishes', async () => {
@@ -92,35 +80,12 @@ test('two inits at once make one database with its key', async () => {
 describe('a backup', () => {
   beforeEach(async () => {
     await operator.do('init')
-    const large = withGenerated(builtInDirectory(Math.floor(Date.now() / 86_400_000)), 3_000)
+    const large = withGenerated(builtInDirectory(Math.floor(Date.now() / 86_400_000)), 1_000)
     writeFileSync(operator.folder.file('directory.json'), JSON.stringify(large))
     await operator.do('directory', 'load', operator.folder.file('directory.json'))
   })
 
   const backups = () => namesIn(operator.folder).filter((name) => name.startsWith('backup'))
-
-  test('that is killed at any moment leaves nothing under its name, or all, and the next one is made', async () => {
-    const backup = operator.folder.file('backup.sqlite')
-    for (let round = 0; round < rounds; round++) {
-      await using program = new Program(['backup', backup], {
-        cwd: operator.folder.path,
-        env: { ANTEROOM_DATABASE: operator.database },
-      })
-      const before = backups().length
-      await eventually('the backup to begin', () => backups().length > before || !program.isRunning)
-      await Bun.sleep(Math.random() * 40)
-      program.signal('SIGKILL')
-      await program.exit()
-      if (!existsSync(backup)) await operator.do('backup', backup)
-      const restored = operator.folder.file('restored.sqlite')
-      await operator.do('restore', backup, '--to', restored)
-      expect(faultsIn(restored)).toEqual([])
-      expect(ask(restored, 'SELECT count(*) FROM providers')).toBe(
-        ask(operator.database, 'SELECT count(*) FROM providers'),
-      )
-      for (const file of [backup, restored]) rmSync(file)
-    }
-  })
 
   test('removes what one of its name has left unfinished ten minutes ago, and any what lies readable', async () => {
     const longAgo = new Date(Date.now() - 11 * 60_000)
@@ -240,42 +205,4 @@ describe('an erasure that was killed after its commit', () => {
     const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
     expect([code, stderr]).toEqual([3, 'anteroom: there is no member of that id\n'])
   })
-})
-
-test('a prune of the audit log that was killed at any moment has all lines in the log or in its archive, and is finished by the next', async () => {
-  await operator.do('init')
-  const entry = { actor: 'operator 1', action: 'member.show', record: 'member 1', outcome: 'done' } as const
-  const service = await openService({
-    purpose: 'production',
-    database: operator.database,
-    masterKey: { file: `${operator.database}.key` },
-    create: false,
-    clock: systemClock,
-    report: () => {},
-  })
-  const told = Array.from({ length: 6_000 }, (_, at) => ({ ...entry, at }))
-  await service.context.store.appendAudit(told)
-  await service.close()
-  const archive = operator.folder.file('archive.jsonl')
-  const words = ['audit', 'prune', '--before', '2000-01-01T00:00:00Z', '--output', archive, '--yes']
-  const kept = () => ask(operator.database, 'SELECT count(*) FROM audit WHERE at < 6000') ?? 0
-  let last = 6_000
-  for (let round = 0; round < rounds && last > 0; round++) {
-    await killed(words, 150 + 700 * Math.random())
-    const left = kept()
-    if (existsSync(archive)) {
-      expect(await operator.do('audit', 'verify', '--archive', archive)).toStartWith('The archive is intact')
-    } else {
-      expect(left).toBe(6_000)
-    }
-    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
-    expect(left).toBeLessThanOrEqual(last)
-    last = left
-  }
-  if (last > 0) expect(await operator.do(...words)).toStartWith('Moved ')
-  expect(kept()).toBe(0)
-  const lines = readFileSync(archive, 'utf8').trim().split('\n').slice(0, -1)
-  expect(lines.map((line) => Date.parse(JSON.parse(line).at))).toEqual(told.map(({ at }) => at))
-  expect(await operator.do('audit', 'verify', '--archive', archive)).toContain('the log goes on from it')
-  expect(faultsIn(operator.database)).toEqual([])
 })

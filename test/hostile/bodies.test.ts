@@ -2,14 +2,15 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
+import { isLong, times } from '../support/long'
 import { type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
 import { eachOf, seed } from './random'
 import { type Sample, sample, type World } from './samples'
 import { expectOneOfTheShapes, type WireAnswer } from './wire'
 
-setDefaultTimeout(process.env.TEST_LONG ? 3_600_000 : 120_000)
+setDefaultTimeout(isLong ? 3_600_000 : 120_000)
 
-const runs = process.env.TEST_LONG ? 1_000_000 : 20_000
+const runs = times(5_000, 1_000_000)
 const batchSize = 500
 const concurrency = 16
 

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
+import { isLong } from '../support/long'
 import { startService } from '../support/service'
 import { type HeadCase, headCases, type Outcome, type TargetCase, targetCases } from './path-cases'
 import { eachOf } from './random'
 import { exchange, expectOneOfTheShapes, message, type WireAnswer } from './wire'
 
-setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 60_000)
 
 const directory = {
   regions: [region({ id: 9 }), region({ id: 11, stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })],
@@ -172,7 +173,7 @@ test(`the target: ${targetCases.length} cases lead to the path that they spell, 
   expect(await surprises(tries)).toEqual([])
 })
 
-if (process.env.TEST_LONG) {
+if (isLong) {
   test('every Host that is taken changes no target either', async () => {
     // Two that are long together are too long.
     const isTaken = ([, outcome, lines]: HeadCase) => outcome === 'same' && lines.join().length < 1_000

@@ -2,17 +2,18 @@ import { Database } from 'bun:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
+import { isLong, times } from '../support/long'
 import { eventually, Folder, type Sandbox, startSandbox } from '../support/process'
 import { below, eachOf, type Random, randomFrom, seed } from './random'
 import { knownLimitations, Material, regionList, type SocketCase, socketCases } from './socket-cases'
 import { type Exchange, exchange, expectOneOfTheShapes, type Step } from './wire'
 
-setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 60_000)
 
 /** How many cases are under way at a time. */
 const concurrency = 24
 /** How often each case is sent again in pieces, cut at other places each time. */
-const rounds = process.env.TEST_LONG ? 50 : 1
+const rounds = times(1, 50)
 
 const folder = new Folder()
 const path = folder.file('sockets.sqlite')

@@ -6,15 +6,16 @@ import { endpoints } from '../../src/http/endpoints'
 import { rotateToken } from '../../src/operations/tokens'
 import { paths, signed } from '../contract/contract'
 import { booking, region } from '../support/builders'
+import { isLong } from '../support/long'
 import { startService } from '../support/service'
 import { eachOf } from './random'
 import { type Attempt, type Known, type Loot, tokenCases, type Verdict } from './token-cases'
 import { exchange, expectOneOfTheShapes, message, type WireAnswer } from './wire'
 
-setDefaultTimeout(process.env.TEST_LONG ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 60_000)
 
 /** How each token is tried at each path: the endpoint's own method and others. */
-const methods = process.env.TEST_LONG
+const methods = isLong
   ? ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
   : ['GET', 'HEAD', 'POST', 'DELETE']
 

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { horizonMinutes } from '../../src/scheduling/availability'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import { slotMinutes } from '../../src/scheduling/slots'
+import { isLong } from '../support/long'
 import { tellSlots } from './oracle'
 import { asked } from './practices'
 import { availabilityOf, obstacleOf, type Practice } from './provider'
 
 // TEST_LONG=1 looks for longer. A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
-const isLong = process.env.TEST_LONG === '1'
 const seed = process.env.FAST_CHECK_SEED
 const timeout = isLong ? 3_600_000 : 60_000
 

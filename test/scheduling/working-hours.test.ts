@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { minuteMillis, parseDate } from '../../src/scheduling/calendar'
 import { localDay } from '../../src/scheduling/time-zone'
 import { type Schedule, type Window, windowsBetween, workingTime } from '../../src/scheduling/working-hours'
+import { times } from '../support/long'
 import { asked, chained } from './practices'
 import { daily, everyDay, type Practice, practice, scheduleOf } from './provider'
 
@@ -38,7 +39,7 @@ describe('working time', () => {
       gridsFrom(sinceTheBeginning(schedule, range), range.start),
     )
   }
-  const runs = process.env.TEST_LONG === '1' ? 10_000 : 60
+  const runs = times(60, 10_000)
 
   test('is what looking at each window since 2000 finds', () => {
     fc.assert(fc.property(asked, likeTheSlowWay), { numRuns: runs })

@@ -5,6 +5,7 @@ import packed from 'moment-timezone/data/packed/latest.json'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import { offsetAt } from '../../src/scheduling/time-zone'
 import { builtInZones } from '../../src/zones/packed'
+import { times } from '../support/long'
 import { notNames } from './names'
 
 const zones = builtInZones()
@@ -130,7 +131,7 @@ describe('the built-in rules', () => {
         const zone = zones.find(name)
         expect(zone && offsetAt(zone, instant) + 0).toBe(libraryOffset(name, instant))
       }),
-      { numRuns: process.env.TEST_LONG === '1' ? 500_000 : 5_000 },
+      { numRuns: times(5_000, 500_000) },
     )
   })
 

@@ -1,0 +1,290 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import type { DirectoryFile } from '../../src/directory-files/document'
+import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
+import { systemClock } from '../../src/domain/clock'
+import { openService } from '../../src/service'
+import { booking } from '../support/builders'
+import { isLong, times } from '../support/long'
+import { Operator, type Served } from '../support/operator'
+import { ask, faultsIn } from './database'
+import { killInside } from './kill-inside'
+
+// A command that is killed at any moment, with kill -9, leaves the old state or the new one, whole, and the next goes on.
+setDefaultTimeout(isLong ? 3_600_000 : 60_000)
+
+const providers = times(200, 3_000)
+const lines = times(1_000, 10_000)
+const requestsOfEach = 12
+const operator = new Operator()
+const { database, folder } = operator
+const key = `${database}.key`
+let token = ''
+
+beforeAll(async () => {
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const large = withGenerated(
+    builtInDirectory(Math.floor(Date.now() / 86_400_000)),
+    providers,
+  ) as DirectoryFile
+  for (const bio of ['One', 'Other']) {
+    const all = large.providers.map((provider) => ({ ...provider, bio }))
+    writeFileSync(folder.file(`${bio}.json`), JSON.stringify({ ...large, providers: all }))
+  }
+  await operator.do('directory', 'load', folder.file('One.json'), '--yes')
+})
+afterAll(() => operator[Symbol.dispose]())
+
+const count = (what: string, path = database) => ask(path, `SELECT count(*) FROM ${what}`) as number
+const unfinished = () => readdirSync(folder.path).filter((name) => /unfinished|\.next$/.test(name))
+
+/** Runs a command that was killed again, when nobody can be at work any more on what the killed one has left. */
+async function again(...words: string[]): Promise<void> {
+  const longAgo = new Date(Date.now() - 11 * 60_000)
+  for (const name of unfinished()) utimesSync(folder.file(name), longAgo, longAgo)
+  await operator.do(...words)
+  expect(unfinished()).toEqual([])
+}
+
+/** Holds that a database and its audit log are whole. */
+async function isWhole(path = database): Promise<void> {
+  const words = ['doctor', '--database', path, '--master-key-file', key]
+  expect(await operator.run(words)).toMatchObject({ code: 0, stderr: '' })
+}
+
+describe('beside a server that goes on', () => {
+  let service: Served
+  beforeAll(async () => {
+    const lifted = ['--open-requests', '1000', '--bookings-per-minute', '100000']
+    service = await operator.serve(...lifted)
+  })
+  afterAll(async () => {
+    expect((await service.stop()).code).toBe(0)
+    expect(faultsIn(database)).toEqual([])
+    expect(unfinished()).toEqual([])
+  })
+
+  const goesOn = async () => {
+    const path = '/partners/v1/provider-regions/?country_code=CA'
+    expect((await service.get(path, token)).status).toBe(200)
+    await isWhole()
+  }
+
+  test('directory load', async () => {
+    let [before, after] = ['One', 'Other']
+    const told = (bio: string) => count(`providers WHERE bio = '${bio}'`)
+    const all = count('providers')
+    await killInside(operator, 'directory load', {
+      ready: () => ['directory', 'load', folder.file(`${after}.json`), '--yes'],
+      async check() {
+        await goesOn()
+        const state = told(before) === 0 ? 'new' : 'old'
+        expect([told(before), told(after)]).toEqual(state === 'new' ? [0, all] : [all, 0])
+        if (state === 'new') [before, after] = [after, before]
+        return state
+      },
+    })
+    await operator.do('directory', 'load', folder.file(`${after}.json`), '--yes')
+    expect(told(after)).toBe(all)
+  })
+
+  test('token rotate', async () => {
+    let made = 0
+    await killInside(operator, 'token rotate', {
+      ready() {
+        made = count('partner_keys')
+        return ['token', 'rotate', 'Lantern']
+      },
+      async check() {
+        const state = count('partner_keys') === made ? 'old' : 'new'
+        const tokens = await operator.ask<{ state: string }[]>('token', 'list', 'Lantern')
+        expect(tokens.filter((known) => known.state !== 'ended')).toHaveLength(1)
+        token = (await operator.do('token', 'rotate', 'Lantern')).trim()
+        await goesOn()
+        return state
+      },
+    })
+  })
+
+  test('member erase', async () => {
+    let members = 0
+    let [first, last] = [0, 0]
+    const sealed = () =>
+      count(`booking_requests WHERE sealed_screening_answers IS NOT NULL AND id >= ${first}`)
+    const owned = (id: number) => count(`booking_requests WHERE member_id = ${id}`)
+    await killInside(operator, 'member erase', {
+      async ready() {
+        const phq9Data = [{ question: 'canary-question', answer: 'canary-answer' }]
+        const body = { ...booking(`leaver-${++members}`), phq9Data }
+        const answers = await Promise.all(
+          Array.from({ length: requestsOfEach }, () => service.post(body, token)),
+        )
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+        first = Math.min(...answers.map((answer) => answer.body.id))
+        last = answers[0]?.body.member.id
+        return ['member', 'erase', `${last}`, '--yes']
+      },
+      async check() {
+        const isThere = count(`members WHERE id = ${last}`) === 1
+        expect([owned(last), sealed()]).toEqual(isThere ? [requestsOfEach, requestsOfEach] : [0, 0])
+        await operator.do('member', 'erase', `${last}`, '--yes')
+        expect([count(`members WHERE id = ${last}`), owned(last), sealed()]).toEqual([0, 0, 0])
+        await goesOn()
+        return isThere ? 'old' : 'new'
+      },
+    })
+  })
+
+  test('key rotate', async () => {
+    let before = ''
+    let wrapped: Uint8Array = new Uint8Array()
+    const wrapping = () => {
+      using opened = new Database(database, { readonly: true })
+      const select = "SELECT value FROM settings WHERE name = 'data_key'"
+      return opened.query<{ value: Uint8Array }, []>(select).get()?.value as Uint8Array
+    }
+    await killInside(operator, 'key rotate', {
+      ready() {
+        before = readFileSync(key, 'utf8')
+        wrapped = wrapping()
+        return ['key', 'rotate', '--yes']
+      },
+      async check() {
+        expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
+        const state = readFileSync(key, 'utf8') === before ? 'old' : 'new'
+        expect(Buffer.compare(wrapping(), wrapped) === 0).toBe(state === 'old')
+        if (state === 'old') await operator.do('key', 'rotate', '--yes')
+        const traces = readdirSync(folder.path).filter((name) =>
+          readFileSync(folder.file(name)).includes(wrapped),
+        )
+        expect([traces, unfinished()]).toEqual([[], []])
+        await goesOn()
+        return state
+      },
+    })
+  })
+
+  test('backup', async () => {
+    const [backup, restored] = [folder.file('backup.age'), folder.file('restored.sqlite')]
+    await killInside(operator, 'backup', {
+      ready: () => ['backup', backup],
+      async check() {
+        const state = existsSync(backup) ? 'new' : 'old'
+        if (state === 'old') await again('backup', backup)
+        await operator.do('restore', backup, '--to', restored, '--master-key-file', key)
+        expect(faultsIn(restored)).toEqual([])
+        expect(count('providers', restored)).toBe(count('providers'))
+        await goesOn()
+        for (const file of [backup, restored]) rmSync(file)
+        return state
+      },
+    })
+  })
+
+  test('audit prune', async () => {
+    const archive = folder.file('archive.jsonl')
+    const words = () => {
+      const before = `${new Date().toISOString().slice(0, 19)}Z`
+      return ['audit', 'prune', '--before', before, '--output', archive, '--yes']
+    }
+    const kept = () => count("audit WHERE actor = 'operator 1'")
+    await killInside(operator, 'audit prune', {
+      async ready() {
+        await appendAudit(lines)
+        // Until the second in which they were written is over.
+        await Bun.sleep(1_000 - (Date.now() % 1_000))
+        return words()
+      },
+      async check() {
+        const state = kept() === 0 ? 'new' : 'old'
+        if (state === 'old' && existsSync(archive)) {
+          const said = await operator.do('audit', 'verify', '--archive', archive)
+          expect(said).toStartWith('The archive is intact')
+        }
+        await goesOn()
+        if (state === 'old') await again(...words())
+        const moved = readFileSync(archive, 'utf8').split('\n')
+        expect(moved.filter((line) => line.includes('"operator 1"'))).toHaveLength(lines)
+        expect(kept()).toBe(0)
+        const said = await operator.do('audit', 'verify', '--archive', archive)
+        expect(said).toContain('the log goes on from it')
+        rmSync(archive)
+        return state
+      },
+    })
+  })
+})
+
+/** Appends lines to the audit log, as of now. */
+async function appendAudit(lines: number): Promise<void> {
+  const service = await openService({
+    purpose: 'production',
+    database,
+    masterKey: { file: key },
+    create: false,
+    clock: systemClock,
+    report: () => {},
+  })
+  const line = { actor: 'operator 1', action: 'member.show', record: 'member 1', outcome: 'done' } as const
+  await service.context.store.appendAudit(
+    Array.from({ length: lines }, () => ({ ...line, at: systemClock.now() })),
+  )
+  await service.close()
+}
+
+test('restore', async () => {
+  const [backup, restored] = [folder.file('to-restore.age'), folder.file('restored.sqlite')]
+  await operator.do('backup', backup)
+  const words = ['restore', backup, '--to', restored, '--master-key-file', key]
+  await killInside(operator, 'restore', {
+    ready: () => words,
+    async check() {
+      const state = existsSync(restored) ? 'new' : 'old'
+      if (state === 'old') await operator.do(...words)
+      expect(faultsIn(restored)).toEqual([])
+      expect(count('providers', restored)).toBe(count('providers'))
+      await isWhole(restored)
+      for (const end of ['', '-wal', '-shm']) rmSync(`${restored}${end}`, { force: true })
+      return state
+    },
+  })
+})
+
+test('migrate', async () => {
+  const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
+  using other = new Operator()
+  const tables = ['organizations', 'partners', 'partner_keys', 'providers', 'members', 'booking_requests']
+  const rows = (path: string) => tables.map((table) => count(table, path))
+  const told = rows(fixture)
+  expect(told).not.toContain(null)
+  await killInside(other, 'migrate', {
+    ready() {
+      for (const name of readdirSync(other.folder.path)) rmSync(other.folder.file(name), { recursive: true })
+      copyFileSync(fixture, other.database)
+      copyFileSync(`${fixture}.key`, `${other.database}.key`)
+      for (const end of ['', '.key']) chmodSync(`${other.database}${end}`, 0o600)
+      return ['migrate']
+    },
+    async check() {
+      expect(rows(other.database)).toEqual(told)
+      const said = await other.do('migrate')
+      expect(rows(other.database)).toEqual(told)
+      expect(await other.run(['doctor'])).toMatchObject({ code: 0, stderr: '' })
+      expect(faultsIn(other.database)).toEqual([])
+      return said.startsWith('The database is up to date.') ? 'new' : 'old'
+    },
+  })
+})
