@@ -21,7 +21,7 @@ import { ask, faultsIn } from './database'
 import { killInside } from './kill-inside'
 
 // A command that is killed at any moment, with kill -9, leaves the old state or the new one, whole, and the next goes on.
-setDefaultTimeout(isLong ? 3_600_000 : 60_000)
+setDefaultTimeout(isLong ? 3_600_000 : 180_000)
 
 const providers = times(200, 3_000)
 const lines = times(1_000, 10_000)
@@ -246,7 +246,7 @@ async function appendAudit(lines: number): Promise<void> {
 }
 
 test('restore', async () => {
-  const [backup, restored] = [folder.file('to-restore.age'), folder.file('restored.sqlite')]
+  const [backup, restored] = [folder.file('kept.age'), folder.file('again.sqlite')]
   await operator.do('backup', backup)
   const words = ['restore', backup, '--to', restored, '--master-key-file', key]
   await killInside(operator, 'restore', {

@@ -19,7 +19,7 @@ import { Operator } from '../support/operator'
 import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
 import { killInside } from './kill-inside'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 120_000)
 
 let operator = undefined as unknown as Operator
 beforeEach(() => {
