@@ -7,6 +7,7 @@ import type { Drizzle } from './drizzle'
 import { memberQueries, memberTable } from './members'
 import { keyTable, partnerQueries } from './partners'
 import { type RecordTables, recordTable } from './record-table'
+import { replayQueries, replayTable } from './replays'
 import { organizations, partners, regions } from './schema'
 
 /** All statements on a database, prepared once. */
@@ -19,6 +20,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     provider: providerTable(db),
     member: memberTable(db, vault),
     request: requestTable(db, vault),
+    replay: replayTable(db, vault),
   }
   return {
     tables,
@@ -26,6 +28,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     directory: directoryQueries(db),
     members: memberQueries(db, vault),
     requests: bookingRequestQueries(db, vault),
+    replays: replayQueries(db, vault),
     changes: changeQueries(db),
     audit: auditQueries(db, vault),
   }

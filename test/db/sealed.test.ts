@@ -23,6 +23,7 @@ async function furnished(folder: Folder): Promise<Connection> {
       member: { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' },
       slot: null,
       screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
+      retry: null,
       version: await versionOf(engine),
       slotState: null,
       localOffsetMinutes: null,
