@@ -3,11 +3,13 @@ import { describe, expect, test } from 'bun:test'
 import { act, everything, furnish } from './furniture'
 import { storeDoesWhatTheOperatorAsks } from './operator.contract'
 import { openPlace } from './place'
+import { storeKnowsRetries } from './retries.contract'
 import { storeKeepsItsPromises } from './store.contract'
 
 describe('the Store on SQLite', () => {
   storeKeepsItsPromises(openPlace)
   storeDoesWhatTheOperatorAsks(openPlace)
+  storeKnowsRetries(openPlace)
 })
 
 test('the record of changes does not grow for ever: 10,000 are kept, and who is further behind reads everything', async () => {

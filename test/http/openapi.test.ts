@@ -508,8 +508,8 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   post(booking('new', { ...slot, providerId: 999 }))
   post(booking('new', slot))
   post(booking('holder', slot))
-  await service.post(paths.booking, booking('keyed'), undefined, { 'Idempotency-Key': 'once' })
-  post(booking('keyed', slot), { 'Idempotency-Key': 'once' })
+  await service.post(paths.booking, booking('holder'), undefined, { 'Idempotency-Key': 'once' })
+  post(booking('holder', slot), { 'Idempotency-Key': 'once' })
   const answers = requests.map(async ([path, answer]): Promise<[string, Answer]> => [path, await answer])
   return [...(await Promise.all(answers)), ...(await limited())]
 }
