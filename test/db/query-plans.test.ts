@@ -70,7 +70,8 @@ function counted<T extends object>(port: T, called: Set<string>): T {
 
 async function useEverything(place: Place): Promise<void> {
   const { store, feed } = place
-  const { organization, partner, first, second, member, id, assign, intake, book } = await furnishWithIntake(place)
+  const { organization, partner, first, second, member, id, assign, intake, book } =
+    await furnishWithIntake(place)
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
   const { version } = await everything(place)
@@ -259,7 +260,8 @@ test('the conflicts over addresses of a partner are found by an index that has n
 })
 
 test('what is kept for retries is found by its key, what of it has expired by when it was stored, and the rest is left', () => {
-  const of = (words: string) => statements.filter((text) => text.includes('"replays"') && text.includes(words))
+  const of = (words: string) =>
+    statements.filter((text) => text.includes('"replays"') && text.includes(words))
   expect(of('"key_hash" = ?').map(planOf)).toEqual([
     ['SEARCH replays USING INDEX sqlite_autoindex_replays_1 (partner_id=? AND key_hash=?)'],
   ])

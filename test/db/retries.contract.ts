@@ -47,14 +47,21 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       await store.setProviderActive(second, false, act)
       const before = [await store.findMemberById(member.id), await store.auditHead(), await counted()]
       expect(await again()).toEqual(replay as never)
-      expect([await store.findMemberById(member.id), await store.auditHead(), await counted()]).toEqual(before)
+      expect([await store.findMemberById(member.id), await store.auditHead(), await counted()]).toEqual(
+        before,
+      )
     })
 
     test('of an intake gets the answer to an intake, after a provider is assigned too', async () => {
       await using place = await furnished()
       const { intake, counted } = place
       const { id } = await stored(intake('robin'))
-      expect(await intake('robin')).toMatchObject({ id, state: 'unassigned', providerId: null, isReplay: true })
+      expect(await intake('robin')).toMatchObject({
+        id,
+        state: 'unassigned',
+        providerId: null,
+        isReplay: true,
+      })
       expect(await counted()).toBe(1)
     })
 
