@@ -112,8 +112,12 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       return answer
     },
 
-    forgetReplays: (at, most) =>
-      change(null, () => decideForgetting(replays.submittedBy(expiredBy(at), most))),
+    async forgetReplays(at, most) {
+      const expired = () => replays.submittedBy(expiredBy(at), most)
+      // Without the lock first: mostly there is nothing to do.
+      const isAny = await read(() => expired().length > 0)
+      return isAny ? change(null, () => decideForgetting(expired())) : 0
+    },
 
     listRequests: (filter) => read(() => requests.list(filter)),
     findRequest: (id) => read(() => requests.find(id)),

@@ -7,7 +7,7 @@ import type { Decision, Write } from './writes'
 /** How long an answer is kept for retries (decisions, Idempotency-Key). */
 const keptMillis = 24 * 60 * minuteMillis
 
-/** Answers of which a submission that is kept removes that many at most: more than it adds, so that they never gather. */
+/** So many expired answers go with each that is kept: more than one, so that they never gather. */
 export const mostForgottenBeside = 4
 
 /** What is kept for the retries of an earlier submission. */

@@ -117,8 +117,20 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^cannot be opened: the answer to request 1$/,
     ],
     [
-      'an answer under another key, under which another body was sent',
-      `UPDATE replays SET key_hash = x'${'09'.repeat(32)}', body_hash = x'${'08'.repeat(32)}' WHERE request_id = 3`,
+      'a kept answer as that to another request',
+      'DELETE FROM replays WHERE request_id = 2; UPDATE replays SET request_id = 2 WHERE request_id = 1',
+      opensAll,
+      /^cannot be opened: the answer to request 2$/,
+    ],
+    [
+      'a kept answer under another key',
+      `UPDATE replays SET key_hash = x'${'09'.repeat(32)}' WHERE request_id = 3`,
+      opensAll,
+      /^cannot be opened: the answer to request 3$/,
+    ],
+    [
+      'a kept answer to another body',
+      `UPDATE replays SET body_hash = x'${'08'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
       /^cannot be opened: the answer to request 3$/,
     ],
