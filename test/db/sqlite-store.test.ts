@@ -53,3 +53,21 @@ test('what was kept for retries leaves no trace once its person is erased, or it
   await upkeep?.purge()
   expect(traces()).toBe(0)
 })
+
+test("of a key and a body nothing is kept that could be compared with another's: all hashes differ", async () => {
+  await using place = await openPlace()
+  const { store, path } = place
+  const { intake } = await furnish(place)
+  const other = await store.addPartner('Willow', null, act)
+  const retry = { key: 'one', body: 'the same' }
+  await stored(intake('robin', { retry }))
+  await stored(intake('robin', { retry: { ...retry, key: 'two' } }))
+  await stored(intake('kim', { retry, partnerId: other.id }))
+  using database = new Database(path)
+  const hashes = database
+    .query<{ hash: string }, []>(
+      'SELECT hex(key_hash) AS hash FROM replays UNION ALL SELECT hex(body_hash) FROM replays',
+    )
+    .all()
+  expect(new Set(hashes.map(({ hash }) => hash)).size).toBe(6)
+})
