@@ -12,6 +12,7 @@ import { type Limits, unlimited } from './domain/limits'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
+import { forgetReplays } from './operations/forget-replays'
 import { Notebook } from './operations/notebook'
 import { type BackupKeys, openBackup } from './vault/backup'
 import { masterKeyOf } from './vault/vault'
@@ -40,6 +41,8 @@ export interface ServiceOptions {
 
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
+/** How often what was kept for retries is looked through for what may be kept no longer. */
+const forgetMillis = 60_000
 
 /** The service, put together and not yet listening. */
 export interface Service extends Pick<Engine, 'close'> {
@@ -106,14 +109,23 @@ export async function openService(options: ServiceOptions): Promise<Service> {
               'uses of tokens, look-ups and refused authentications could not be noted yet; they are kept',
             ),
           )
-      const flushing = setInterval(flush, flushMillis)
+      let forgetting = Promise.resolve()
+      const forget = () => {
+        forgetting = forgetting
+          .then(() => forgetReplays(context))
+          .catch(() => report('answers that were kept for retries could not be removed yet'))
+      }
+      // At once too: it may have been stopped for longer than they are kept.
+      forget()
+      const timers = [setInterval(flush, flushMillis), setInterval(forget, forgetMillis)]
       return {
         ...listening,
         baseUrl: address,
         async stop() {
-          clearInterval(flushing)
+          for (const timer of timers) clearInterval(timer)
           await listening.stop()
           await flush()
+          await forgetting
         },
       }
     },

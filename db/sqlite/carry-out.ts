@@ -1,6 +1,6 @@
 import type { Act } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
-import { type Decision, linesOf, shownAs, type Write } from '../../src/domain/writes'
+import { type Decision, linesOf, type Noun, shownAs, type Write, withIds } from '../../src/domain/writes'
 import type { Queries } from './queries'
 import type { RecordTable } from './record-table'
 
@@ -8,8 +8,9 @@ import type { RecordTable } from './record-table'
 export function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
   const ids: number[] = []
+  const added = new Map<Noun, number>()
   for (const write of decision.writes) {
-    const { noun, id } = apply(queries, write, ids.at(-1))
+    const { noun, id } = apply(queries, write, added)
     const shown = shownAs[noun]
     if (shown) queries.changes.add(shown, id)
     ids.push(id)
@@ -19,12 +20,13 @@ export function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, a
   return decision.answer(ids)
 }
 
-function apply({ tables }: Queries, write: Write, addedId: number | undefined) {
+/** @param added the ids of what the writes before it have added */
+function apply({ tables }: Queries, write: Write, added: Map<Noun, number>) {
   if ('add' in write) {
     const table = tables[write.add] as RecordTable<never>
-    const ofAdded = write.add === 'request' && write.row.memberId === 'added'
-    const row = ofAdded ? { ...write.row, memberId: addedId } : write.row
-    return { noun: write.add, id: table.add(row as never) }
+    const id = table.add(withIds(write.row, added) as never)
+    added.set(write.add, id)
+    return { noun: write.add, id }
   }
   if ('set' in write) {
     const table = tables[write.set] as RecordTable<never>

@@ -18,6 +18,7 @@ import sealedMembers from './migrations/0003-sealed-members.sql' with { type: 't
 import holdings from './migrations/0004-holdings.sql' with { type: 'text' }
 import rates from './migrations/0005-rates.sql' with { type: 'text' }
 import audit from './migrations/0006-audit.sql' with { type: 'text' }
+import replays from './migrations/0007-replays.sql' with { type: 'text' }
 import { rehashAudit } from './rehash-audit'
 import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
 
@@ -35,6 +36,7 @@ const migrations: readonly Migration[] = [
   { sql: holdings },
   { sql: rates },
   { sql: audit, work: rehashAudit },
+  { sql: replays },
 ]
 
 /** The schema that this program works with. */

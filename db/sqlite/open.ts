@@ -116,6 +116,12 @@ export function prove({ database, purpose, masterKey }: Upgrading, schema: numbe
   if (schema < 3) proveFormer(database, masterKey, schema)
   else if (schema < 6) openFormer(database, purpose, masterKey)
   else openVault(database, purpose, masterKey)
+  if (schema === 6 && hasReplays(database)) throw setBack()
+}
+
+/** What the seventh schema has made. */
+function hasReplays(database: Database): boolean {
+  return database.query("SELECT 1 FROM sqlite_schema WHERE name = 'replays'").get() !== null
 }
 
 function proveFormer(database: Database, { vault }: MasterKey, schema: number): void {

@@ -7,6 +7,7 @@ import type { Drizzle } from './drizzle'
 import { memberQueries, memberTable } from './members'
 import { keyTable, partnerQueries } from './partners'
 import { type RecordTables, recordTable } from './record-table'
+import { replayQueries, replayTable } from './replays'
 import { organizations, partners, regions } from './schema'
 
 /** All statements on a database, prepared once: those of a noun when one of them is first needed. */
@@ -19,6 +20,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     provider: whenNeeded(() => providerTable(db)),
     member: whenNeeded(() => memberTable(db, vault)),
     request: whenNeeded(() => requestTable(db, vault)),
+    replay: whenNeeded(() => replayTable(db, vault)),
   }
   return {
     tables,
@@ -26,6 +28,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     directory: whenNeeded(() => directoryQueries(db)),
     members: whenNeeded(() => memberQueries(db, vault)),
     requests: whenNeeded(() => bookingRequestQueries(db, vault)),
+    replays: whenNeeded(() => replayQueries(db, vault)),
     changes: whenNeeded(() => changeQueries(db)),
     audit: whenNeeded(() => auditQueries(db, vault)),
   }

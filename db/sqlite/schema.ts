@@ -122,6 +122,15 @@ export const bookingRequests = sqliteTable('booking_requests', {
   submittedAt: integer('submitted_at').notNull(),
 })
 
+export const replays = sqliteTable('replays', {
+  id: integer('request_id').primaryKey(),
+  partnerId: integer('partner_id').notNull(),
+  keyHash: blob('key_hash', { mode: 'buffer' }).notNull(),
+  bodyHash: blob('body_hash', { mode: 'buffer' }).notNull(),
+  sealedReceipt: blob('sealed_receipt', { mode: 'buffer' }).notNull(),
+  submittedAt: integer('submitted_at').notNull(),
+})
+
 export const changes = sqliteTable('changes', {
   version: integer().primaryKey({ autoIncrement: true }),
   noun: text().$type<ChangedNoun>().notNull(),

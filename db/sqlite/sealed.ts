@@ -36,6 +36,23 @@ export interface SealedMember {
   readonly externalUserIdHash: Uint8Array
 }
 
+/** Where an answer stands that is kept for retries: bound to whose it is, what was sent, which request it made, and when. */
+export function receiptPlace(replay: SealedReplay): SealedPlace {
+  const { id, partnerId, keyHash, bodyHash, submittedAt } = replay
+  const [recordKey, body] = [keyHash, bodyHash].map((hash) => hash.toString('hex')) as [string, string]
+  const context = [partnerId, body, id, submittedAt]
+  return { table: 'replays', column: 'sealed_receipt', recordKey, context }
+}
+
+export interface SealedReplay {
+  /** Of the request. */
+  readonly id: number
+  readonly partnerId: number
+  readonly keyHash: Buffer
+  readonly bodyHash: Buffer
+  readonly submittedAt: number
+}
+
 /** Opens the sealed value of a record. @throws Refusal database_unusable naming the record if it is not as it was sealed */
 export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Buffer {
   try {

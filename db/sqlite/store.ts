@@ -6,6 +6,7 @@ import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboarding from '../../src/domain/decide-onboarding'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
+import { decideForgetting, expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
 import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
@@ -88,11 +89,11 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 }
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
-  const { requests, members, directory, changes, audit } = queries
+  const { requests, replays, members, directory, changes, audit } = queries
   return {
     async submit(draft) {
       const answer = await writer.write(() => {
-        const { partnerId, externalUserId, slot, submittedAt } = draft
+        const { partnerId, externalUserId, slot, retry, submittedAt } = draft
         const member = members.find(partnerId, externalUserId)
         const decision = decideSubmission(draft, {
           since: changes.since(draft.version),
@@ -101,12 +102,21 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
           holders: slot ? requests.touching(slot.providerId, slot.startsAt) : [],
           held: slot && member ? requests.heldBy(member.id, submittedAt) : [],
           conflictAt: audit.conflictAt(conflictAsked(draft)),
+          kept: retry && replays.find(partnerId, retry),
+          expired: retry ? replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside) : [],
         })
         return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
       })
       // Thrown where its line in the audit log is on disk.
       if (answer instanceof Refusal) throw answer
       return answer
+    },
+
+    async forgetReplays(at, most) {
+      const expired = () => replays.submittedBy(expiredBy(at), most)
+      // Without the lock first: mostly there is nothing to do.
+      const isAny = await read(() => expired().length > 0)
+      return isAny ? change(null, () => decideForgetting(expired())) : 0
     },
 
     listRequests: (filter) => read(() => requests.list(filter)),

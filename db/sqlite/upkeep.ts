@@ -134,7 +134,7 @@ function orphansFinding(database: Database): Finding {
 /** Records that a finding names; of more it tells how many. */
 const mostNamed = 20
 
-function sealedFinding({ members, requests, partners }: Queries): Finding {
+function sealedFinding({ members, requests, replays, partners }: Queries): Finding {
   const faulty = [...members.listFaulty()]
   const idsWhere = (isUnreadable: boolean) =>
     faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
@@ -142,6 +142,7 @@ function sealedFinding({ members, requests, partners }: Queries): Finding {
     ...partners.listUnreadableKeys().map((kid) => `key ${kid}`),
     ...idsWhere(true),
     ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+    ...[...replays.listUnreadable()].map((id) => `the answer to request ${id}`),
   ]
   const faults = [
     named('cannot be opened', unreadable),

@@ -45,6 +45,7 @@ export const exitCodeOf: Record<Kind, number> = {
   page_out_of_range: exitCodes.refused,
   region_required: exitCodes.refused,
   region_outside_country: exitCodes.refused,
+  idempotency_key_reused: exitCodes.refused,
   slot_unavailable: exitCodes.refused,
   slot_already_yours: exitCodes.refused,
   slot_conflicts_with_yours: exitCodes.refused,

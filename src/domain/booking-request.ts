@@ -1,6 +1,6 @@
 import { minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
-import type { Member, MemberUpdate } from './member'
+import type { Member, MemberProfile, MemberUpdate } from './member'
 
 /** The length of a slot in milliseconds (contract, Limits). */
 export const slotMillis = slotMinutes * minuteMillis
@@ -37,6 +37,19 @@ export interface BookingRequest {
   readonly member: Member
 }
 
+/** What a partner is told of a member with a request of theirs. */
+export type ToldProfile = Pick<MemberProfile, 'firstName' | 'email' | 'phoneNumber' | 'preferredModality'>
+
+/** What is kept of the answer to a submission, for its retries: the request as it was stored, and what is told of its member. */
+export interface Receipt extends Omit<BookingRequest, 'member'> {
+  readonly member: { readonly id: number; readonly profile: ToldProfile }
+}
+
+/** The answer to a retry. */
+export interface Replay extends Receipt {
+  readonly isReplay: true
+}
+
 /** A request as the operator sees it: all of it but the screening answers. */
 export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly isIntake: boolean
@@ -55,6 +68,16 @@ export interface Submission {
   /** Null for an intake. */
   readonly slot: RequestedSlot | null
   readonly screeningAnswers: readonly ScreeningAnswer[]
+  /** Null where it is not to be told from a retry of itself. */
+  readonly retry: Retry | null
+}
+
+/** By what a submission is known when it is sent again. */
+export interface Retry {
+  /** The partner's idempotency key: one for a submission and all its retries. */
+  readonly key: string
+  /** What was sent, byte for byte: the same key with anything else is a fault of the sender. */
+  readonly body: string
 }
 
 // Crockford's alphabet: no letter that can be heard or read as another character.

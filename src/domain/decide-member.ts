@@ -1,6 +1,7 @@
 import type { Act } from './audit'
 import type { RequestRecord, ScreeningAnswer } from './booking-request'
 import { holdsSlot } from './decide-move'
+import { removals } from './decide-replay'
 import { Refusal } from './errors'
 import type { Member } from './member'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from './writes'
@@ -54,9 +55,15 @@ export function decideErasure(
   const forgotten = requests.map(
     ({ id }): Write => ({ set: 'request', id, to: { memberId: null, screeningAnswers: null } }),
   )
+  // What was answered tells of the person too.
+  const answers = removals(requests.map(({ id }) => id))
   const holding = requests.filter(({ state, startsAt }) => holdsSlot(state) && startsAt !== null)
   return {
-    ...outcome('member.erase', 'member', member.id, [...forgotten, { remove: 'member', id: member.id }]),
+    ...outcome('member.erase', 'member', member.id, [
+      ...forgotten,
+      ...answers,
+      { remove: 'member', id: member.id },
+    ]),
     answer: () => holding.map(({ id }) => id),
   }
 }

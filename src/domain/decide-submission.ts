@@ -1,6 +1,13 @@
 import { minuteMillis } from '../scheduling/calendar'
 import type { Act } from './audit'
-import { type BookingRequest, type RequestedSlot, type Submission, slotMillis } from './booking-request'
+import {
+  type BookingRequest,
+  type Replay,
+  type RequestedSlot,
+  type Submission,
+  slotMillis,
+} from './booking-request'
+import { decideReplay, keepingAnswer, type RetryFacts } from './decide-replay'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
 import type { Limits } from './limits'
@@ -24,7 +31,7 @@ export interface SubmissionDraft extends Submission {
 }
 
 /** What holds at the moment of writing. */
-export interface SubmissionFacts {
+export interface SubmissionFacts extends RetryFacts {
   /** What of the directory has changed since the draft's version; null where that can no longer be told. */
   readonly since: readonly Change[] | null
   /** The partner's member of that id. */
@@ -72,21 +79,23 @@ export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
 
 /**
  * Whether a submission is stored, and what it makes of the member. The order of checks is the decisions' (Order of
- * checks): the slot comes before the e-mail, or a slot that cannot be had would ask whose an address is. A refusal that is
- * to be noted is the answer of an outcome.
+ * checks): a retry is one whatever has happened since, and the slot comes before the e-mail, or a slot that cannot be had
+ * would ask whose an address is. A refusal that is to be noted is the answer of an outcome.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
   facts: SubmissionFacts,
-): 'stale' | Decision<BookingRequest | Refusal> {
+): 'stale' | Decision<BookingRequest | Replay | Refusal> {
   const { slot } = draft
   const { member } = facts
   // A token may have been revoked while this waited for its turn to be written.
   if (isCallerStale(facts.since)) return 'stale'
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
+  const replay = decideReplay(draft.submittedAt, facts)
+  if (replay) return replay
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
   const refusal = slot && (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
-  return refusal || refuseEmail(draft, facts) || store(draft, member)
+  return refusal || refuseEmail(draft, facts) || store(draft, facts)
 }
 
 function refuseSlot({ slot, slotState }: SubmissionDraft, { member, holders }: SubmissionFacts) {
@@ -142,8 +151,9 @@ function refuseEmail(
   return { writes: [], taken: [], audit: { ...fact, outcome: refusal.kind }, answer: () => refusal }
 }
 
-function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRequest> {
+function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<BookingRequest> {
   const { partnerId, externalUserId, slot, submittedAt, authorizationNumber } = draft
+  const { member: known } = facts
   const profile: MemberProfile = { ...(known?.profile ?? untold), ...draft.member }
   const active = known?.active ?? true
   const told = { profile, updatedAt: submittedAt }
@@ -152,10 +162,11 @@ function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRe
   const state = slot ? ('pending' as const) : ('unassigned' as const)
   const startsAt = slot?.startsAt ?? null
   const providerId = slot?.providerId ?? null
-  const facts = { state, providerId, authorizationNumber, startsAt, acceptedAt: null, declinedAt: null }
-  const request = {
-    ...facts,
-    memberId: known?.id ?? ('added' as const),
+  const memberId = known?.id ?? ('added' as const)
+  const request = { state, providerId, authorizationNumber, startsAt, acceptedAt: null, declinedAt: null }
+  const requestRow = {
+    ...request,
+    memberId,
     isIntake: slot === null,
     endsAt: startsAt === null ? null : startsAt + slotMillis,
     localOffsetMinutes: draft.localOffsetMinutes,
@@ -163,11 +174,15 @@ function store(draft: SubmissionDraft, known: Member | null): Decision<BookingRe
     submittedAt,
   }
   return {
-    writes: [member, { add: 'request', row: request }],
+    writes: [
+      member,
+      { add: 'request', row: requestRow },
+      ...keepingAnswer(draft, facts, { memberId, request, submittedAt }, profile),
+    ],
     taken: slot ? [slot.providerId] : [],
     audit: null,
     answer: ([memberId, id]) => ({
-      ...facts,
+      ...request,
       id: id as number,
       member: { id: memberId as number, partnerId, externalUserId, active, profile },
     }),

@@ -19,6 +19,7 @@ export type PartnerKind =
   | 'region_required'
   | 'region_unknown'
   | 'region_outside_country'
+  | 'idempotency_key_reused'
   | 'provider_unknown'
   | 'slot_unavailable'
   | 'slot_already_yours'

@@ -18,6 +18,8 @@ const date =
   '02-(?:0[1-9]|1[0-9]|2[0-8]))|' +
   '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)'
 
+const printableAscii = /^[ -~]*$/
+
 /** The kinds of text that documents hold, by the name in their schemas: JSON Schema's own where it has one. */
 export const formats = {
   'country-code': {
@@ -45,6 +47,11 @@ export const formats = {
     isValid: (text) => parseInstant(text) !== null,
     fault: 'not a UTC timestamp as YYYY-MM-DDTHH:MM:SSZ',
     pattern: `^${date}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.0+)?Z$`,
+  },
+  'printable-ascii': {
+    isValid: (text) => printableAscii.test(text),
+    fault: 'holds a character that is not printable ASCII',
+    pattern: printableAscii.source,
   },
   'time-of-day': { isValid: (text) => parseTimeOfDay(text) !== null, fault: 'not a time as HH:MM' },
   'absence-boundary': {

@@ -1,5 +1,5 @@
 import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
-import type { BookingRequest, RequestRecord, ScreeningAnswer } from './booking-request'
+import type { BookingRequest, Replay, RequestRecord, ScreeningAnswer } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
 import type { AssignmentDraft } from './decide-move'
@@ -26,7 +26,9 @@ export interface Store {
   /** For staff: one who cannot be opened is told as unreadable. */
   findMemberById(id: number): Promise<Member | null>
   /** @throws Refusal, as decideSubmission says */
-  submit(draft: SubmissionDraft): Promise<BookingRequest | 'stale'>
+  submit(draft: SubmissionDraft): Promise<BookingRequest | Replay | 'stale'>
+  /** Removes what was kept for retries and has expired at an instant (ms), at most so many; tells how many. */
+  forgetReplays(at: number, most: number): Promise<number>
 
   listOrganizations(): Promise<Organization[]>
   /** @throws Refusal name_taken */

@@ -74,7 +74,13 @@ export interface Custody {
 }
 
 /** What keyed hashes are for: two purposes never have the same hash of a text. */
-export type HashPurpose = 'audit line' | 'audit head' | 'external id' | 'email'
+export type HashPurpose =
+  | 'audit line'
+  | 'audit head'
+  | 'external id'
+  | 'email'
+  | 'idempotency key'
+  | 'request body'
 
 /** A new random key for a record. */
 export function newRecordKey(): string {

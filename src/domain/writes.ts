@@ -1,5 +1,5 @@
 import type { Act, AuditAction, AuditEntry } from './audit'
-import type { RequestState, ScreeningAnswer } from './booking-request'
+import type { BookingRequest, RequestState, Retry, ScreeningAnswer, ToldProfile } from './booking-request'
 import { Refusal } from './errors'
 import type { PartnerRates } from './limits'
 import type { MemberProfile } from './member'
@@ -38,7 +38,7 @@ export interface Records {
     readonly updatedAt: number
   }
   request: {
-    /** Null once the person has been erased; `added` for the member whom the write before this one adds. */
+    /** Null once the person has been erased; `added` for the member whom a write before this one adds. */
     readonly memberId: number | null | 'added'
     readonly isIntake: boolean
     readonly state: RequestState
@@ -53,6 +53,19 @@ export interface Records {
     readonly screeningAnswers: readonly ScreeningAnswer[] | null
     readonly submittedAt: number
   }
+  /** What a submission was answered with, kept for its retries. Its id is that of the request. */
+  replay: {
+    readonly partnerId: number
+    /** To be hashed: either may tell of a person. */
+    readonly retry: Retry
+    /** `added` for the request that a write before this one adds, and so with its member. */
+    readonly requestId: number | 'added'
+    readonly memberId: number | 'added'
+    /** To be sealed, as the next. */
+    readonly request: Omit<BookingRequest, 'id' | 'member'>
+    readonly profile: ToldProfile
+    readonly submittedAt: number
+  }
 }
 
 export type Noun = keyof Records
@@ -64,6 +77,13 @@ type WriteOf<N extends Noun> =
 
 /** One record to be added, changed in some members, or removed. */
 export type Write = { [N in Noun]: WriteOf<N> }[Noun]
+
+/** A row that refers to what writes before it have added, with the ids that these have got. */
+export function withIds(row: Extract<Write, { add: Noun }>['row'], added: ReadonlyMap<Noun, number>): object {
+  const ids = { requestId: added.get('request'), memberId: added.get('member') }
+  const isAdded = ([name]: [string, unknown]) => Reflect.get(row, name) === 'added'
+  return { ...row, ...Object.fromEntries(Object.entries(ids).filter(isAdded)) }
+}
 
 /** What a decision allows: what is to be written, all or nothing, and what is answered then. */
 export interface Outcome<Answer> {
@@ -160,6 +180,7 @@ export const shownAs: Record<Noun, ChangedNoun | null> = {
   provider: 'provider',
   member: null,
   request: null,
+  replay: null,
 }
 
 /** Whether anything about partners has changed: whoever was let in has to be asked for again. */

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import {
-  type BookingRequest,
+  type Receipt,
   type RequestedSlot,
+  type Retry,
   type Submission,
   slotMillis,
 } from '../domain/booking-request'
@@ -124,6 +125,22 @@ const BookingResponse = Type.Object(
   { title: 'BookingResponse', description: 'A booking request or an intake as it was stored' },
 )
 
+const keyName = 'Idempotency-Key'
+
+const BookingHeaders = Type.Object({
+  [keyName]: Type.Optional(
+    Text({
+      format: 'printable-ascii',
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Addition to the contract. One for a request and all its retries, as a UUID: whoever got no answer sends the same ' +
+        'request with the same key again, and nothing is stored twice. Kept for 24 hours',
+      examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    }),
+  ),
+})
+
 /** POST booking-request: a booking request, or an intake without bookingData. */
 export const bookingRequest = endpoint({
   method: 'POST',
@@ -133,13 +150,25 @@ export const bookingRequest = endpoint({
   summary: 'Submit a booking request or an intake',
   description:
     'Finds or creates the member by user.external_user_id, updates it with memberData and submits a ' +
-    'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.',
+    'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.\n\n' +
+    'Retries (an addition to the contract): the 201 to a call with an `Idempotency-Key` is kept for 24 hours. The same ' +
+    'key with the same body, byte for byte, is answered with it again, with `Idempotency-Replayed: true`, whatever ' +
+    'has become of the request since; with another body it is 422. A refusal is not kept: the next call with its key ' +
+    'is judged anew. So a call that got no answer can be sent again until it gets one.',
+  headers: BookingHeaders,
   body: BookingRequestBody,
   budget: 'bookings',
   answer: {
     status: 201,
     description: 'The booking request, or the intake, that was stored',
     schema: BookingResponse,
+    headers: {
+      'Idempotency-Replayed': {
+        description:
+          'Addition to the contract. `true` where this is the answer to an earlier call with the same Idempotency-Key; left out otherwise',
+        schema: { type: 'string', enum: ['true'] },
+      },
+    },
     links: {
       memberOfRequest: {
         to: user,
@@ -150,6 +179,7 @@ export const bookingRequest = endpoint({
   },
   refusals: {
     field_invalid: 'memberData.email: not an e-mail address',
+    idempotency_key_reused: 'was sent before with another body',
     member_deactivated: 'the member is deactivated',
     provider_unknown: 'names no provider who can be booked',
     slot_unavailable: 'the slot is not available',
@@ -162,10 +192,15 @@ export const bookingRequest = endpoint({
   examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),
   handler:
     (context) =>
-    async ({ body, caller, now, stillInForce }) => {
-      const submission = toSubmission(body, caller.partner, now)
+    async ({ body, caller, now, stillInForce, headers, bytes }) => {
+      const retry = toRetry(headers[keyName], bytes)
+      const submission = { ...toSubmission(body, caller.partner, now), retry }
       const stored = await submitBookingRequest(context, submission, now, stillInForce)
-      return { body: presentBookingRequest(stored) }
+      const isReplay = 'isReplay' in stored
+      return {
+        body: presentBookingRequest(stored),
+        ...(isReplay && { headers: { 'Idempotency-Replayed': 'true' } }),
+      }
     },
 })
 
@@ -185,17 +220,26 @@ function exampleRequests({ providerId, startsAt }: RequestedSlot) {
 function exampleResponses(slot: RequestedSlot) {
   const open = { acceptedAt: null, declinedAt: null, member: exampleMember }
   const authorizationNumber = '7K3Q-M0XA-9RTV'
-  const booking: BookingRequest = { id: 1, state: 'pending', authorizationNumber, ...slot, ...open }
+  const booking: Receipt = { id: 1, state: 'pending', authorizationNumber, ...slot, ...open }
   const unassigned = { providerId: null, authorizationNumber: null, startsAt: null }
-  const intake: BookingRequest = { id: 2, state: 'unassigned', ...unassigned, ...open }
+  const intake: Receipt = { id: 2, state: 'unassigned', ...unassigned, ...open }
   return {
     booking: { summary: 'The answer to a booking request', value: presentBookingRequest(booking) },
     intake: { summary: 'The answer to an intake', value: presentBookingRequest(intake) },
   }
 }
 
+/** By what a call is known to be a retry: a character for each byte, so that no two bodies are one text. */
+function toRetry(key: string | undefined, bytes: Uint8Array): Retry | null {
+  return key === undefined ? null : { key, body: Buffer.from(bytes).toString('latin1') }
+}
+
 /** @throws Refusal field_invalid for what a schema cannot say */
-function toSubmission(body: typeof BookingRequestBody.static, partner: Partner, now: number): Submission {
+function toSubmission(
+  body: typeof BookingRequestBody.static,
+  partner: Partner,
+  now: number,
+): Omit<Submission, 'retry'> {
   const { user, bookingData, memberData, phq9Data } = body
   if (memberData.dob !== undefined && !isPastDate(memberData.dob, now)) {
     throw new Refusal('field_invalid', 'memberData.dob: must not be in the future')
@@ -229,8 +273,8 @@ export function presentTimestamp(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
 
-/** The contract's booking response, for intakes too. */
-export function presentBookingRequest(request: BookingRequest): typeof BookingResponse.static {
+/** The contract's booking response, for intakes and retries too. */
+export function presentBookingRequest(request: Receipt): typeof BookingResponse.static {
   const { id, providerId, authorizationNumber, acceptedAt, declinedAt, startsAt, member } = request
   return {
     id,

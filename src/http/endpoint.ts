@@ -13,13 +13,16 @@ import type { Steps } from './turns'
 type Members = TObject<TProperties>
 
 /** A call that was found in order: who makes it, when, and what was sent. */
-export interface Call<Params, Query, Body> {
+export interface Call<Params, Headers, Query, Body> {
   readonly caller: Caller
   /** ms; the one instant at which everything about the request is judged. */
   readonly now: number
   readonly params: Params
+  readonly headers: Headers
   readonly query: Query
   readonly body: Body
+  /** The body as it was sent; empty where none is taken. */
+  readonly bytes: Uint8Array
   /** Asks for the caller again. @throws Refusal if they are no longer let in */
   readonly stillInForce: () => Promise<unknown>
 }
@@ -50,6 +53,7 @@ export const tags = {
 /** All that is to be known of an endpoint. */
 interface Definition<
   Params extends Members,
+  Headers extends Members,
   Query extends Members,
   Body extends Members,
   Answer extends TSchema,
@@ -62,6 +66,8 @@ interface Definition<
   readonly summary: string
   readonly description: string
   readonly params?: Params
+  /** Beside those that every endpoint reads. */
+  readonly headers?: Headers
   readonly query?: Query
   readonly body?: Body
   /** The partner's budget that calls are taken from. */
@@ -87,33 +93,35 @@ interface Definition<
     context: Context,
     baseUrl: string,
   ): (
-    call: Call<Static<Params>, Static<Query>, Static<Body>>,
+    call: Call<Static<Params>, Static<Headers>, Static<Query>, Static<Body>>,
   ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>> | Steps<Reply<Static<Answer>>>
 }
 
 /** An endpoint among others: what it takes was left to its own schemas, which stand compiled beside them. */
-export interface Endpoint extends Definition<Members, Members, Members, TSchema> {
+export interface Endpoint extends Definition<Members, Members, Members, Members, TSchema> {
   readonly checks: Record<Part, Validator<Members>>
 }
 
-type Part = 'params' | 'query' | 'body'
+type Part = 'params' | 'headers' | 'query' | 'body'
 
 const nothing = Type.Object({})
 
 /** An endpoint as one value: the app, the document and the tests read from it all that they know. */
 export function endpoint<
   Params extends Members = typeof nothing,
+  Headers extends Members = typeof nothing,
   Query extends Members = typeof nothing,
   Body extends Members = typeof nothing,
   Answer extends TSchema = TSchema,
->(definition: Definition<Params, Query, Body, Answer>): Endpoint {
-  const { params, query, body } = definition
+>(definition: Definition<Params, Headers, Query, Body, Answer>): Endpoint {
+  const { params, headers, query, body } = definition
   const checks = {
     params: validator(params ?? nothing),
+    headers: validator(headers ?? nothing),
     query: validator(query ?? nothing),
     body: validator(body ?? nothing),
   }
-  return { ...(definition as unknown as Definition<Members, Members, Members, TSchema>), checks }
+  return { ...(definition as unknown as Definition<Members, Members, Members, Members, TSchema>), checks }
 }
 
 /** What a caller whose organization is not in order is told. */

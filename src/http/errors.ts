@@ -42,6 +42,12 @@ export const errorCodes: Record<ErrorCode, Told> = {
   region_required: told(400, 'country_code alone is not enough here', 'Send the id of a region', 'region_id'),
   page_out_of_range: told(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
   member_not_found: told(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
+  idempotency_key_reused: told(
+    422,
+    'The key was sent before with another body; nothing was changed',
+    'Send a new key with a new request, and a retry as it was',
+    'Idempotency-Key',
+  ),
   member_deactivated: told(403, 'The member is deactivated', operator),
   provider_unknown: told(
     400,

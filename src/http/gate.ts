@@ -11,7 +11,7 @@ import { type Endpoint, organizationRefusals } from './endpoint'
 import { answerTo, MethodNotAllowed } from './errors'
 import { misspelt } from './misspelt'
 import { noPlace, Places } from './places'
-import { readParams, readQuery } from './query'
+import { readHeaders, readParams, readQuery } from './query'
 import { partnerBudgets } from './rates'
 import { respond } from './respond'
 import { Turns } from './turns'
@@ -155,16 +155,18 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
     identity: Identity,
     query: ReturnType<typeof queryOf>,
   ): Promise<Response> => {
-    const { params, set } = incoming
+    const { params, request, set } = incoming
     const caller = callerOf(identity)
-    const bodiless = { caller, now: identity.now, body: {} }
+    const bodiless = { caller, now: identity.now, body: {}, bytes: new Uint8Array() }
     const received = schema ? await receive(incoming, schema, serving) : bodiless
     const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
+    const givenHeaders = valid(checks.headers, 'headers', readHeaders(request.headers, checks.headers.schema))
     if (query instanceof Refusal) throw query
     const made = handle({
       ...received,
       stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
       params: givenParams,
+      headers: givenHeaders,
       query,
       body: valid(checks.body, 'body', received.body),
     })
@@ -196,7 +198,7 @@ async function receive({ request, bearer, set }: Incoming, schema: TSchema, { co
   const body = parseJson(bytes)
   const warning = isSandbox && misspelt(body, schema)
   if (warning) set.headers['X-Sandbox-Warning'] = warning
-  return { caller, now: identity.now, body }
+  return { caller, now: identity.now, body, bytes }
 }
 
 /** Who a token stands for, at the instant at which this was asked. */

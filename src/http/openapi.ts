@@ -125,10 +125,11 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
   // The plugin tells what it found at a path of its own. It gets an app that never listens, since its document
   // is not fit to be shown and its page loads scripts from elsewhere.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
-  for (const { method, path, params, query, body, answer, ...texts } of endpoints) {
+  for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
     app.route(method, routeOf(path), () => '', {
       ...(params && { params }),
+      ...(headers && { headers }),
       ...(query && { query }),
       ...(body && { body }),
       response: { [answer.status]: answer.schema },

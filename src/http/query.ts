@@ -34,6 +34,12 @@ export function readParams(
   )
 }
 
+/** The headers that a schema knows, by its spelling of their names. */
+export function readHeaders(headers: Headers, schema: TObject<TProperties>): Record<string, string> {
+  const sent = Object.keys(schema.properties).map((name) => [name, headers.get(name)] as const)
+  return Object.fromEntries(sent.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+}
+
 function toValue(name: string, text: string | null, { properties }: TObject<TProperties>): string | number {
   if (text === null) throw new Refusal('field_invalid', `${name}: not percent-encoded UTF-8`)
   return properties[name]?.type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : text

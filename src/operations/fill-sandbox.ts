@@ -109,6 +109,6 @@ function submit(
 ) {
   const email = `${externalUserId}@example.com`
   const member = { email, firstName: 'Sample', lastName: 'Member', country: 'CA' }
-  const submission = { partnerId, externalUserId, member, slot, screeningAnswers: [] }
+  const submission = { partnerId, externalUserId, member, slot, screeningAnswers: [], retry: null }
   return submitBookingRequest(context, submission, now)
 }

@@ -61,7 +61,7 @@ export function releaseEmail({ store }: Records, { id }: Member, act: Act): Prom
 }
 
 /** Refuses a member's look-ups and bookings for them, with 403. */
-export function deactivateMember({ store }: Records, { id }: Member, act: Act): Promise<void> {
+export function deactivateMember({ store }: Records, { id }: Pick<Member, 'id'>, act: Act): Promise<void> {
   return store.setMemberActive(id, false, act)
 }
 

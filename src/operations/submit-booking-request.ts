@@ -7,12 +7,13 @@ import { decideOnFreshSnapshot } from './fresh-snapshot'
 export type StillInForce = () => Promise<unknown>
 
 /**
- * Finds or creates the member and submits a booking request, or an intake where no slot is asked for. A
- * refusal changes nothing.
+ * Finds or creates the member and submits a booking request, or an intake where no slot is asked for. A retry gets the
+ * first answer. A refusal changes nothing.
  *
  * @param now ms
- * @throws Refusal member_deactivated, slot_already_yours, provider_unknown, slot_unavailable, slot_conflicts_with_yours,
- *   too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in this order
+ * @throws Refusal idempotency_key_reused, member_deactivated, slot_already_yours, provider_unknown, slot_unavailable,
+ *   slot_conflicts_with_yours, too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in
+ *   this order
  */
 export function submitBookingRequest(
   context: Context,

@@ -122,6 +122,24 @@ describe('the database of the first release', () => {
   })
 })
 
+test('a database of the schema before retries is brought up to date, and is as a new one then', async () => {
+  await operator.do('init')
+  const database = new Database(operator.database)
+  database.run('DROP TABLE replays')
+  const version = Number(database.query('PRAGMA user_version').values()[0]?.[0])
+  // The number of the schema is the lowest byte.
+  database.run(`PRAGMA user_version = ${(version & ~0xff) | 6}`)
+  database.close()
+  expect(await refusalOf('doctor')).toEqual([
+    6,
+    'anteroom: the database has an older schema: stop its server, then run `anteroom migrate`\n',
+  ])
+  expect(await operator.do('migrate')).toStartWith('The database is up to date now.\n')
+  const { stdout } = await operator.run(['doctor', '--json'])
+  const found: { check: string; state: string }[] = JSON.parse(stdout)
+  expect(found.find(({ check }) => check === 'schema')).toMatchObject({ state: 'ok', detail: 'version 7' })
+})
+
 test('a database that is not there is told before its key is looked for', async () => {
   expect(await refusalOf('organization', 'list')).toEqual([
     6,

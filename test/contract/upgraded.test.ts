@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs'
 import { signToken } from '../../src/auth/token'
 import { openService, type Service } from '../../src/service'
+import { booking } from '../support/builders'
 import { Folder } from '../support/folder'
 
 // What version 1.0.0 answered from the database of the first release, at one instant: look-ups, regions and searches,
@@ -62,4 +63,27 @@ test('and shows its staff the same requests and partners', async () => {
     known.requests as never,
   )
   expect(await store.listPartners()).toMatchObject(known.partners as never)
+})
+
+test('and answers retries from then on', async () => {
+  const server = service.listen('localhost', 0)
+  const { key: mine = 0 } = known.answers.find(({ status }) => status === 200) ?? {}
+  const key = service.context.directory.listKeys().sort((a, b) => a.issuedAt - b.issuedAt)[mine]
+  const token = await signToken(key as NonNullable<typeof key>)
+  const send = async () => {
+    const response = await fetch(`${server.baseUrl}/partners/v1/booking-request/`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${token}`,
+        'Idempotency-Key': 'after the upgrade',
+      },
+      body: JSON.stringify(booking('upgraded')),
+    })
+    return [response.status, response.headers.get('idempotency-replayed'), await response.text()]
+  }
+  const [status, replayed, text] = await send()
+  expect([status, replayed]).toEqual([201, null])
+  expect(await send()).toEqual([201, 'true', text as string])
+  await server.stop()
 })

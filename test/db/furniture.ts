@@ -1,5 +1,5 @@
 import type { Act } from '../../src/domain/audit'
-import type { BookingRequest } from '../../src/domain/booking-request'
+import type { BookingRequest, Replay } from '../../src/domain/booking-request'
 import {
   compareDirectory,
   type DirectoryComparison,
@@ -157,9 +157,12 @@ export async function endOf(promise: Promise<unknown>): Promise<string> {
 }
 
 /** The request that a submission or its refusal leads to; fails where there is none. */
-export async function stored(submission: Promise<BookingRequest | 'stale'>): Promise<BookingRequest> {
+export async function stored(
+  submission: Promise<BookingRequest | Replay | 'stale'>,
+): Promise<BookingRequest> {
   const answer = await submission
   if (answer === 'stale') throw new Error('the decision was stale')
+  if ('isReplay' in answer) throw new Error('it was stored before')
   return answer
 }
 
@@ -182,6 +185,7 @@ export async function furnish(connection: Connection) {
       localOffsetMinutes: different.slot ? 0 : null,
       authorizationNumber: null,
       screeningAnswers: answers,
+      retry: null,
       submittedAt: now,
       limits: unlimited,
       version: different.version ?? (await versionOf(connection)),

@@ -1,12 +1,13 @@
-import type { Act, AuditEntry, AuditLine, AuditState } from '../../src/domain/audit'
-import { addLine, emptyAudit } from '../../src/domain/audit'
-import { type RequestRecord, slotMillis } from '../../src/domain/booking-request'
+import type { Act, AuditLine } from '../../src/domain/audit'
+import { emptyAudit } from '../../src/domain/audit'
+import { type RequestRecord, type Retry, slotMillis } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboard from '../../src/domain/decide-onboarding'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
+import * as retries from '../../src/domain/decide-replay'
 import * as submissions from '../../src/domain/decide-submission'
 import type { DirectoryChanges, TakenSlot, Version } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
@@ -14,32 +15,22 @@ import { foldEmail, type Member } from '../../src/domain/member'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
-import type { Change, Decision, Noun, Records, Write } from '../../src/domain/writes'
-import { linesOf, shownAs } from '../../src/domain/writes'
-import { filterLines, hashes, verifyLines } from '../support/audit-lines'
+import type { Change, Decision } from '../../src/domain/writes'
+import { filterLines, verifyLines } from '../support/audit-lines'
 import type { Connection, Place } from './furniture'
+import {
+  append,
+  apply,
+  carryOut,
+  eachNoun,
+  type Kept,
+  type Row,
+  rowsOf,
+  type Tables,
+  transact,
+} from './memory-tables'
 
-type Row<N extends Noun> = Omit<Records[N], 'memberId'> & {
-  readonly id: number
-  readonly memberId: N extends 'request' ? number | null : never
-}
 type Held = TakenSlot & submissions.SlotHolder
-type Tables = { [N in Noun]: Map<number, Row<N>> }
-
-/** All that connections share. A transaction works on a copy, which takes its place when it is through. */
-interface Kept {
-  tables: Tables
-  nextId: number
-  lastUses: Map<string, number>
-  changes: readonly Change[]
-  /** How many of the oldest changes were dropped. */
-  dropped: number
-  audit: readonly AuditLine[]
-  auditState: AuditState
-}
-
-const eachNoun = <T>(make: (noun: Noun) => T) =>
-  Object.fromEntries((Object.keys(shownAs) as Noun[]).map((noun) => [noun, make(noun)])) as Record<Noun, T>
 
 /** An engine that forgets: the port's contract without a database, which shows that an engine has no rules. */
 export async function openMemoryPlace(): Promise<Place> {
@@ -96,73 +87,6 @@ function connect(kept: Kept): Connection {
 
 type Read = <T>(work: () => T) => Promise<T>
 type Run = <T>(act: Act | null, decide: () => 'stale' | Decision<T>) => Promise<T>
-
-function transact<T>(kept: Kept, work: (copy: Kept) => T): T {
-  const tables: unknown = eachNoun((noun) => new Map<number, object>(kept.tables[noun]))
-  const copy = { ...kept, tables: tables as Tables }
-  const answer = work(copy)
-  Object.assign(kept, copy)
-  return answer
-}
-
-function carryOut<T>(kept: Kept, decision: Decision<T>, act: Act | null): T {
-  if (decision instanceof Refusal) throw decision
-  const ids: number[] = []
-  for (const write of decision.writes) ids.push(apply(kept, write, ids.at(-1)))
-  kept.changes = kept.changes.concat(decision.taken.map((recordId) => ({ noun: 'taken', recordId })))
-  if (act) append(kept, linesOf(decision, act, ids[0]))
-  return decision.answer(ids)
-}
-
-function apply(kept: Kept, write: Write, addedId?: number): number {
-  const noun = 'add' in write ? write.add : 'set' in write ? write.set : write.remove
-  const table = kept.tables[noun] as Map<number, object>
-  // Regions bring their ids.
-  const id = 'add' in write ? (write.add === 'region' ? write.row.id : kept.nextId++) : write.id
-  if ('remove' in write) table.delete(id)
-  else {
-    const told = 'add' in write ? write.row : { ...table.get(id), ...write.to }
-    const memberId = 'memberId' in told && told.memberId === 'added' ? { memberId: addedId } : {}
-    table.set(id, { ...told, ...memberId, id })
-    holdUnique(kept, noun, id)
-  }
-  const shown = shownAs[noun]
-  if (shown) kept.changes = [...kept.changes, { noun: shown, recordId: id }]
-  return id
-}
-
-/** What no other record of the noun may have: nulls are no matter. */
-function uniqueKeys(noun: Noun, row: object): unknown[] {
-  if (noun === 'key') return [(row as Row<'key'>).kid]
-  if (noun === 'member') return [foldEmail((row as Row<'member'>).profile.email) || null]
-  if (noun !== 'request') return []
-  const { authorizationNumber, state, providerId, startsAt } = row as Row<'request'>
-  const isHeld = startsAt !== null && moves.holdsSlot(state)
-  return [authorizationNumber, isHeld ? `${providerId} ${startsAt}` : null]
-}
-
-/** What the schema of a database would refuse. */
-function holdUnique({ tables }: Kept, noun: Noun, id: number): void {
-  const keys = uniqueKeys(noun, tables[noun].get(id) as object)
-  for (const other of tables[noun].values()) {
-    const theirs = other.id === id ? [] : uniqueKeys(noun, other)
-    const isTwice = keys.some((key, index) => key !== null && key === theirs[index])
-    if (isTwice) throw new Error(`the ${noun} is there`)
-  }
-  const licenses = (noun === 'provider' && tables.provider.get(id)?.licenses) || []
-  if (licenses.some(({ regionId }) => !tables.region.has(regionId))) throw new Error('no such region')
-}
-
-function append(kept: Kept, entries: readonly AuditEntry[]): void {
-  for (const entry of entries) {
-    const { line, state } = addLine(hashes, kept.auditState, kept.audit.length + 1, entry)
-    kept.audit = [...kept.audit, line]
-    kept.auditState = state
-  }
-}
-
-const rowsOf = <N extends Noun>({ tables }: Kept, noun: N): Row<N>[] =>
-  [...tables[noun].values()].sort((a, b) => a.id - b.id)
 
 function organizationsOf(kept: Kept): Organization[] {
   return rowsOf(kept, 'organization').map(({ createdAt: _, ...organization }) => organization)
@@ -228,6 +152,21 @@ function holdersAt(kept: Kept, providerId: number, startsAt: number) {
 function conflictAt({ audit }: Kept, { actor, after, back }: ReturnType<typeof submissions.conflictAsked>) {
   const isTheirs = (line: AuditLine) => line.actor === actor && line.action === 'member.email-conflict'
   return audit.filter((line) => isTheirs(line) && line.at > after).at(-back)?.at ?? null
+}
+
+function keptFor(kept: Kept, partnerId: number, retry: Retry): retries.KeptAnswer | null {
+  const isTheirs = (row: Row<'replay'>) => row.partnerId === partnerId && row.retry.key === retry.key
+  const row = rowsOf(kept, 'replay').find(isTheirs)
+  if (!row) return null
+  const { id, memberId, submittedAt, request, profile } = row
+  const receipt = { ...request, id, member: { id: memberId, profile } }
+  return { requestId: id, submittedAt, receipt: row.retry.body === retry.body ? receipt : null }
+}
+
+function expiredReplays(kept: Kept, at: number, most: number): number[] {
+  const isOver = (row: Row<'replay'>) => row.submittedAt <= retries.expiredBy(at)
+  const over = rowsOf(kept, 'replay').filter(isOver)
+  return over.slice(0, most).map(({ id }) => id)
 }
 
 /** Null where some of the changes are no longer kept. */
@@ -316,7 +255,7 @@ function requests(kept: Kept, read: Read, change: Run) {
   return {
     async submit(draft) {
       const answer = await change(submissions.submitterOf(draft), () => {
-        const { partnerId, externalUserId, slot } = draft
+        const { partnerId, externalUserId, slot, retry, submittedAt } = draft
         const member = memberOf(kept, partnerId, externalUserId)
         return submissions.decideSubmission(draft, {
           since: since(kept, draft.version),
@@ -325,11 +264,14 @@ function requests(kept: Kept, read: Read, change: Run) {
           holders: slot ? holdersAt(kept, slot.providerId, slot.startsAt) : [],
           held: heldSlots(kept, ({ memberId }) => memberId === member?.id),
           conflictAt: conflictAt(kept, submissions.conflictAsked(draft)),
+          kept: retry && keptFor(kept, partnerId, retry),
+          expired: expiredReplays(kept, submittedAt, retries.mostForgottenBeside),
         })
       })
       if (answer instanceof Refusal) throw answer
       return answer
     },
+    forgetReplays: (at, most) => change(null, () => retries.decideForgetting(expiredReplays(kept, at, most))),
     listRequests: ({ intakesOnly, unassignedOnly }) => {
       const isWanted = ({ isIntake, state }: RequestRecord) =>
         (isIntake || !intakesOnly) && (state === 'unassigned' || !unassignedOnly)

@@ -44,9 +44,10 @@ type Row = Record<string, string | number | Uint8Array | null>
 /** Every row of every table as the first release has it: members in the clear, and what is sealed by what it holds. */
 function contentOf(database: Database): Record<string, Row[]> {
   const all = (sql: string) => database.query<Row, []>(sql).all()
-  const names = all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").map(
-    ({ name }) => name,
-  )
+  // A table that a newer schema has added is empty, and left out like its columns.
+  const names = all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .map(({ name }) => name)
+    .filter((name) => name !== 'replays' || all('SELECT * FROM replays').length > 0)
   const isFirst =
     database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version === 1
   const vault = isFirst ? null : openVault(database, 'production', theKey)

@@ -70,7 +70,8 @@ function counted<T extends object>(port: T, called: Set<string>): T {
 
 async function useEverything(place: Place): Promise<void> {
   const { store, feed } = place
-  const { organization, partner, first, second, member, id, assign, book } = await furnishWithIntake(place)
+  const { organization, partner, first, second, member, id, assign, intake, book } =
+    await furnishWithIntake(place)
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
   const { version } = await everything(place)
@@ -90,6 +91,10 @@ async function useEverything(place: Place): Promise<void> {
   await store.removeTimeOff(first, absence, act)
   await assign(first, nine)
   const booked = await stored(book('robin', nine + minutes(45)))
+  const retry = { key: 'once', body: '{}' }
+  await stored(intake('keyed', { retry }))
+  await stored(intake('keyed', { retry: { ...retry, key: 'later' }, submittedAt: now + minutes(24 * 60) }))
+  await store.forgetReplays(now + minutes(48 * 60), 1)
   await store.accept(booked.id, act)
   await store.acknowledge(booked.id, 60, act)
   await store.decline(booked.id, act)
@@ -252,6 +257,18 @@ test('the conflicts over addresses of a partner are found by an index that has n
   expect(planOf(statement)).toEqual([
     'SEARCH audit USING COVERING INDEX audit_email_conflicts (actor=? AND at>?)',
   ])
+})
+
+test('what is kept for retries is found by its key, what of it has expired by when it was stored, and the rest is left', () => {
+  const of = (words: string) =>
+    statements.filter((text) => text.includes('"replays"') && text.includes(words))
+  expect(of('"key_hash" = ?').map(planOf)).toEqual([
+    ['SEARCH replays USING INDEX sqlite_autoindex_replays_1 (partner_id=? AND key_hash=?)'],
+  ])
+  expect(of('"submitted_at" <= ?').map(planOf)).toEqual([
+    ['SEARCH replays USING COVERING INDEX replays_submitted (submitted_at<?)'],
+  ])
+  expect(of('delete').map(planOf)).toEqual([['SEARCH replays USING INTEGER PRIMARY KEY (rowid=?)']])
 })
 
 test('what was submitted since an instant is found by it, and then whose it is', () => {

@@ -132,6 +132,13 @@ describe('the database itself refuses', () => {
     ['a booking accepted at no time', 'CHECK', "UPDATE booking_requests SET state = 'accepted'"],
     ['a booking declined at no time', 'CHECK', "UPDATE booking_requests SET state = 'declined'"],
     ['a pending booking that was declined', 'CHECK', 'UPDATE booking_requests SET declined_at = 5'],
+    ['a kept answer without a key', 'CHECK', "UPDATE replays SET key_hash = x''"],
+    ['a kept answer to no body', 'CHECK', "UPDATE replays SET body_hash = x'02'"],
+    ['a kept answer that is empty', 'NOTNULL', 'UPDATE replays SET sealed_receipt = NULL'],
+    ['a kept answer to no request', 'FOREIGNKEY', 'UPDATE replays SET request_id = 99'],
+    ['a kept answer to no partner', 'FOREIGNKEY', 'UPDATE replays SET partner_id = 99'],
+    ['a second kept answer to a request', 'PRIMARYKEY', replay({ key_hash: hash('09') })],
+    ['a second kept answer under a key', 'UNIQUE', replay({ request_id: 9 })],
     ['a change of nothing that there is', 'CHECK', "INSERT INTO changes VALUES (NULL, 'weather', 1)"],
   ]
 
@@ -159,6 +166,8 @@ describe('the database itself refuses', () => {
       "UPDATE booking_requests SET state = 'declined', declined_at = 5",
       // A slot that was given up can be had again.
       request({ id: 10, record_key: "'b10'", authorization_number: "'A10'" }),
+      // One key of two partners.
+      replay({ request_id: 9, partner_id: 2 }),
     ]
     database.transaction(() => {
       for (const statement of good) database.run(statement)
@@ -234,6 +243,18 @@ function request(different: Different): string {
   })
 }
 
+function replay(different: Different): string {
+  return insert('replays', {
+    request_id: 1,
+    partner_id: 1,
+    key_hash: hash('03'),
+    body_hash: hash('04'),
+    sealed_receipt: "x'00'",
+    submitted_at: 0,
+    ...different,
+  })
+}
+
 /** A row of each kind, tied to each other. */
 function furnish(): void {
   const provider = (id: number, ref: string) =>
@@ -263,6 +284,7 @@ function furnish(): void {
     'INSERT INTO in_person_regions VALUES (1, 1)',
     member({}),
     request({}),
+    replay({}),
   ]) {
     database.run(statement)
   }

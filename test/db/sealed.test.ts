@@ -16,13 +16,14 @@ async function furnished(folder: Folder): Promise<Connection> {
     const { id } = await store.addPartner(name, null, actAt(0))
     await store.issueKey(id, { ...newKey(), startsAt: 0 }, actAt(0))
   }
-  const submit = async (externalUserId: string, submittedAt: number) =>
+  const submit = async (externalUserId: string, submittedAt: number, partnerId = 1) =>
     store.submit({
-      partnerId: 1,
+      partnerId,
       externalUserId,
       member: { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' },
       slot: null,
       screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
+      retry: { key: `${externalUserId} at ${submittedAt}`, body: '{}' },
       version: await versionOf(engine),
       slotState: null,
       localOffsetMinutes: null,
@@ -33,6 +34,7 @@ async function furnished(folder: Folder): Promise<Connection> {
   await submit('m-1', 0)
   await submit('m-2', 0)
   await submit('m-1', 1)
+  await submit('m-3', 1, 2)
   return engine
 }
 
@@ -106,6 +108,50 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
         await store.exportMember(1, actAt(0))
       },
       /^what is sealed of member 1 is not as it was written$/,
+    ],
+    [
+      'the answer to another request, kept for retries',
+      `UPDATE replays SET sealed_receipt = (SELECT sealed_receipt FROM replays WHERE request_id = 2)
+       WHERE request_id = 1`,
+      opensAll,
+      /^cannot be opened: the answer to request 1$/,
+    ],
+    [
+      'a kept answer as that to another request',
+      'DELETE FROM replays WHERE request_id = 2; UPDATE replays SET request_id = 2 WHERE request_id = 1',
+      opensAll,
+      /^cannot be opened: the answer to request 2$/,
+    ],
+    [
+      'a kept answer under another key',
+      `UPDATE replays SET key_hash = x'${'09'.repeat(32)}' WHERE request_id = 3`,
+      opensAll,
+      /^cannot be opened: the answer to request 3$/,
+    ],
+    [
+      'a kept answer to another body',
+      `UPDATE replays SET body_hash = x'${'08'.repeat(32)}' WHERE request_id = 3`,
+      opensAll,
+      /^cannot be opened: the answer to request 3$/,
+    ],
+    [
+      "one partner's answer as another's",
+      'UPDATE replays SET partner_id = 1 WHERE request_id = 4',
+      opensAll,
+      /^cannot be opened: the answer to request 4$/,
+    ],
+    [
+      'an answer as it was given later, to be kept for longer',
+      'UPDATE replays SET submitted_at = 2 WHERE request_id = 1',
+      opensAll,
+      /^cannot be opened: the answer to request 1$/,
+    ],
+    [
+      "a kept answer as a request's answers",
+      `UPDATE booking_requests SET sealed_screening_answers =
+       (SELECT sealed_receipt FROM replays WHERE request_id = 1) WHERE id = 1`,
+      ({ store }) => store.readScreening(1, actAt(0)),
+      /^what is sealed of request 1 is not as it was written$/,
     ],
   ]
 

@@ -1,13 +1,16 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
-import { act, everything, furnish } from './furniture'
+import { readFileSync } from 'node:fs'
+import { act, everything, furnish, minutes, now, stored } from './furniture'
 import { storeDoesWhatTheOperatorAsks } from './operator.contract'
 import { openPlace } from './place'
+import { storeKnowsRetries } from './retries.contract'
 import { storeKeepsItsPromises } from './store.contract'
 
 describe('the Store on SQLite', () => {
   storeKeepsItsPromises(openPlace)
   storeDoesWhatTheOperatorAsks(openPlace)
+  storeKnowsRetries(openPlace)
 })
 
 test('the record of changes does not grow for ever: 10,000 are kept, and who is further behind reads everything', async () => {
@@ -26,4 +29,45 @@ test('the record of changes does not grow for ever: 10,000 are kept, and who is 
   await changeNumbered(20_000)
   expect(kept()).toEqual([10_001, 20_000])
   expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
+})
+
+test('what was kept for retries leaves no trace once its person is erased, or it has expired', async () => {
+  await using place = await openPlace()
+  const { store, upkeep, path } = place
+  const { intake } = await furnish(place)
+  const { member } = await stored(intake('erased', { retry: { key: 'one', body: '' } }))
+  await stored(intake('expired', { retry: { key: 'two', body: '' } }))
+  using database = new Database(path)
+  const kept = database
+    .query<{ sealed: Uint8Array }, []>('SELECT sealed_receipt AS sealed FROM replays')
+    .all()
+  const traces = () => {
+    const files = Buffer.concat([path, `${path}-wal`].map((name) => readFileSync(name)))
+    return kept.filter(({ sealed }) => files.includes(sealed)).length
+  }
+  expect(traces()).toBe(2)
+  await store.eraseMember(member.id, act)
+  expect(await upkeep?.purge()).toBe(true)
+  expect(traces()).toBe(1)
+  expect(await store.forgetReplays(now + minutes(24 * 60), 9)).toBe(1)
+  await upkeep?.purge()
+  expect(traces()).toBe(0)
+})
+
+test("of a key and a body nothing is kept that could be compared with another's: all hashes differ", async () => {
+  await using place = await openPlace()
+  const { store, path } = place
+  const { intake } = await furnish(place)
+  const other = await store.addPartner('Willow', null, act)
+  const retry = { key: 'one', body: 'the same' }
+  await stored(intake('robin', { retry }))
+  await stored(intake('robin', { retry: { ...retry, key: 'two' } }))
+  await stored(intake('kim', { retry, partnerId: other.id }))
+  using database = new Database(path)
+  const hashes = database
+    .query<{ hash: string }, []>(
+      'SELECT hex(key_hash) AS hash FROM replays UNION ALL SELECT hex(body_hash) FROM replays',
+    )
+    .all()
+  expect(new Set(hashes.map(({ hash }) => hash)).size).toBe(6)
 })

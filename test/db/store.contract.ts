@@ -1108,6 +1108,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         localOffsetMinutes: 0,
         authorizationNumber: 'AUTH-OTHER',
         screeningAnswers: [],
+        retry: null,
         submittedAt: now,
         limits: unlimited,
         version,
@@ -1136,6 +1137,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         localOffsetMinutes: null,
         authorizationNumber: null,
         screeningAnswers: [],
+        retry: null,
         submittedAt: now + 1,
         version: await versionOf({ feed }),
       }
@@ -1157,6 +1159,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
           localOffsetMinutes: 0,
           authorizationNumber,
           screeningAnswers: [],
+          retry: null,
           submittedAt: now,
           limits: unlimited,
           version,

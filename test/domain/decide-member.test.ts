@@ -71,12 +71,14 @@ describe('a member', () => {
     expect(decided.answer([])).toBe(held)
   })
 
-  test('is erased after their requests have forgotten them, answers included', () => {
+  test('is erased after their requests have forgotten them, answers and what is kept for retries included', () => {
     const forgotten = { memberId: null, screeningAnswers: null }
     expect(done(decideErasure(member, [intake, booking]))).toEqual({
       writes: [
         { set: 'request', id: 11, to: forgotten },
         { set: 'request', id: 12, to: forgotten },
+        { remove: 'replay', id: 11 },
+        { remove: 'replay', id: 12 },
         { remove: 'member', id: 7 },
       ],
       taken: [],

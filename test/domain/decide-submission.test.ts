@@ -35,6 +35,7 @@ const intakeDraft: SubmissionDraft = {
   localOffsetMinutes: null,
   authorizationNumber: null,
   screeningAnswers: [{ question: 'Sleep?', answer: 'Several days' }],
+  retry: null,
   submittedAt: now,
   limits: { openRequests: 3, emailConflicts: 20 },
   version,
@@ -55,6 +56,8 @@ const facts: SubmissionFacts = {
   holders: [],
   held: [],
   conflictAt: null,
+  kept: null,
+  expired: [],
 }
 
 /** The member's slots that start so many minutes after nine. */
@@ -385,6 +388,8 @@ describe('what is stored', () => {
       holders,
       held: fc.array(fc.constantFrom(...heldAt(-45, -30, 0, 45, 90, 135)), { maxLength: 4 }),
       conflictAt: fc.constantFrom(null, now - 1),
+      kept: fc.constant(null),
+      expired: fc.constantFrom([], [3]),
     })
     fc.assert(
       fc.property(asked, ({ isIntake, slotState, ...found }) => {

@@ -52,5 +52,6 @@ test('the directory shows partners with their organizations and keys, regions an
     provider: 'provider',
     member: null,
     request: null,
+    replay: null,
   })
 })

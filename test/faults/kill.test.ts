@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { booking } from '../support/builders'
+import { times } from '../support/long'
 import { eventually, Folder, type OfferedSlot, Program, type Sandbox, startSandbox } from '../support/process'
 import type { Answer } from '../support/service'
 import { ask, faultsIn } from './database'
@@ -79,6 +80,89 @@ test.each(rounds)(
       .all()
     database.close()
     expect({ halves, untold }).toEqual({ halves: [], untold: [] })
+  },
+)
+
+/** A keyed request, and what was answered to it, to the byte; null where nothing was. */
+interface Keyed {
+  readonly key: string
+  readonly body: string
+  readonly answer: string | null
+}
+
+async function sendKeyed(sandbox: Sandbox, key: string, body: string) {
+  const response = await fetch(`${sandbox.report.baseUrl}/partners/v1/booking-request/`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${sandbox.token()}`,
+      'Idempotency-Key': key,
+    },
+    body,
+  })
+  const isReplay = response.headers.get('idempotency-replayed') === 'true'
+  return { status: response.status, text: await response.text(), isReplay }
+}
+
+/** Sends bookings and intakes with a key each, on eight connections at once, until the server is gone. */
+async function sendUntilTheEnd(
+  sandbox: Sandbox,
+  slots: readonly OfferedSlot[],
+  sent: Keyed[],
+): Promise<void> {
+  let next = 0
+  const send = async (): Promise<void> => {
+    for (;;) {
+      const number = next++
+      const key = `key-${number}`
+      const slot = number % 2 === 0 ? slots[number / 2] : undefined
+      const body = JSON.stringify(booking(`keyed-${number}`, slot))
+      const answer = await sendKeyed(sandbox, key, body).catch(() => null)
+      expect(answer?.status ?? 201).toBe(201)
+      sent.push({ key, body, answer: answer?.text ?? null })
+      if (!answer) return
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, send))
+}
+
+test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
+  'what was sent with a key is there once after a kill and a retry, answered before or not (round %i)',
+  async (round) => {
+    using folder = new Folder()
+    const path = folder.file('kept.sqlite')
+    await using killed = await startSandbox(['--database', path])
+    const count = (what: string) => ask(path, `SELECT count(*) FROM ${what}`) ?? 0
+    const [members, requests] = [count('members'), count('booking_requests')]
+    const slots = (await killed.offered()).slice(0, 400)
+    const sent: Keyed[] = []
+    const connections = sendUntilTheEnd(killed, slots, sent)
+    await eventually('some answers', () => sent.length >= 12 * round)
+    killed.signal('SIGKILL')
+    await killed.exit()
+    await connections
+    expect(sent.filter(({ answer }) => answer === null)).toHaveLength(8)
+
+    await using again = await startSandbox(['--database', path])
+    for (const { key, body, answer } of sent) {
+      const { status, text, isReplay } = await sendKeyed(again, key, body)
+      expect([status, text]).toEqual([201, answer ?? text])
+      if (answer !== null) expect(isReplay).toBe(true)
+      expect(await sendKeyed(again, key, body)).toEqual({ status, text, isReplay: true })
+    }
+    expect([count('members') - members, count('booking_requests') - requests]).toEqual([
+      sent.length,
+      sent.length,
+    ])
+    await again.stop()
+    expect(faultsIn(path)).toEqual([])
+    if (round > 1) return
+    // Two days later nothing of them is kept for retries, though nobody has sent a key since.
+    const later = new Date(Date.now() + 48 * 60 * 60_000).toISOString().replace(/\.\d+/, '')
+    expect(count('replays')).toBe(sent.length)
+    await using afterwards = await startSandbox(['--database', path, '--now', later])
+    await eventually('it to be removed', () => ask(path, 'SELECT count(*) FROM replays') === 0)
+    expect((await afterwards.stop()).code).toBe(0)
   },
 )
 

@@ -94,7 +94,9 @@ function operation(path: string): Operation {
 function untold(path: string, answer: Answer): string[] {
   const told = operation(path).responses[answer.status]
   if (!told) return [`${answer.status} is not described`]
-  const missing = Object.keys(told.headers ?? {}).filter((name) => !answer.headers.has(name))
+  const missing = Object.keys(told.headers ?? {}).filter(
+    (name) => !answer.headers.has(name) && name !== 'Idempotency-Replayed',
+  )
   const code = answer.headers.get('x-error-code')
   const { schema = {}, examples } = told.content['application/json'] ?? {}
   return [
@@ -140,7 +142,7 @@ describe('the document', () => {
     expect(told).toEqual([
       [`get ${paths.regions}`, 'listProviderRegions', '200 400 401 403 405 409 429 500 503'],
       [`get ${paths.providers}`, 'searchProviders', '200 400 401 403 405 409 429 500 503'],
-      [`post ${paths.booking}`, 'submitBookingRequest', '201 400 401 403 405 409 413 415 429 500 503'],
+      [`post ${paths.booking}`, 'submitBookingRequest', '201 400 401 403 405 409 413 415 422 429 500 503'],
       [`get ${paths.user}`, 'lookUpMember', '200 400 401 403 404 405 409 429 500 503'],
     ])
   })
@@ -171,7 +173,9 @@ describe('the document', () => {
     expect(told(paths.user)).toMatchObject({
       'external_user_id, required': { type: 'string', minLength: 1, maxLength: 255 },
     })
-    expect(told(paths.booking)).toEqual({})
+    expect(told(paths.booking)).toMatchObject({
+      'Idempotency-Key': { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]*$' },
+    })
     for (const path of Object.values(paths)) {
       for (const { name, description } of operation(path).parameters) expect(description, name).toMatch(/\S/)
     }
@@ -375,6 +379,7 @@ describe('live answers are what the document tells', () => {
       const told = answers?.[name]?.value as Record<string, unknown>
       const authorizationNumber = told.authorizationNumber && expect.any(String)
       expect(answer.body).toEqual({ ...told, authorizationNumber })
+      expect(answer.headers.get('idempotency-replayed')).toBeNull()
     }
     const member = await service.get(`${paths.user}?external_user_id=member-1001`)
     expect(untold(paths.user, member)).toEqual([])
@@ -503,6 +508,8 @@ async function refusals(): Promise<[path: string, answer: Answer][]> {
   post(booking('new', { ...slot, providerId: 999 }))
   post(booking('new', slot))
   post(booking('holder', slot))
+  await service.post(paths.booking, booking('holder'), undefined, { 'Idempotency-Key': 'once' })
+  post(booking('holder', slot), { 'Idempotency-Key': 'once' })
   const answers = requests.map(async ([path, answer]): Promise<[string, Answer]> => [path, await answer])
   return [...(await Promise.all(answers)), ...(await limited())]
 }

@@ -42,7 +42,14 @@ async function submit(externalUserId: string, slot: RequestedSlot | null = null,
     state: 'ON',
   }
   const { partner } = service.partner
-  const submission = { partnerId: partner.id, externalUserId, member, slot, screeningAnswers: [] }
+  const submission = {
+    partnerId: partner.id,
+    externalUserId,
+    member,
+    slot,
+    screeningAnswers: [],
+    retry: null,
+  }
   return (await submitBookingRequest(context, submission, now)).id
 }
 

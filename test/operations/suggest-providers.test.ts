@@ -111,7 +111,11 @@ describe('for an intake', () => {
   async function suggestFor({ context, partner }: typeof service, profile: Partial<MemberUpdate>) {
     const member = { email: 'r@example.com', firstName: 'R', lastName: 'S', country: 'CA', ...profile }
     const submission = { partnerId: partner.partner.id, externalUserId: 'm', member, slot: null }
-    const { id } = await submitBookingRequest(context, { ...submission, screeningAnswers: [] }, now)
+    const { id } = await submitBookingRequest(
+      context,
+      { ...submission, screeningAnswers: [], retry: null },
+      now,
+    )
     return suggestProviders(context, id, now)
   }
 

@@ -90,7 +90,7 @@ const book = (ref: string) => {
   const slot = { providerId: Number(ref.at(-1)), startsAt: slotAt }
   return submitBookingRequest(
     context,
-    { partnerId: 1, externalUserId: ref, member, slot, screeningAnswers: [] },
+    { partnerId: 1, externalUserId: ref, member, slot, screeningAnswers: [], retry: null },
     now,
   )
 }
@@ -260,7 +260,7 @@ describe('an intake whose answers cannot be opened', () => {
     const submit = (externalUserId: string) => {
       const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
       const screeningAnswers = [{ question: 'Little interest?', answer: '0' }]
-      const submission = { partnerId: 1, externalUserId, member, slot: null, screeningAnswers }
+      const submission = { partnerId: 1, externalUserId, member, slot: null, screeningAnswers, retry: null }
       return submitBookingRequest(context, submission, now)
     }
     const [broken, whole] = [await submit('broken'), await submit('whole')]

@@ -74,10 +74,10 @@ export class Served extends Program {
     return this.#send(path, { headers: { Authorization: `Bearer ${token}` } })
   }
 
-  post(body: unknown, token: string): Promise<Answer> {
+  post(body: unknown, token: string, headers: Record<string, string> = {}): Promise<Answer> {
     return this.#send('/partners/v1/booking-request/', {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}`, ...headers },
       body: JSON.stringify(body),
     })
   }

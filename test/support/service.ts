@@ -37,8 +37,8 @@ export interface TestService {
   load(directory: unknown): Promise<DirectoryLoad>
   /** Whoever changes things in a test, at the clock's time. */
   act(): Act
-  /** Sets the clock: a UTC timestamp. */
-  setNow(timestamp: string): void
+  /** Sets the clock: a UTC timestamp, or ms. */
+  setNow(timestamp: string | number): void
   /** A new partner with a token; of an organization of its own unless told otherwise. */
   addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
   /** GET of a path below the base address; no token for null. */
@@ -117,7 +117,7 @@ export async function startService(
     load,
     act: () => actAt(now),
     setNow: (timestamp) => {
-      now = instantOf(timestamp)
+      now = typeof timestamp === 'number' ? timestamp : instantOf(timestamp)
     },
     get: (path, token) => send(path, { headers: bearer(token) }),
     post: (path, body, token, headers = {}) =>

@@ -39,7 +39,10 @@ function person(name: string) {
 }
 
 const people = ['Avery', 'Blair', 'Casey'].map(person)
-const canaries = people.flatMap((one) => one.canaries)
+const keyCanary = 'KeyCanary'
+const canaries = [...people.flatMap((one) => one.canaries), keyCanary]
+
+let submitted = 0
 
 /** Every file below a folder that holds a canary, in whatever case, in UTF-8 or UTF-16. */
 function hitsBelow(folder: string): string[] {
@@ -67,7 +70,11 @@ async function onboard(operator: Operator): Promise<string> {
 }
 
 async function submitAll(service: Served, token: string): Promise<void> {
-  for (const { body } of people) expect((await service.post(body, token)).status).toBe(201)
+  for (const { body } of people) {
+    // What is kept for a retry tells of the person too, and so may the key, as partners choose it.
+    const headers = { 'Idempotency-Key': `${keyCanary} ${submitted++}` }
+    expect((await service.post(body, token, headers)).status).toBe(201)
+  }
 }
 
 test('no file holds anything of a person: database, log, shared memory, temporary files, backup, after a crash', async () => {

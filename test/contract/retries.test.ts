@@ -1,0 +1,330 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { perMinute } from '../../src/domain/limits'
+import { acceptRequest, declineRequest } from '../../src/operations/requests'
+import { booking, provider, region } from '../support/builders'
+import { eventually } from '../support/process'
+import { defaultNow, startService, type TestService } from '../support/service'
+import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendRaw } from './contract'
+
+const dayMillis = 24 * 60 * 60_000
+
+const start = () =>
+  startService({
+    directory: {
+      regions: [region({ id: 31 })],
+      providers: [
+        provider('a', { lastName: 'Only', timeZone: 'Etc/UTC', workingHours: [daily('09:00', '18:00')] }),
+        provider('b', { lastName: 'Other', timeZone: 'Etc/UTC', workingHours: [daily('09:00', '18:00')] }),
+      ],
+    },
+  })
+let timers: [millis: number, call: () => void][] = []
+let service: Awaited<ReturnType<typeof start>>
+let providerId: number
+beforeAll(async () => {
+  const spy = spyOn(globalThis, 'setInterval')
+  service = await start()
+  timers = spy.mock.calls.map(([call, millis]) => [Number(millis), call as () => void])
+  spy.mockRestore()
+  providerId = (await entryOf(service, 31, 'Only')).providerId
+})
+afterAll(() => service.stop())
+
+let days = 3
+/** A slot that nobody has asked for yet. */
+const nextSlot = () => ({
+  providerId,
+  utcStartTime: `2026-12-${String(days++).padStart(2, '0')}T09:00:00Z`,
+})
+
+/** What came back, to the byte. */
+interface Sent {
+  readonly status: number
+  readonly text: string
+  readonly replayed: string | null
+  readonly code: string | null
+}
+
+async function send(
+  key: string | null,
+  body: unknown,
+  to: TestService = service,
+  token?: string,
+): Promise<Sent> {
+  const held = token ?? (to as typeof service).partner.token
+  const response = await fetch(`${to.baseUrl}${paths.booking}`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${held}`,
+      ...(key !== null && { 'Idempotency-Key': key }),
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const { status, headers } = response
+  const [replayed, code] = [headers.get('idempotency-replayed'), headers.get('x-error-code')]
+  return { status, text: await response.text(), replayed, code }
+}
+
+/** The first answer, and what a replay of it is. */
+async function first(key: string, body: unknown) {
+  const answer = await send(key, body)
+  expect([answer.status, answer.replayed]).toEqual([201, null])
+  return { answer, replay: { ...answer, replayed: 'true' }, ...JSON.parse(answer.text) }
+}
+
+/** All that a request could have changed: how many rows there are of each kind, and the members. */
+function stored() {
+  using database = new Database(service.databasePath, { readonly: true })
+  const count = (table: string) => database.query(`SELECT count(*) FROM ${table}`).values()[0]?.[0]
+  const members = database.query('SELECT * FROM members ORDER BY id').all()
+  return { members, counts: ['booking_requests', 'replays', 'audit', 'changes'].map(count) }
+}
+
+const reused = {
+  status: 422,
+  text: JSON.stringify({ message: 'Idempotency-Key: was sent before with another body', status: 422 }),
+  replayed: null,
+  code: 'idempotency_key_reused',
+}
+
+describe('a retry', () => {
+  test('of a booking, and of an intake, is answered byte for byte as the first time, and changes nothing', async () => {
+    for (const slot of [nextSlot(), undefined]) {
+      const body = booking(`again-${slot ? 'booking' : 'intake'}`, slot, { phoneNumber: '+1 416 555 0100' })
+      const { replay } = await first(`again ${slot?.utcStartTime}`, body)
+      const before = stored()
+      for (let round = 0; round < 3; round++) {
+        expect(await send(`again ${slot?.utcStartTime}`, body)).toEqual(replay)
+      }
+      expect(stored()).toEqual(before)
+    }
+  })
+
+  test('is answered so after the request was accepted, declined, and its slot booked by another', async () => {
+    const slot = nextSlot()
+    const body = booking('moved', slot)
+    const { replay, id } = await first('moved', body)
+    await acceptRequest(service.context, id, service.act())
+    expect(await send('moved', body)).toEqual(replay)
+    await declineRequest(service.context, id, service.act())
+    expect(await send('moved', body)).toEqual(replay)
+    expect((await send(null, booking('mover', slot))).status).toBe(201)
+    expect(await send('moved', body)).toEqual(replay)
+  })
+
+  test('is answered so after the member was told anew, has lost the address, and was deactivated', async () => {
+    const body = booking('changed', nextSlot(), { preferredModality: 'Video' })
+    const { replay, member } = await first('changed', body)
+    const anew = booking('changed', undefined, { email: 'else@example.com', firstName: 'Else' })
+    expect((await send(null, anew)).status).toBe(201)
+    expect(await send('changed', body)).toEqual(replay)
+    await service.context.store.releaseEmail(member.id, service.act())
+    await service.context.store.setMemberActive(member.id, false, service.act())
+    expect((await send(null, body)).code).toBe('member_deactivated')
+    expect(await send('changed', body)).toEqual(replay)
+  })
+
+  test('is answered so after the provider was deactivated', async () => {
+    const other = (await entryOf(service, 31, 'Other')).providerId
+    const slot = { providerId: other, utcStartTime: '2026-12-03T09:00:00Z' }
+    const { replay } = await first('gone', booking('gone', slot))
+    await service.context.store.setProviderActive(other, false, service.act())
+    await service.context.directory.catchUp()
+    expect((await send(null, booking('late', slot))).code).toBe('provider_unknown')
+    expect(await send('gone', booking('gone', slot))).toEqual(replay)
+  })
+
+  test('with another body is 422 and changes nothing, were it another space alone', async () => {
+    const body = booking('other')
+    await first('other', body)
+    const before = stored()
+    for (const different of [booking('other', nextSlot()), booking('stranger'), `${JSON.stringify(body)} `]) {
+      expect(await send('other', different)).toEqual(reused)
+    }
+    expect(stored()).toEqual(before)
+    expect((await lookUp(service, 'stranger')).status).toBe(404)
+  })
+
+  test('with a body that is no booking is 400 first, as any', async () => {
+    await first('formless', booking('formless'))
+    for (const [body, code] of [
+      ['{', 'body_malformed'],
+      [{}, 'field_invalid'],
+      [booking('formless', undefined, { dob: '2999-01-01' }), 'field_invalid'],
+    ] as const) {
+      expect(await send('formless', body)).toMatchObject({ status: 400, code })
+    }
+  })
+
+  test('of a request that was refused is judged anew, and stored once it can be', async () => {
+    const slot = nextSlot()
+    const holder = JSON.parse((await send(null, booking('holder', slot))).text)
+    const body = booking('waiting', slot)
+    for (let round = 0; round < 2; round++) {
+      expect(await send('waiting', body)).toMatchObject({ status: 400, code: 'slot_unavailable' })
+    }
+    // The key of a refusal names no request yet: it can go with another body too.
+    await declineRequest(service.context, holder.id, service.act())
+    const { replay } = await first('waiting', body)
+    expect(await send('waiting', body)).toEqual(replay)
+  })
+
+  test('under the key of another partner is a request of its own', async () => {
+    const { token } = await service.addPartner('Second')
+    const { answer } = await first('shared', booking('shared'))
+    const theirs = booking('shared', undefined, { email: 'theirs@example.com' })
+    const other = await send('shared', theirs, service, token)
+    expect([other.status, other.replayed]).toEqual([201, null])
+    expect(await send('shared', theirs, service, token)).toEqual({ ...other, replayed: 'true' })
+    expect(JSON.parse(other.text).id).not.toBe(JSON.parse(answer.text).id)
+  })
+
+  test('is let in by a token in force alone, and by an organization that is active', async () => {
+    const { partner, organization, token } = await service.addPartner('Closing')
+    expect((await send('closing', booking('closing'), service, token)).status).toBe(201)
+    const headers = { 'Idempotency-Key': 'closing' }
+    expectUnauthorized(await service.post(paths.booking, booking('closing'), null, headers), 'token_invalid')
+    const { store } = service.context
+    await store.setOrganizationActive(organization?.id ?? 0, false, service.act())
+    expect(await send('closing', booking('closing'), service, token)).toMatchObject({ status: 403 })
+    await store.setOrganizationActive(organization?.id ?? 0, true, service.act())
+    await store.setPartnerActive(partner.id, false, service.act())
+    expect(await send('closing', booking('closing'), service, token)).toMatchObject({ status: 401 })
+  })
+})
+
+describe('at once under one key', () => {
+  test('50 bookings are one: 50 equal answers, 49 of them replays', async () => {
+    const body = booking('fifty', nextSlot())
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send('fifty', body)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(answers.filter(({ replayed }) => replayed === 'true')).toHaveLength(49)
+    const requests = await service.context.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+    expect(requests.filter(({ member }) => member?.externalUserId === 'fifty')).toHaveLength(1)
+  })
+
+  test('20 of which the first is refused are judged each on its own', async () => {
+    const slot = nextSlot()
+    await send(null, booking('quick', slot))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send('slow', booking('slow', slot))))
+    const refused = { status: 400, code: 'slot_unavailable', replayed: null }
+    for (const answer of answers) expect(answer).toMatchObject(refused)
+  })
+
+  test('two different bodies are one 201 and one 422', async () => {
+    const answers = await Promise.all(['left', 'right'].map((name) => send('both', booking(name))))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422])
+  })
+})
+
+describe('the key', () => {
+  test.each([
+    ['empty', '', 'must not be empty'],
+    ['of 256 characters', 'k'.repeat(256), 'must have at most 255 characters'],
+    ['with a letter beyond ASCII', 'canary-é', 'holds a character that is not printable ASCII'],
+    ['with a tab', 'canary\tkey', 'holds a character that is not printable ASCII'],
+  ])('%s is 400, which names the header and not what was sent', async (_, key, fault) => {
+    const answer = await service.post(paths.booking, booking('formed'), undefined, { 'Idempotency-Key': key })
+    expectRefusal(answer, {
+      status: 400,
+      kind: 'field_invalid',
+      path: 'Idempotency-Key',
+      absent: ['canary', 'kkkk'],
+    })
+    expect(answer.body.message).toBe(`Idempotency-Key: ${fault}`)
+  })
+
+  test('that is not in order is told before a body that is not', async () => {
+    const answer = await service.post(paths.booking, {}, undefined, { 'Idempotency-Key': '' })
+    expect(answer.body.message).toBe('Idempotency-Key: must not be empty')
+  })
+
+  test.each([
+    ['of 255 characters', 'k'.repeat(255)],
+    ['of one', '~'],
+    ['with spaces', 'with  two spaces'],
+    ['in quotes', '"quoted"'],
+    ['of the same characters without quotes', 'quoted'],
+    ['with what separates in other headers', "it's; a=b, c"],
+  ])('%s is one, another than all others', async (_, key) => {
+    const body = booking(`key-${Buffer.from(key).toString('hex').slice(0, 30)}`)
+    const { replay } = await first(key, body)
+    expect(await send(key, body)).toEqual(replay)
+  })
+
+  test('sent in two headers is one key of both, as HTTP joins them: the same two are the same key', async () => {
+    // RFC 9110 §5.3: nobody can tell them from one header with a comma, and a proxy may join them on the way.
+    const body = JSON.stringify(booking('twice'))
+    const head = (...keys: string[]) => [
+      `POST ${paths.booking} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${service.partner.token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      ...keys.map((key) => `Idempotency-Key: ${key}`),
+    ]
+    const both = await sendRaw(service.baseUrl, head('one', 'two'), body)
+    expect([both.status, both.headers.get('idempotency-replayed')]).toEqual([201, null])
+    for (const keys of [['one', 'two'], ['one, two']]) {
+      const again = await sendRaw(service.baseUrl, head(...keys), body)
+      expect([again.body, again.headers.get('idempotency-replayed')]).toEqual([both.body, 'true'])
+    }
+    expect((await sendRaw(service.baseUrl, head('one'), body)).body.id).not.toBe(both.body.id)
+  })
+
+  test('is ignored where nothing is stored, whatever it is', async () => {
+    const headers = { Authorization: `Bearer ${service.partner.token}`, 'Idempotency-Key': '' }
+    const answer = await service.send(`${paths.regions}?country_code=CA`, { headers })
+    expect(answer.status).toBe(200)
+  })
+
+  test('left out makes a new request each time', async () => {
+    const ids = new Set()
+    for (let round = 0; round < 2; round++)
+      ids.add(JSON.parse((await send(null, booking('keyless'))).text).id)
+    expect(ids.size).toBe(2)
+  })
+})
+
+test('a retry costs what a request costs', async () => {
+  const limited = await startService({ limits: { bookings: perMinute(3) } })
+  const answers: Sent[] = []
+  for (let round = 0; round < 4; round++) answers.push(await send('dear', booking('dear'), limited))
+  expect(answers.map(({ status, replayed }) => [status, replayed])).toEqual([
+    [201, null],
+    [201, 'true'],
+    [201, 'true'],
+    [429, null],
+  ])
+  await limited.stop()
+})
+
+// Last: they move the clock.
+describe('an answer is kept for 24 hours', () => {
+  const now = Date.parse(defaultNow)
+  const kept = () => stored().counts[1]
+
+  test('less a millisecond: then its key is free', async () => {
+    const { replay, id } = await first('day', booking('day'))
+    service.setNow(now + dayMillis - 1)
+    expect(await send('day', booking('day'))).toEqual(replay)
+    service.setNow(now + dayMillis)
+    const next = await first('day', booking('another-day'))
+    expect(next.id).not.toBe(id)
+  })
+
+  test('and removed then, though nobody sends a key any more', async () => {
+    service.setNow(now + 2 * dayMillis - 1)
+    const everyMinute = timers.filter(([millis]) => millis === 60_000)
+    expect(everyMinute).toHaveLength(1)
+    const lookThrough = () => everyMinute[0]?.[1]()
+    lookThrough()
+    await eventually('all but the last to be removed', () => kept() === 1)
+    service.setNow(now + 2 * dayMillis)
+    lookThrough()
+    await eventually('the last to be removed', () => kept() === 0)
+  })
+})

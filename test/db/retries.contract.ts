@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'bun:test'
+import type { SubmissionDraft } from '../../src/domain/decide-submission'
+import { act, endOf, furnish, minutes, nine, now, type Place, stored, update } from './furniture'
+
+const day = minutes(24 * 60)
+const retry = { key: 'one', body: 'sent' }
+
+/** What the port promises of submissions that come with an idempotency key. */
+export function storeKnowsRetries(open: () => Promise<Place>): void {
+  /** A place, and what submits there under a key. */
+  async function furnished() {
+    const place = await open()
+    const furniture = await furnish(place)
+    const { book, intake } = furniture
+    const counted = async () =>
+      (await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })).length
+    return {
+      ...furniture,
+      counted,
+      store: place.store,
+      book: (member: string, different: Partial<SubmissionDraft> = {}) =>
+        book(member, nine, { retry, ...different }),
+      intake: (member: string, different: Partial<SubmissionDraft> = {}) =>
+        intake(member, { retry, ...different }),
+      [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+    }
+  }
+
+  describe('a submission under a key', () => {
+    test('of which another was stored gets the same answer, whatever has become of it, and changes nothing', async () => {
+      await using place = await furnished()
+      const { store, book, intake, second, counted } = place
+      const profile = { ...update, phoneNumber: '+1 416 555 0100', preferredModality: 'Video' }
+      const { member, ...request } = await stored(book('robin', { member: profile }))
+      const { email, firstName, phoneNumber, preferredModality } = member.profile
+      const told = { id: member.id, profile: { email, firstName, phoneNumber, preferredModality } }
+      const replay = { ...request, member: told, isReplay: true }
+      const again = () => book('robin', { member: profile, submittedAt: now + 1 })
+      expect(await again()).toEqual(replay as never)
+      await store.accept(request.id, act)
+      expect(await again()).toEqual(replay as never)
+      await store.decline(request.id, act)
+      await stored(
+        intake('robin', { member: { ...update, email: 'new@example.com', firstName: 'R' }, retry: null }),
+      )
+      await store.setMemberActive(member.id, false, act)
+      await store.setProviderActive(second, false, act)
+      const before = [await store.findMemberById(member.id), await store.auditHead(), await counted()]
+      expect(await again()).toEqual(replay as never)
+      expect([await store.findMemberById(member.id), await store.auditHead(), await counted()]).toEqual(
+        before,
+      )
+    })
+
+    test('of an intake gets the answer to an intake, after a provider is assigned too', async () => {
+      await using place = await furnished()
+      const { intake, counted } = place
+      const { id } = await stored(intake('robin'))
+      expect(await intake('robin')).toMatchObject({
+        id,
+        state: 'unassigned',
+        providerId: null,
+        isReplay: true,
+      })
+      expect(await counted()).toBe(1)
+    })
+
+    test('with another body is idempotency_key_reused, and changes nothing', async () => {
+      await using place = await furnished()
+      const { book, intake, counted, store, partner } = place
+      await stored(book('robin'))
+      expect(await endOf(intake('kim', { retry: { ...retry, body: 'sent ' } }))).toBe(
+        'idempotency_key_reused',
+      )
+      expect(await store.findMember(partner.id, 'kim')).toBeNull()
+      expect(await counted()).toBe(1)
+    })
+
+    test('is another than under another key, or of another partner under the same', async () => {
+      await using place = await furnished()
+      const { intake, counted, store } = place
+      const other = await store.addPartner('Willow', null, act)
+      const member = { ...update, email: 'theirs@example.com' }
+      await stored(intake('robin'))
+      await stored(intake('robin', { retry: { ...retry, key: 'One' } }))
+      await stored(intake('robin', { partnerId: other.id, member }))
+      expect(await intake('robin', { partnerId: other.id, member })).toMatchObject({ isReplay: true })
+      expect(await counted()).toBe(3)
+    })
+
+    test('that was refused is judged anew', async () => {
+      await using place = await furnished()
+      const { book, store } = place
+      const theirs = await stored(book('kim', { retry: null }))
+      for (let round = 0; round < 2; round++) expect(await endOf(book('robin'))).toBe('slot_unavailable')
+      await store.decline(theirs.id, act)
+      const { id } = await stored(book('robin'))
+      expect(await book('robin')).toMatchObject({ id, isReplay: true })
+    })
+
+    test('50 times at once is stored once, and answered 49 times more', async () => {
+      await using place = await furnished()
+      const { book, intake, counted } = place
+      const answers = await Promise.all([
+        ...Array.from({ length: 50 }, () => book('robin')),
+        ...Array.from({ length: 50 }, () => intake('kim', { retry: { key: 'two', body: 'sent' } })),
+      ])
+      expect(new Set(answers.map((answer) => answer !== 'stale' && answer.id)).size).toBe(2)
+      expect(answers.filter((answer) => answer !== 'stale' && 'isReplay' in answer)).toHaveLength(98)
+      expect(await counted()).toBe(2)
+    })
+
+    test('is known by every connection', async () => {
+      await using place = await open()
+      const drafts: SubmissionDraft[] = []
+      const noting = (draft: SubmissionDraft) => {
+        drafts.push(draft)
+        return place.store.submit(draft)
+      }
+      const { intake } = await furnish({ ...place, store: { ...place.store, submit: noting } })
+      const { id } = await stored(intake('robin', { retry }))
+      const again = await place.openAgain()
+      expect(await again.store.submit(drafts[0] as SubmissionDraft)).toMatchObject({ id, isReplay: true })
+    })
+  })
+
+  describe('what is kept for retries', () => {
+    test('is kept for 24 hours less a millisecond; then its key can be used again', async () => {
+      await using place = await furnished()
+      const { intake } = place
+      const { id } = await stored(intake('robin'))
+      expect(await intake('robin', { submittedAt: now + day - 1 })).toMatchObject({ id, isReplay: true })
+      const next = await stored(
+        intake('robin', { retry: { ...retry, body: 'other' }, submittedAt: now + day }),
+      )
+      expect(next.id).not.toBe(id)
+      expect(await endOf(intake('robin', { submittedAt: now + day }))).toBe('idempotency_key_reused')
+    })
+
+    test('is removed once it has expired, so many at a time, and nothing sooner', async () => {
+      await using place = await furnished()
+      const { intake, store } = place
+      for (let at = 0; at < 5; at++) {
+        await stored(intake('robin', { retry: { key: `${at}`, body: '' }, submittedAt: now + at }))
+      }
+      const head = await store.auditHead()
+      expect(await store.forgetReplays(now + day - 1, 9)).toBe(0)
+      expect(await store.forgetReplays(now + day + 3, 3)).toBe(3)
+      expect(await store.forgetReplays(now + day + 3, 3)).toBe(1)
+      expect(await store.forgetReplays(now + day + 3, 3)).toBe(0)
+      expect(await intake('robin', { retry: { key: '4', body: '' }, submittedAt: now })).toMatchObject({
+        isReplay: true,
+      })
+      expect(await store.auditHead()).toEqual(head)
+    })
+
+    test('goes little by little with what is stored under other keys', async () => {
+      await using place = await furnished()
+      const { intake, store } = place
+      for (let at = 0; at < 6; at++) await stored(intake('robin', { retry: { key: `${at}`, body: '' } }))
+      await stored(intake('robin', { retry: { key: 'next', body: '' }, submittedAt: now + day }))
+      expect(await store.forgetReplays(now + day, 9)).toBe(2)
+    })
+
+    test('goes with the person it tells of', async () => {
+      await using place = await furnished()
+      const { intake, store, counted } = place
+      const { member } = await stored(intake('robin'))
+      await stored(intake('kim', { retry: { key: 'theirs', body: '' } }))
+      await store.eraseMember(member.id, act)
+      expect(await store.forgetReplays(now + 2 * day, 9)).toBe(1)
+      const anew = await stored(intake('robin'))
+      expect(anew.member.id).not.toBe(member.id)
+      expect(await counted()).toBe(3)
+    })
+  })
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'bun:test'
+import type { Receipt } from '../../src/domain/booking-request'
+import { decideForgetting, expiredBy, type KeptAnswer } from '../../src/domain/decide-replay'
+import {
+  decideSubmission,
+  type SubmissionDraft,
+  type SubmissionFacts,
+} from '../../src/domain/decide-submission'
+import { Refusal } from '../../src/domain/errors'
+import { unlimited } from '../../src/domain/limits'
+import { done, endOf, member, nine, now, profile, stranger, version } from './values'
+
+const day = 24 * 60 * 60_000
+const retry = { key: 'one', body: '{"sent":1}' }
+
+const draft: SubmissionDraft = {
+  partnerId: 3,
+  externalUserId: 'robin',
+  member: { email: 'robin@example.com', firstName: 'Robyn', lastName: 'Sample', country: 'CA' },
+  slot: { providerId: 5, startsAt: nine },
+  slotState: 'offered',
+  localOffsetMinutes: -300,
+  authorizationNumber: 'AUTH-2',
+  screeningAnswers: [],
+  retry,
+  submittedAt: now,
+  limits: unlimited,
+  version,
+}
+
+const facts: SubmissionFacts = {
+  since: [],
+  member,
+  emailOwnerId: member.id,
+  holders: [],
+  held: [],
+  conflictAt: null,
+  kept: null,
+  expired: [],
+}
+
+const { phoneNumber, preferredModality } = profile
+const request = {
+  state: 'pending' as const,
+  providerId: 5,
+  authorizationNumber: 'AUTH-1',
+  startsAt: nine,
+  acceptedAt: null,
+  declinedAt: null,
+}
+const receipt: Receipt = {
+  ...request,
+  id: 42,
+  member: {
+    id: 7,
+    profile: { email: 'then@example.com', firstName: 'Then', phoneNumber, preferredModality },
+  },
+}
+const kept: KeptAnswer = { requestId: 42, submittedAt: now - 1_000, receipt }
+
+describe('a submission under a key that was kept', () => {
+  test('gets the first answer and writes nothing, not even in the audit log', () => {
+    const decision = done(decideSubmission(draft, { ...facts, kept }))
+    expect(decision).toEqual({ writes: [], taken: [], audit: null, answer: expect.any(Function) })
+    expect(decision.answer([])).toEqual({ ...receipt, isReplay: true })
+  })
+
+  test('with another body is refused', () => {
+    expect(decideSubmission(draft, { ...facts, kept: { ...kept, receipt: null } })).toEqual(
+      new Refusal('idempotency_key_reused', 'was sent before with another body'),
+    )
+  })
+
+  const speaksAgainst: [what: string, found: Partial<SubmissionFacts>, asked?: Partial<SubmissionDraft>][] = [
+    ['the member is deactivated', { member: { ...member, active: false } }],
+    ['the member is gone', { member: null }],
+    ['the slot is the member’s own', { holders: [{ requestId: 42, memberId: 7, startsAt: nine }] }],
+    ['the slot is another’s', { holders: [stranger] }],
+    ['the slot is not offered', {}, { slotState: 'not offered' }],
+    ['the provider is gone', {}, { slotState: 'provider unknown' }],
+    ['the member holds another', { held: [{ requestId: 42, startsAt: nine }] }],
+    ['the member may hold no more', {}, { limits: { ...unlimited, openRequests: 0 } }],
+    ['the address is another’s', { emailOwnerId: 9 }],
+  ]
+
+  test.each(speaksAgainst)('is told from a new one first, even where %s', (_, found, asked = {}) => {
+    const [again, all] = [
+      { ...draft, ...asked },
+      { ...facts, ...found },
+    ]
+    // Without the key all of these are refused, but for the member who is made anew.
+    expect(endOf(decideSubmission(again, all))).not.toBe(found.member === null ? 'stale' : 'done')
+    const replay = done(decideSubmission(again, { ...all, kept }))
+    expect(replay.answer([])).toEqual({ ...receipt, isReplay: true })
+    const reused = decideSubmission(again, { ...all, kept: { ...kept, receipt: null } })
+    expect(endOf(reused)).toBe('idempotency_key_reused')
+  })
+
+  test('is decided anew where the caller or the provider has changed', () => {
+    for (const noun of ['partner', 'provider'] as const) {
+      expect(decideSubmission(draft, { ...facts, since: [{ noun, recordId: 5 }], kept })).toBe('stale')
+    }
+  })
+
+  test('is a retry for 24 hours less a millisecond, and a new one then', () => {
+    const endAt = (submittedAt: number) => {
+      const { answer } = done(decideSubmission(draft, { ...facts, kept: { ...kept, submittedAt } }))
+      return answer([7, 43])
+    }
+    expect(endAt(now - day + 1)).toHaveProperty('isReplay', true)
+    expect(endAt(now - day)).not.toHaveProperty('isReplay')
+    expect(expiredBy(now)).toBe(now - day)
+    const expiredAndOther = { ...kept, submittedAt: now - day, receipt: null }
+    expect(endOf(decideSubmission(draft, { ...facts, kept: expiredAndOther }))).toBe('done')
+  })
+})
+
+describe('a submission that is stored', () => {
+  const writesOf = (asked: Partial<SubmissionDraft>, found: Partial<SubmissionFacts>): unknown[] =>
+    done(decideSubmission({ ...draft, ...asked }, { ...facts, ...found })).writes.slice(2)
+
+  test('with a key keeps of its answer what the partner is told, beside the member and the request', () => {
+    const told = {
+      email: 'robin@example.com',
+      firstName: 'Robyn',
+      phoneNumber: '+1 416 555 0100',
+      preferredModality: null,
+    }
+    const row = {
+      ...{ partnerId: 3, retry, requestId: 'added', memberId: 7 },
+      request: { ...request, authorizationNumber: 'AUTH-2' },
+      ...{ profile: told, submittedAt: now },
+    }
+    expect(writesOf({}, {})).toEqual([{ add: 'replay', row }])
+    const fresh = { ...row, memberId: 'added', profile: { ...told, phoneNumber: null } }
+    expect(writesOf({}, { member: null, emailOwnerId: null })).toEqual([{ add: 'replay', row: fresh }])
+  })
+
+  test('removes what has expired first, the one under its own key among it, each once', () => {
+    const old = { ...kept, submittedAt: now - day }
+    expect(writesOf({}, { kept: old, expired: [40, 42] }).slice(0, -1)).toEqual([
+      { remove: 'replay', id: 42 },
+      { remove: 'replay', id: 40 },
+    ])
+    expect(writesOf({}, { expired: [40] }).slice(0, -1)).toEqual([{ remove: 'replay', id: 40 }])
+  })
+
+  test('without a key keeps and removes nothing', () => {
+    expect(writesOf({ retry: null }, { expired: [40] })).toEqual([])
+  })
+})
+
+test('what has expired is removed though nobody asks for it, and told how much it was', () => {
+  const decision = done(decideForgetting([40, 42]))
+  expect(decision).toEqual({
+    writes: [
+      { remove: 'replay', id: 40 },
+      { remove: 'replay', id: 42 },
+    ],
+    taken: [],
+    audit: null,
+    answer: expect.any(Function),
+  })
+  expect(decision.answer([])).toBe(2)
+})

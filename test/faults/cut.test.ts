@@ -1,0 +1,151 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { connect } from 'node:net'
+import { paths } from '../contract/contract'
+import { below, eachOf, pick, type Random, randomFrom, seed } from '../hostile/random'
+import { knownLimitations, Material } from '../hostile/socket-cases'
+import { exchange, message } from '../hostile/wire'
+import { booking } from '../support/builders'
+import { isLong, tellFigure, times } from '../support/long'
+import { eventually, Folder, type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
+
+setDefaultTimeout(isLong ? 600_000 : 60_000)
+
+// Whoever sends a booking and gets no answer does not know whether it is stored. With a key they send it again.
+
+const folder = new Folder()
+const path = folder.file('cut.sqlite')
+let sandbox: Sandbox
+let slots: OfferedSlot[]
+beforeAll(async () => {
+  sandbox = await startSandbox(['--database', path, '--providers', '20'])
+  slots = await sandbox.offered()
+})
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+
+/** When a connection is cut: after so many bytes of the request, so long after the last, or at the answer's first byte. */
+type Moment = { bytes: number } | { millis: number } | 'answer'
+
+function someMoment(random: Random, length: number): Moment {
+  return pick<() => Moment>(random, [
+    () => ({ bytes: below(random, length) }),
+    () => ({ bytes: length - below(random, 3) }),
+    () => ({ millis: random() * 15 }),
+    () => 'answer',
+  ])()
+}
+
+/** Sends a request and cuts the connection, whatever has come of it. Nothing of an answer is read. */
+function cut(request: Buffer, moment: Moment, isReset: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(sandbox.report.baseUrl).port) })
+    const leave = () => (isReset ? socket.resetAndDestroy() : socket.destroy())
+    socket.on('close', () => resolve())
+    socket.on('error', () => resolve())
+    socket.on('connect', () => {
+      const sent = typeof moment === 'object' && 'bytes' in moment ? moment.bytes : request.length
+      if (moment === 'answer') socket.once('data', leave)
+      socket.write(request.subarray(0, sent), () => {
+        if (moment !== 'answer') setTimeout(leave, 'millis' in moment ? moment.millis : 0)
+      })
+    })
+  })
+}
+
+async function retry(key: string, body: string) {
+  const response = await fetch(`${sandbox.report.baseUrl}${paths.booking}`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${sandbox.token()}`,
+      'Idempotency-Key': key,
+    },
+    body,
+  })
+  const isReplay = response.headers.get('idempotency-replayed') === 'true'
+  return { status: response.status, text: await response.text(), isReplay }
+}
+
+/** The ids of the requests of a member, by the id of the member. */
+function requestsOf(memberId: number): number[] {
+  using database = new Database(path, { readonly: true })
+  const select = 'SELECT id FROM booking_requests WHERE member_id = ?'
+  return database
+    .query<{ id: number }, [number]>(select)
+    .all(memberId)
+    .map(({ id }) => id)
+}
+
+/** How many members and requests there are. */
+function counted(): { members: number; requests: number } {
+  using database = new Database(path, { readonly: true })
+  const select =
+    'SELECT (SELECT count(*) FROM members) AS members, count(*) AS requests FROM booking_requests'
+  return database.query<{ members: number; requests: number }, []>(select).get() as ReturnType<typeof counted>
+}
+
+test(`a connection that is cut at any moment, then a retry with the key, is one booking and one member (HOSTILE_SEED=${seed})`, async () => {
+  const rounds = Array.from({ length: times(150, 5_000) }, (_, round) => round)
+  const before = counted()
+  let [stored, anew] = [0, 0]
+  await eachOf(rounds, 8, async (round) => {
+    const random = randomFrom(seed + round)
+    const key = `cut-${round}`
+    // Intakes too, which nothing but the key keeps from being stored twice.
+    const body = JSON.stringify(booking(key, round % 2 === 0 ? slots[round / 2] : undefined))
+    const head = new Material(key, sandbox.token()).head()
+    const request = message([...head, `Idempotency-Key: ${key}`, `Content-Length: ${body.length}`], body)
+    // Once more before the answer is waited for: an impatient client.
+    const cuts = 1 + below(random, 2)
+    for (let each = 0; each < cuts; each++) {
+      await cut(request, someMoment(random, request.length + 1), random() < 0.5)
+    }
+    const [first, second] = await Promise.all([retry(key, body), retry(key, body)])
+    expect([first.status, second.status, second.text], key).toEqual([201, 201, first.text])
+    const { id, member } = JSON.parse(first.text)
+    expect(requestsOf(member.id), key).toEqual([id])
+    if (first.isReplay && second.isReplay) stored++
+    else anew++
+  })
+  // Whatever was still under way has come to its end: a request that is stored now would be one too many.
+  await Bun.sleep(100)
+  const after = counted()
+  expect([after.members - before.members, after.requests - before.requests]).toEqual([
+    rounds.length,
+    rounds.length,
+  ])
+  // Both were met, or the cuts were all on one side.
+  expect(Math.min(stored, anew)).toBeGreaterThan(0)
+  tellFigure(`${rounds.length} bookings cut: ${stored} were stored and unanswered, all are there once`)
+})
+
+/** A request with a key. */
+class KeyedMaterial extends Material {
+  override head(requestLine?: string): string[] {
+    return [...super.head(requestLine), `Idempotency-Key: ${this.member}`]
+  }
+}
+
+describe('a booking that the runtime stores and does not answer with a 201, since it is followed by', () => {
+  test.each(knownLimitations.map((row) => [row[0], row] as const))(
+    '%s, is answered to a retry, and is there once',
+    async (name, [, outcome, steps]) => {
+      const of = new KeyedMaterial(
+        `known-${knownLimitations.findIndex((row) => row[0] === name)}`,
+        sandbox.token(),
+      )
+      const before = counted().requests
+      const due = outcome === 'closed' ? 0 : 1
+      const { answers } = await exchange(Number(new URL(sandbox.report.baseUrl).port), steps(of), { due })
+      expect(answers.filter(({ status }) => status === 201)).toEqual([])
+      await eventually('it to be stored', () => counted().requests > before)
+      const { status, text, isReplay } = await retry(of.member, of.body)
+      expect([status, isReplay]).toEqual([201, true])
+      expect(JSON.parse(text).member.email).toBe(`${of.member}@example.com`)
+      expect(counted().requests).toBe(before + 1)
+    },
+  )
+})
