@@ -162,9 +162,9 @@ export const bookingRequest = endpoint({
   examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),
   handler:
     (context) =>
-    async ({ body, caller, now, stillInForce }) => {
+    async ({ body, caller, now, letIn }) => {
       const submission = toSubmission(body, caller.partner, now)
-      const stored = await submitBookingRequest(context, submission, now, stillInForce)
+      const stored = await submitBookingRequest(context, submission, now, letIn)
       return { body: presentBookingRequest(stored) }
     },
 })

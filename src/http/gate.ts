@@ -2,6 +2,7 @@ import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import { authenticate, recognize, unauthenticated } from '../auth/authenticate'
+import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
 import type { Validator } from '../domain/validation'
@@ -157,13 +158,20 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   ): Promise<Response> => {
     const { params, set } = incoming
     const caller = callerOf(identity)
-    const bodiless = { caller, now: identity.now, body: {} }
-    const received = schema ? await receive(incoming, schema, serving) : bodiless
+    const bodiless = { caller, now: identity.now, version: identity.version, body: {} }
+    const { version, ...received } = schema ? await receive(incoming, schema, serving) : bodiless
     const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
     if (query instanceof Refusal) throw query
     const made = handle({
       ...received,
-      stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
+      letIn: {
+        version,
+        async again() {
+          const again = await identify(serving.context, incoming.bearer)
+          callerOf(again)
+          return again.version
+        },
+      },
       params: givenParams,
       query,
       body: valid(checks.body, 'body', received.body),
@@ -196,7 +204,7 @@ async function receive({ request, bearer, set }: Incoming, schema: TSchema, { co
   const body = parseJson(bytes)
   const warning = isSandbox && misspelt(body, schema)
   if (warning) set.headers['X-Sandbox-Warning'] = warning
-  return { caller, now: identity.now, body }
+  return { caller, now: identity.now, version: identity.version, body }
 }
 
 /** Who a token stands for, at the instant at which this was asked. */
@@ -204,14 +212,17 @@ interface Identity {
   readonly kid: string
   readonly partner: Partner
   readonly now: number
+  /** The directory's, as it was asked: it may have a newer one by the time a token is verified. */
+  readonly version: Version
 }
 
 /** @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive */
 async function identify({ directory, clock }: Context, token = ''): Promise<Identity> {
   await directory.catchUp()
   const now = clock.now()
+  const { version } = directory
   const { kid, partner } = await authenticate(token, (id) => directory.findKey(id), now)
-  return { kid, partner, now }
+  return { kid, partner, now, version }
 }
 
 function callerOf({ partner }: Identity): Caller {
