@@ -88,7 +88,7 @@ describe('at once', () => {
           service.post(paths.booking, booking(`racer-${round}-${i}`, slot), i % 2 ? rival.token : undefined),
         ),
       )
-      expect({ round, ...tally(answers) }).toEqual({ round, 201: 1, 400: crowd - 1 })
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 400: crowd - 1 } })
       for (const answer of refusalsIn(answers)) {
         expectRefusal(answer, { status: 400, kind: 'slot_unavailable', absent: ['racer'] })
       }
@@ -115,7 +115,7 @@ describe('at once', () => {
     for (let round = 0; round < memberRounds; round++) {
       const before = stored()
       const answers = await atOnce(50, () => service.post(paths.booking, booking(`newborn-${round}`)))
-      expect({ round, ...tally(answers) }).toEqual({ round, 201: 50 })
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 50 } })
       expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
       expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50)
       expect(stored()).toEqual({ requests: before.requests + 50, members: before.members + 1 })
@@ -135,7 +135,7 @@ describe('at once', () => {
           tokenOf(i),
         )
       })
-      expect({ round, ...tally(answers) }).toEqual({ round, 201: 1, 409: 49 })
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 409: 49 } })
       for (const answer of refusalsIn(answers)) {
         expectRefusal(answer, { status: 409, kind: 'email_taken', absent: ['claimant', 'ontested'] })
       }

@@ -52,7 +52,11 @@ describe('of 101 writes in one group one fails', () => {
   const neighbours = Array.from({ length: 100 }, (_, index) => `n-${index}`)
   const inOneGroup = (database: Database, fail: () => void, place: number) => {
     const writer = new Writer(database, () => {})
-    const works = neighbours.map((name) => () => void keep(database, name))
+    const works = neighbours.map(
+      (name): (() => void) =>
+        () =>
+          keep(database, name),
+    )
     const all = works.toSpliced(place, 0, fail).map((work) => writer.write(work))
     return { writer, ended: Promise.allSettled(all) }
   }
