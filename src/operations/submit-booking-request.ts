@@ -1,5 +1,5 @@
-import { localOffsetAt } from '../directory/directory'
-import { newAuthorizationNumber, type Submission } from '../domain/booking-request'
+import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/booking-request'
 import type { Version } from '../domain/directory-feed'
 import type { Context } from './context'
 import { decideOnFreshSnapshot } from './fresh-snapshot'
@@ -28,17 +28,22 @@ export function submitBookingRequest(context: Context, submission: Submission, n
   return decideOnFreshSnapshot(context, async (round) => {
     if (round > 0) version = await letIn?.again()
     const listing = slot && directory.findListing(slot.providerId)
-    const isOffered = slot && listing && directory.isOffered(listing, slot.startsAt, now)
-    const slotState = listing ? (isOffered ? 'offered' : 'not offered') : 'provider unknown'
     return store.submit({
       ...submission,
       // The older of the two that were asked: what was revoked while a token was verified makes this stale.
       version: version ?? directory.version,
-      slotState: slot && slotState,
+      slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),
       authorizationNumber: slot && newAuthorizationNumber(),
       submittedAt: now,
       limits,
     })
   })
+}
+
+function slotStateOf(directory: Directory, listing: Listing | null, startsAt: number, now: number) {
+  if (!listing) return 'provider unknown'
+  if (directory.isOffered(listing, startsAt, now)) return 'offered'
+  const isTaken = listing.taken.some((held) => Math.abs(held.startsAt - startsAt) < slotMillis)
+  return isTaken ? 'taken' : 'not offered'
 }

@@ -156,6 +156,21 @@ describe('at once', () => {
     expect((await lookUp(service, 'hasty')).status).toBe(200)
   })
 
+  test('a booking that waits for its turn while another process declines the one that holds the slot gets it', async () => {
+    const slot = { providerId, utcStartTime: '2026-12-08T09:00:00Z' }
+    const { body } = await service.post(paths.booking, booking('returning', slot))
+    using other = new Database(service.databasePath)
+    other.run('BEGIN IMMEDIATE')
+    const asked = service.post(paths.booking, booking('returning', slot))
+    // Time for it to look for the slot, and to find that it cannot write.
+    await Bun.sleep(300)
+    other.run("UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ?", [body.id])
+    other.run("INSERT INTO changes (noun, record_id) VALUES ('taken', ?)", [providerId])
+    other.run('COMMIT')
+    const answer = await asked
+    expect([answer.status, answer.body.utcStartTime]).toEqual([201, slot.utcStartTime])
+  })
+
   test('bookings of one member at two providers at the same time: one 201, the rest 400', async () => {
     const rival = (await entryOf(service, 31, 'Rival')).providerId
     const utcStartTime = '2026-12-07T09:00:00Z'
