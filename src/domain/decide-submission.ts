@@ -18,8 +18,8 @@ import { type Change, type Decision, isCallerStale, isStale, type Outcome, type 
 export interface SubmissionDraft extends Submission {
   /** The snapshot's version. */
   readonly version: Version
-  /** Null for an intake, as are the two below. */
-  readonly slotState: 'offered' | 'not offered' | 'provider unknown' | null
+  /** Taken where somebody holds it or a part of it. Null for an intake, as are the two below. */
+  readonly slotState: 'offered' | 'taken' | 'not offered' | 'provider unknown' | null
   /** Minutes east of UTC of the provider's clock at the slot, by the zone data of now. */
   readonly localOffsetMinutes: number | null
   /** Goes with the provider. */
@@ -93,6 +93,8 @@ export function decideSubmission(
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
   const replay = decideReplay(draft.submittedAt, facts)
   if (replay) return replay
+  // Whoever held it has given it back since.
+  if (draft.slotState === 'taken' && facts.holders.length === 0) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
   const refusal = slot && (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
   return refusal || refuseEmail(draft, facts) || store(draft, facts)

@@ -4,6 +4,7 @@ import type { RequestedSlot } from '../domain/booking-request'
 import type { Caller } from '../domain/partner'
 import { type Validator, validator } from '../domain/validation'
 import type { Context } from '../operations/context'
+import type { LetIn } from '../operations/submit-booking-request'
 import { bodyRefusals } from './body'
 import { refusalsEverywhere, type Words } from './errors'
 import { type BudgetName, rateRefusals } from './rates'
@@ -23,8 +24,8 @@ export interface Call<Params, Headers, Query, Body> {
   readonly body: Body
   /** The body as it was sent; empty where none is taken. */
   readonly bytes: Uint8Array
-  /** Asks for the caller again. @throws Refusal if they are no longer let in */
-  readonly stillInForce: () => Promise<unknown>
+  /** The snapshot on which the caller was let in, and how to ask for them again. */
+  readonly letIn: LetIn
 }
 
 /** What is answered when all is well: a value, or its JSON where that is at hand. */

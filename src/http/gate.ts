@@ -2,6 +2,7 @@ import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import { authenticate, recognize, unauthenticated } from '../auth/authenticate'
+import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
 import type { Validator } from '../domain/validation'
@@ -157,14 +158,21 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   ): Promise<Response> => {
     const { params, request, set } = incoming
     const caller = callerOf(identity)
-    const bodiless = { caller, now: identity.now, body: {}, bytes: new Uint8Array() }
-    const received = schema ? await receive(incoming, schema, serving) : bodiless
+    const bodiless = { caller, now: identity.now, version: identity.version, body: {}, bytes: new Uint8Array() }
+    const { version, ...received } = schema ? await receive(incoming, schema, serving) : bodiless
     const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
     const givenHeaders = valid(checks.headers, 'headers', readHeaders(request.headers, checks.headers.schema))
     if (query instanceof Refusal) throw query
     const made = handle({
       ...received,
-      stillInForce: async () => callerOf(await identify(serving.context, incoming.bearer)),
+      letIn: {
+        version,
+        async again() {
+          const again = await identify(serving.context, incoming.bearer)
+          callerOf(again)
+          return again.version
+        },
+      },
       params: givenParams,
       headers: givenHeaders,
       query,
@@ -198,7 +206,7 @@ async function receive({ request, bearer, set }: Incoming, schema: TSchema, { co
   const body = parseJson(bytes)
   const warning = isSandbox && misspelt(body, schema)
   if (warning) set.headers['X-Sandbox-Warning'] = warning
-  return { caller, now: identity.now, body, bytes }
+  return { caller, now: identity.now, version: identity.version, body, bytes }
 }
 
 /** Who a token stands for, at the instant at which this was asked. */
@@ -206,14 +214,17 @@ interface Identity {
   readonly kid: string
   readonly partner: Partner
   readonly now: number
+  /** The directory's, as it was asked: it may have a newer one by the time a token is verified. */
+  readonly version: Version
 }
 
 /** @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive */
 async function identify({ directory, clock }: Context, token = ''): Promise<Identity> {
   await directory.catchUp()
   const now = clock.now()
+  const { version } = directory
   const { kid, partner } = await authenticate(token, (id) => directory.findKey(id), now)
-  return { kid, partner, now }
+  return { kid, partner, now, version }
 }
 
 function callerOf({ partner }: Identity): Caller {

@@ -1,41 +1,50 @@
-import { localOffsetAt } from '../directory/directory'
-import { newAuthorizationNumber, type Submission } from '../domain/booking-request'
+import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/booking-request'
+import type { Version } from '../domain/directory-feed'
 import type { Context } from './context'
 import { decideOnFreshSnapshot } from './fresh-snapshot'
 
-/** Asks for the caller again. @throws Refusal if the token, the partner or the organization is no longer in order */
-export type StillInForce = () => Promise<unknown>
+/** Who submits was let in on a snapshot of the directory, which may have been replaced since. */
+export interface LetIn {
+  /** The snapshot's version. */
+  readonly version: Version
+  /** Asks again, and tells on which. @throws Refusal if the token, the partner or the organization is no longer in order */
+  again(): Promise<Version>
+}
 
 /**
  * Finds or creates the member and submits a booking request, or an intake where no slot is asked for. A retry gets the
  * first answer. A refusal changes nothing.
  *
  * @param now ms
+ * @param letIn left out where the service itself submits
  * @throws Refusal idempotency_key_reused, member_deactivated, slot_already_yours, provider_unknown, slot_unavailable,
  *   slot_conflicts_with_yours, too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in
  *   this order
  */
-export function submitBookingRequest(
-  context: Context,
-  submission: Submission,
-  now: number,
-  stillInForce: StillInForce = async () => {},
-) {
+export function submitBookingRequest(context: Context, submission: Submission, now: number, letIn?: LetIn) {
   const { directory, store, limits } = context
   const { slot } = submission
+  let version = letIn?.version
   return decideOnFreshSnapshot(context, async (round) => {
-    if (round > 0) await stillInForce()
+    if (round > 0) version = await letIn?.again()
     const listing = slot && directory.findListing(slot.providerId)
-    const isOffered = slot && listing && directory.isOffered(listing, slot.startsAt, now)
-    const slotState = listing ? (isOffered ? 'offered' : 'not offered') : 'provider unknown'
     return store.submit({
       ...submission,
-      version: directory.version,
-      slotState: slot && slotState,
+      // The older of the two that were asked: what was revoked while a token was verified makes this stale.
+      version: version ?? directory.version,
+      slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),
       authorizationNumber: slot && newAuthorizationNumber(),
       submittedAt: now,
       limits,
     })
   })
+}
+
+function slotStateOf(directory: Directory, listing: Listing | null, startsAt: number, now: number) {
+  if (!listing) return 'provider unknown'
+  if (directory.isOffered(listing, startsAt, now)) return 'offered'
+  const isTaken = listing.taken.some((held) => Math.abs(held.startsAt - startsAt) < slotMillis)
+  return isTaken ? 'taken' : 'not offered'
 }

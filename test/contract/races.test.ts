@@ -1,7 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { booking, provider, region } from '../support/builders'
-import { type Answer, startService } from '../support/service'
-import { daily, entryOf, expectRefusal, lookUp, paths } from './contract'
+import { tellFigure, times } from '../support/long'
+import { type Answer, startService, type TestPartner } from '../support/service'
+import { daily, entryOf, expectRefusal, lookUp, paths, slotsAt } from './contract'
+
+setDefaultTimeout(3_600_000)
 
 const start = () =>
   startService({
@@ -15,11 +19,41 @@ const start = () =>
   })
 let service: Awaited<ReturnType<typeof start>>
 let providerId: number
+let rival: TestPartner
+let database: Database
 beforeAll(async () => {
   service = await start()
+  rival = await service.addPartner('Rival Partner')
+  database = new Database(service.databasePath, { readonly: true })
   providerId = (await entryOf(service, 31, 'Only')).providerId
 })
-afterAll(() => service.stop())
+afterAll(async () => {
+  database.close()
+  await service.stop()
+})
+
+const [dayMillis, slotMillis] = [86_400_000, 45 * 60_000]
+const firstSlot = Date.parse('2026-12-10T09:00:00Z')
+
+/** How many requests and members there are. */
+const stored = () =>
+  database
+    .query<{ requests: number; members: number }, []>(
+      'SELECT (SELECT count(*) FROM booking_requests) AS requests, (SELECT count(*) FROM members) AS members',
+    )
+    .get() as { requests: number; members: number }
+
+let retried = 0
+
+/** Asks again for as long as there is no place: a 503 says nothing of what was asked for. */
+async function untilJudged(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 503) return answer
+    retried++
+    await Bun.sleep(5)
+  }
+}
 
 /** So many requests at once. */
 function atOnce(count: number, request: (i: number) => Promise<Answer>): Promise<Answer[]> {
@@ -36,30 +70,80 @@ function tally(answers: readonly Answer[]): Record<number, number> {
 const refusalsIn = (answers: readonly Answer[]) => answers.filter(({ status }) => status !== 201)
 
 describe('at once', () => {
-  test('200 bookings of one slot by 200 members: one 201, 199 times 400, one member', async () => {
-    const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
-    const answers = await atOnce(200, (i) => service.post(paths.booking, booking(`racer-${i}`, slot)))
-    expect(tally(answers)).toEqual({ 201: 1, 400: 199 })
-    for (const answer of refusalsIn(answers)) {
-      expectRefusal(answer, { status: 400, kind: 'slot_unavailable', absent: ['racer'] })
+  const crowd = times(200, 500)
+  const slotRounds = times(20, 200)
+
+  test(`${crowd} bookings of one slot by members of two partners: one 201, the rest 400, one request, one member, ${slotRounds} times`, async () => {
+    const told: Record<number, number> = {}
+    for (let round = 0; round < slotRounds; round++) {
+      const utcStartTime = new Date(
+        firstSlot + Math.floor(round / 12) * dayMillis + (round % 12) * slotMillis,
+      )
+        .toISOString()
+        .replace('.000', '')
+      const slot = { providerId, utcStartTime }
+      const before = stored()
+      const answers = await atOnce(crowd, (i) =>
+        untilJudged(() =>
+          service.post(paths.booking, booking(`racer-${round}-${i}`, slot), i % 2 ? rival.token : undefined),
+        ),
+      )
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 400: crowd - 1 } })
+      for (const answer of refusalsIn(answers)) {
+        expectRefusal(answer, { status: 400, kind: 'slot_unavailable', absent: ['racer'] })
+      }
+      expect(stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
+      const winner = answers.findIndex(({ status }) => status === 201)
+      const token = winner % 2 ? rival.token : undefined
+      const found = await lookUp(service, `racer-${round}-${winner}`, token)
+      expect(found.body.id).toBe(answers[winner]?.body.member.id)
+      for (const partner of [service.partner, rival]) {
+        const { body } = await service.get(`${paths.providers}?region_id=31`, partner.token)
+        const [only] = body.results as { availability: unknown[] }[]
+        expect(only?.availability).not.toContainEqual(slotsAt(utcStartTime)[0])
+      }
+      for (const { status } of answers) told[status] = (told[status] ?? 0) + 1
     }
-    const members = await atOnce(200, (i) => lookUp(service, `racer-${i}`))
-    expect(tally(members)).toEqual({ 200: 1, 404: 199 })
-    const winner = answers.findIndex(({ status }) => status === 201)
-    expect(members[winner]?.body.id).toBe(answers[winner]?.body.member.id)
-    const { availability } = await entryOf(service, 31, 'Only')
-    expect(availability).not.toContainEqual({
-      utcStartTime: '2026-12-03T09:00:00Z',
-      utcEndTime: '2026-12-03T09:45:00Z',
-    })
+    tellFigure(
+      `one slot: ${slotRounds} rounds of ${crowd}, ${JSON.stringify(told)}, ${retried} asked again after a 503`,
+    )
   })
 
-  test('100 first intakes of one new member: 100 times 201, one member, 100 intakes', async () => {
-    const answers = await atOnce(100, () => service.post(paths.booking, booking('newborn')))
-    expect(tally(answers)).toEqual({ 201: 100 })
-    expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(100)
-    expect((await lookUp(service, 'newborn')).body.id).toBe(answers[0]?.body.member.id)
+  const memberRounds = times(20, 200)
+
+  test(`50 first intakes of one new member: 50 times 201, one member, 50 intakes, ${memberRounds} times`, async () => {
+    for (let round = 0; round < memberRounds; round++) {
+      const before = stored()
+      const answers = await atOnce(50, () => service.post(paths.booking, booking(`newborn-${round}`)))
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 50 } })
+      expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50)
+      expect(stored()).toEqual({ requests: before.requests + 50, members: before.members + 1 })
+      expect((await lookUp(service, `newborn-${round}`)).body.id).toBe(answers[0]?.body.member.id)
+    }
+  })
+
+  test(`50 members of two partners with one email: one 201, the rest 409, one member, ${memberRounds} times`, async () => {
+    for (let round = 0; round < memberRounds; round++) {
+      const before = stored()
+      const tokenOf = (i: number) => (i % 3 ? rival.token : undefined)
+      const answers = await atOnce(50, (i) => {
+        const email = i % 2 ? `contested-${round}@example.com` : `Contested-${round}@Example.com`
+        return service.post(
+          paths.booking,
+          booking(`claimant-${round}-${i}`, undefined, { email }),
+          tokenOf(i),
+        )
+      })
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 409: 49 } })
+      for (const answer of refusalsIn(answers)) {
+        expectRefusal(answer, { status: 409, kind: 'email_taken', absent: ['claimant', 'ontested'] })
+      }
+      expect(stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
+      const winner = answers.findIndex(({ status }) => status === 201)
+      const found = await lookUp(service, `claimant-${round}-${winner}`, tokenOf(winner))
+      expect(found.body.id).toBe(answers[winner]?.body.member.id)
+    }
   })
 
   test('50 bookings of one slot by one new member: one 201, the rest 400, one member', async () => {
@@ -70,6 +154,21 @@ describe('at once', () => {
       expectRefusal(answer, { status: 400, kind: 'slot_already_yours', absent: ['hasty'] })
     }
     expect((await lookUp(service, 'hasty')).status).toBe(200)
+  })
+
+  test('a booking that waits for its turn while another process declines the one that holds the slot gets it', async () => {
+    const slot = { providerId, utcStartTime: '2026-12-08T09:00:00Z' }
+    const { body } = await service.post(paths.booking, booking('returning', slot))
+    using other = new Database(service.databasePath)
+    other.run('BEGIN IMMEDIATE')
+    const asked = service.post(paths.booking, booking('returning', slot))
+    // Time for it to look for the slot, and to find that it cannot write.
+    await Bun.sleep(300)
+    other.run("UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ?", [body.id])
+    other.run("INSERT INTO changes (noun, record_id) VALUES ('taken', ?)", [providerId])
+    other.run('COMMIT')
+    const answer = await asked
+    expect([answer.status, answer.body.utcStartTime]).toEqual([201, slot.utcStartTime])
   })
 
   test('bookings of one member at two providers at the same time: one 201, the rest 400', async () => {
@@ -86,18 +185,6 @@ describe('at once', () => {
       const held = answers.find(({ status }) => status === 201)?.body.id
       await service.context.store.decline(held, service.act())
     }
-  })
-
-  test('50 members with one email: one 201, the rest 409, one member', async () => {
-    const answers = await atOnce(50, (i) => {
-      const email = i % 2 ? 'contested@example.com' : 'Contested@Example.com'
-      return service.post(paths.booking, booking(`claimant-${i}`, undefined, { email }))
-    })
-    expect(tally(answers)).toEqual({ 201: 1, 409: 49 })
-    for (const answer of refusalsIn(answers)) {
-      expectRefusal(answer, { status: 409, kind: 'email_taken', absent: ['claimant', 'ontested'] })
-    }
-    expect(tally(await atOnce(50, (i) => lookUp(service, `claimant-${i}`)))).toEqual({ 200: 1, 404: 49 })
   })
 
   test('one external id at two partners: a member each', async () => {

@@ -66,7 +66,7 @@ test('and shows its staff the same requests and partners', async () => {
 })
 
 test('and answers retries from then on', async () => {
-  const server = service.listen('localhost', 0)
+  const server = await service.listen('localhost', 0)
   const { key: mine = 0 } = known.answers.find(({ status }) => status === 200) ?? {}
   const key = service.context.directory.listKeys().sort((a, b) => a.issuedAt - b.issuedAt)[mine]
   const token = await signToken(key as NonNullable<typeof key>)

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { Writer } from '../../db/sqlite/writer'
+import { Refusal } from '../../src/domain/errors'
 import { act } from './furniture'
 import { openPlace, openTestEngine } from './place'
 
@@ -30,4 +31,112 @@ test('an engine that is closed writes first what was asked for by whoever is gon
   const again = openTestEngine(`${place.path}-other`)
   expect(await again.store.listPartners()).toHaveLength(200)
   await again.close()
+})
+
+describe('of 101 writes in one group one fails', () => {
+  /** A table that takes a name once, and no child without its parent by the time of the commit. */
+  const openTable = () => {
+    const database = new Database(':memory:')
+    database.run('PRAGMA foreign_keys = ON')
+    database.run('CREATE TABLE kept (name TEXT PRIMARY KEY, padding BLOB)')
+    database.run('CREATE TABLE child (parent TEXT REFERENCES kept DEFERRABLE INITIALLY DEFERRED)')
+    return database
+  }
+  const keep = (database: Database, name: string, bytes = 1) =>
+    database.run('INSERT INTO kept VALUES (?, zeroblob(?))', [name, bytes])
+  const namesIn = (database: Database) =>
+    database
+      .query<{ name: string }, []>('SELECT name FROM kept')
+      .all()
+      .map(({ name }) => name)
+  const neighbours = Array.from({ length: 100 }, (_, index) => `n-${index}`)
+  const inOneGroup = (database: Database, fail: () => void, place: number) => {
+    const writer = new Writer(database, () => {})
+    const works = neighbours.map(
+      (name): (() => void) =>
+        () =>
+          keep(database, name),
+    )
+    const all = works.toSpliced(place, 0, fail).map((work) => writer.write(work))
+    return { writer, ended: Promise.allSettled(all) }
+  }
+
+  const failures: [how: string, fail: (database: Database) => void, error: object][] = [
+    [
+      'by a constraint',
+      (database) => {
+        keep(database, 'failing')
+        keep(database, 'failing')
+      },
+      { code: 'SQLITE_CONSTRAINT_PRIMARYKEY' },
+    ],
+    [
+      'by an error behind what it wrote',
+      (database) => {
+        keep(database, 'failing')
+        throw new Error('too late')
+      },
+      { message: 'too late' },
+    ],
+    [
+      'by a refusal behind what it wrote',
+      (database) => {
+        keep(database, 'failing')
+        throw new Refusal('email_taken', 'taken')
+      },
+      { kind: 'email_taken' },
+    ],
+  ]
+
+  const cases = failures.flatMap(([how, fail, error]) =>
+    [0, 50, 100].map((place) => [how, place, fail, error] as const),
+  )
+
+  test.each(cases)('%s, at place %i: it is undone alone, and all others are stored', async (...row) => {
+    const [, place, fail, error] = row
+    using database = openTable()
+    const ended = await inOneGroup(database, () => fail(database), place).ended
+    expect(ended[place]).toMatchObject({ status: 'rejected', reason: error })
+    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
+    expect(namesIn(database).sort()).toEqual(neighbours.toSorted())
+  })
+
+  const fatal: [how: string, fail: (database: Database) => void, error: object][] = [
+    [
+      'since there is no room, for which SQLite ends the transaction',
+      (database) => {
+        keep(database, 'failing')
+        keep(database, 'large', 10_000_000)
+      },
+      { kind: 'storage_failed' },
+    ],
+    [
+      'and takes the whole transaction with it',
+      (database) => {
+        keep(database, 'failing')
+        database.run("INSERT OR ROLLBACK INTO kept VALUES ('failing', NULL)")
+      },
+      { code: 'SQLITE_CONSTRAINT_PRIMARYKEY' },
+    ],
+    [
+      'not until the commit, which it keeps from happening',
+      (database) => void database.run("INSERT INTO child VALUES ('nobody')"),
+      { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' },
+    ],
+  ]
+
+  test.each(fatal)(
+    '%s: nobody is told that they are stored, nobody is, and what comes next is',
+    async (...row) => {
+      using database = openTable()
+      database.run('PRAGMA max_page_count = 1000')
+      const { writer, ended } = inOneGroup(database, () => row[1](database), 50)
+      const rejected = { status: 'rejected', reason: expect.objectContaining(row[2]) }
+      expect(await ended).toEqual(Array(101).fill(rejected))
+      expect(namesIn(database)).toEqual([])
+      expect(database.inTransaction).toBe(false)
+      await writer.write(() => void keep(database, 'next'))
+      expect(namesIn(database)).toEqual(['next'])
+    },
+  )
 })

@@ -165,6 +165,13 @@ describe('of a submission', () => {
     expect(ends).toEqual(['done', 'member_deactivated', ...slotFaults, 'done', 'email_taken'])
   })
 
+  test('a slot that somebody held when it was looked for, and nobody holds now, is looked for again', () => {
+    const taken = { ...draft, slotState: 'taken' as const }
+    expect(endOf(decideSubmission(taken, facts))).toBe('stale')
+    const holder = { requestId: 80, memberId: 99, startsAt: nine }
+    expect(endOf(decideSubmission(taken, { ...facts, holders: [holder] }))).toBe('slot_unavailable')
+  })
+
   test('an own slot that only touches the one asked for is no slot that is already held', () => {
     const touching = { requestId: 80, memberId: member.id, startsAt: nine + minutes(15) }
     expect(endOf(decideSubmission(draft, { ...facts, holders: [touching] }))).toBe('slot_unavailable')

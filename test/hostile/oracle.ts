@@ -135,6 +135,21 @@ export class Oracle {
     this.organizationsActive = partners.map(() => true)
   }
 
+  /** The same once more: what becomes of the one is nothing to the other. */
+  copy(): Oracle {
+    const { now, partners, providers, limits } = this
+    const copy = new Oracle(now, structuredClone(partners), structuredClone(providers), limits)
+    copy.organizationsActive.splice(0, Infinity, ...this.organizationsActive)
+    copy.members.push(...structuredClone(this.members))
+    copy.requests.push(...structuredClone(this.requests))
+    copy.audit.push(...this.audit)
+    copy.#conflicts.push(...this.#conflicts)
+    for (const kind of ['member', 'request', 'number'] as const) {
+      for (const id of this.#idsEver[kind]) copy.#idsEver[kind].add(id)
+    }
+    return copy
+  }
+
   /** Why a token gets no further; null if it does. */
   admit(partner: OraclePartner, token: string): Told | null {
     if (partner.token !== token) return refused('token_invalid')

@@ -1,0 +1,333 @@
+import { Database } from 'bun:sqlite'
+import type { Limits } from '../../src/domain/limits'
+import { minuteMillis } from '../../src/scheduling/calendar'
+import { daily, endOf, paths } from '../contract/contract'
+import { hoursOf, organizationOf, startsOf } from '../hostile/moves'
+import { type Body, type Chosen, instant, Oracle, type OracleRequest, type Told } from '../hostile/oracle'
+import { provider, region } from '../support/builders'
+import { type Answer, startService, type TestPartner, type TestService } from '../support/service'
+import { type Command, command, type Ended } from './commands'
+import { OtherProcess } from './other-process'
+import type { Done, Model } from './serial-order'
+
+const dayMillis = 86_400_000
+const firstDay = Date.parse('2026-12-01T08:00:00Z')
+
+/** What partners and the operator do at once. Persons and addresses are numbers of the day's own; slots are the day's. */
+export type Move =
+  | {
+      readonly act: 'submit'
+      readonly partner: number
+      readonly person: number
+      readonly email: number
+      readonly slot: Slot | null
+      /** What its texts are told from others by. */
+      readonly serial: number
+    }
+  | { readonly act: 'look up'; readonly partner: number; readonly person: number }
+  | { readonly act: 'search'; readonly partner: number }
+  | { readonly act: 'command'; readonly command: Command }
+
+export interface Slot {
+  /** A place among the providers. */
+  readonly provider: number
+  /** A place among the slots of their day. */
+  readonly place: number
+}
+
+export type Outcome = Told | Ended
+
+/** A day of the world: nobody who is known before it, and no slot that is taken. */
+export interface Day {
+  readonly number: number
+  readonly oracle: Oracle
+  /** What was there before. */
+  readonly highest: { readonly member: number; readonly request: number; readonly audit: number }
+}
+
+/** A service with three partners and three providers, whom it knows by their places, and another process beside it. */
+export class BatchWorld implements AsyncDisposable {
+  #days = 0
+
+  private constructor(
+    readonly service: TestService,
+    readonly partners: TestPartner[],
+    readonly providerIds: readonly number[],
+    private readonly other: OtherProcess,
+    /** A connection of its own, which sees what is committed and nothing else. */
+    readonly database: Database,
+    private readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
+  ) {}
+
+  static async open(limits: Pick<Limits, 'openRequests' | 'emailConflicts'>): Promise<BatchWorld> {
+    const service = await startService({
+      now: instant(firstDay),
+      limits,
+      directory: {
+        regions: [region({ id: 31 })],
+        providers: hoursOf.map(([start, end], place) => {
+          const workingHours = [daily(start, end)]
+          return provider(`p${place}`, { lastName: `Provider ${place}`, timeZone: 'Etc/UTC', workingHours })
+        }),
+      },
+    })
+    const partners: TestPartner[] = []
+    for (const [place, organization] of organizationOf.entries()) {
+      const shared = organizationOf.indexOf(organization)
+      partners.push(await service.addPartner(`Partner ${place}`, partners[shared]?.organization))
+    }
+    const ids = service.context.directory.listProviders().map(({ id }) => id)
+    const other = await OtherProcess.on(service.databasePath)
+    const database = new Database(service.databasePath, { readonly: true })
+    return new BatchWorld(service, partners, ids, other, database, limits)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.database.close()
+    await this.other[Symbol.asyncDispose]()
+    await this.service.stop()
+  }
+
+  /** Begins the next day, on which all is in force that was there at first. */
+  nextDay(): Day {
+    const now = firstDay + this.#days * dayMillis
+    this.service.setNow(instant(now))
+    const oracle = new Oracle(
+      now,
+      this.partners.map(({ partner, token }, place) => {
+        return { id: partner.id, organization: organizationOf[place] ?? 0, active: true, token }
+      }),
+      this.providerIds.map((id, place) => {
+        return { id, lastName: `Provider ${place}`, starts: startsOf[place] ?? [], active: true }
+      }),
+      this.limits,
+    )
+    const highest = (table: string) => this.#ask(`SELECT max(id) AS id FROM ${table}`)[0] ?? 0
+    return {
+      number: this.#days++,
+      oracle,
+      highest: {
+        member: highest('members'),
+        request: highest('booking_requests'),
+        audit: highest('audit'),
+      },
+    }
+  }
+
+  /** Puts back in force what was taken from partners and providers. @param oracle as the day ends */
+  async endDay(oracle: Oracle): Promise<void> {
+    for (const [place, { id, active, token }] of oracle.partners.entries()) {
+      if (!active) await this.command({ act: 'reactivate', noun: 'partner', id }, oracle.now)
+      const partner = this.partners[place] as TestPartner
+      if (token !== null) continue
+      const { token: made } = await this.command({ act: 'issue', partner: id }, oracle.now)
+      this.partners[place] = { ...partner, token: made as string }
+    }
+    for (const [place, active] of oracle.organizationsActive.entries()) {
+      const { organization } = this.partners[organizationOf.indexOf(place)] ?? {}
+      if (active || !organization) continue
+      await this.command({ act: 'reactivate', noun: 'organization', id: organization.id }, oracle.now)
+    }
+    for (const { id, active } of oracle.providers) {
+      if (!active) await this.command({ act: 'reactivate', noun: 'provider', id }, oracle.now)
+    }
+  }
+
+  command(asked: Command, at: number): Promise<Ended> {
+    return command(this.service.context, asked, at)
+  }
+
+  /** Does something, and tells what came of it and when. @param isElsewhere whether commands are the other process's */
+  async do(day: Day, move: Move, isElsewhere: boolean): Promise<Done<Move, Outcome>> {
+    const askedAt = performance.now()
+    const told = await this.#carryOut(day, move, isElsewhere)
+    return { move, told, askedAt, toldAt: performance.now() }
+  }
+
+  async #carryOut(day: Day, move: Move, isElsewhere: boolean): Promise<Outcome> {
+    const { service } = this
+    if (move.act === 'command') {
+      const { now } = day.oracle
+      return isElsewhere ? this.other.do(move.command, now) : this.command(move.command, now)
+    }
+    const token = this.partners[move.partner]?.token ?? ''
+    if (move.act === 'submit') return toldBy(await service.post(paths.booking, bodyOf(day, move), token))
+    if (move.act === 'search') {
+      return toldBy(await service.get(`${paths.providers}?region_id=31&page=1&page_size=20`, token))
+    }
+    const query = `external_user_id=${externalUserId(day, move.person)}`
+    return toldBy(await service.get(`${paths.user}?${query}`, token))
+  }
+
+  /** What the day comes to if it comes to it one thing after another. @param kept what it has come to */
+  model(day: Day, kept: Kept): Model<Oracle, Move, Outcome> {
+    const numbers = new Map(kept.requests.map(({ id, authorizationNumber }) => [id, authorizationNumber]))
+    return {
+      next: (state, done) => {
+        const after = state.copy()
+        return { told: this.#foretell(after, day, done, numbers), state: after }
+      },
+      isEnd: (state) => Bun.deepEquals(this.keptBy(state), kept),
+    }
+  }
+
+  #foretell(oracle: Oracle, day: Day, { move, told }: Done<Move, Outcome>, numbers: Numbers): Outcome {
+    if (move.act === 'command') {
+      const refusal = this.#foretellRefusal(oracle, move.command, numbers)
+      return { refusal, token: null }
+    }
+    const partner = oracle.partners[move.partner] as Oracle['partners'][number]
+    const refusal = oracle.admit(partner, this.partners[move.partner]?.token ?? '')
+    if (refusal) return refusal
+    if (move.act === 'search') return oracle.search(1, 20, `${this.service.baseUrl}${paths.providers}`)
+    if (move.act === 'look up') return oracle.lookUp(move.partner, externalUserId(day, move.person))
+    return oracle.submit(move.partner, bodyOf(day, move), (told as Told).body as Chosen)
+  }
+
+  #foretellRefusal(oracle: Oracle, asked: Command, numbers: Numbers): string | null {
+    switch (asked.act) {
+      case 'accept':
+        return oracle.move(asked.request, 'accepted')
+      case 'decline':
+        return oracle.move(asked.request, 'declined')
+      case 'assign':
+        return oracle.assign(asked.request, asked.provider, asked.startsAt, numbers.get(asked.request))
+      case 'erase':
+        return oracle.erase(asked.member)
+      case 'release':
+        return oracle.release(asked.member)
+      case 'revoke':
+        return foretellRevocation(oracle, asked.partner)
+      case 'deactivate':
+      case 'reactivate':
+        if (asked.noun === 'organization') {
+          const place =
+            organizationOf[this.partners.findIndex(({ organization }) => organization?.id === asked.id)]
+          oracle.organizationsActive[place as number] = asked.act === 'reactivate'
+        }
+        return foretellSwitch(oracle, asked)
+      default:
+        throw new Error(`the model does not know ${asked.act}`)
+    }
+  }
+
+  /** All that the database holds of a day, and what a search shows then to somebody from whom nothing was taken. */
+  async kept({ highest, oracle }: Day): Promise<Kept> {
+    const { store } = this.service.context
+    const ids = (table: string, after: number) =>
+      this.#ask(`SELECT id FROM ${table} WHERE id > ? ORDER BY id`, after)
+    const requestIds = ids('booking_requests', highest.request)
+    const answers = await store.sortingAnswers(requestIds)
+    const requests = await Promise.all(requestIds.map((id) => store.findRequest(id)))
+    const members = ids('members', highest.member).map((id) => store.findMemberById(id))
+    const audit = await store.listAudit(100, { since: oracle.now, after: highest.audit })
+    return {
+      members: (await Promise.all(members)).flatMap((member) => {
+        if (!member) return []
+        const { profile, ...rest } = member
+        const told = Object.entries(profile).filter(([, value]) => value !== null)
+        return { ...rest, told: Object.fromEntries(told) }
+      }),
+      requests: requests.flatMap((request) => {
+        if (!request) return []
+        const { member, localOffsetMinutes: _, ...rest } = request
+        return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) as unknown }
+      }),
+      // What was done; look-ups and refused tokens are noted in a time of their own.
+      audit: audit
+        .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
+        .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
+      search: toldBy(await this.service.get(`${paths.providers}?region_id=31&page=1&page_size=20`)),
+    }
+  }
+
+  /** The same as a model has it. */
+  keptBy(oracle: Oracle): Kept {
+    const { partners, members, requests, audit } = oracle
+    return {
+      members: inOrder(members).map(({ id, partner, externalUserId, active, told }) => {
+        const partnerId = partners[partner]?.id as number
+        return { id, partnerId, externalUserId, active, told: { preferredSpokenLanguage: 'en', ...told } }
+      }),
+      // An erased person's are none.
+      requests: inOrder(requests).map((request) => ({ ...request, answers: request.answers ?? [] })),
+      audit,
+      search: oracle.search(1, 20, `${this.service.baseUrl}${paths.providers}`),
+    }
+  }
+
+  #ask(query: string, ...values: number[]): number[] {
+    const rows = this.database.query<{ id: number | null }, number[]>(query).all(...values)
+    return rows.map(({ id }) => id ?? 0)
+  }
+}
+
+/** What is kept of a day. */
+export interface Kept {
+  readonly members: readonly {
+    readonly id: number
+    readonly partnerId: number
+    readonly externalUserId: string
+    readonly active: boolean
+    readonly told: Record<string, string>
+  }[]
+  readonly requests: readonly OracleRequest[]
+  readonly audit: readonly string[]
+  readonly search: Told
+}
+
+/** The authorization numbers that requests have: the service alone can choose them. */
+type Numbers = ReadonlyMap<number, string | null>
+
+const inOrder = <T extends { readonly id: number }>(all: readonly T[]) => all.toSorted((a, b) => a.id - b.id)
+
+function foretellRevocation(oracle: Oracle, id: number): string | null {
+  const partner = oracle.partners.find((one) => one.id === id)
+  if (!partner?.token) return 'record_unknown'
+  partner.token = null
+  return oracle.note('token.revoke', `partner ${id}`)
+}
+
+type Switch = Extract<Command, { act: 'deactivate' | 'reactivate' }>
+
+function foretellSwitch(oracle: Oracle, { act, noun, id }: Switch): string | null {
+  const active = act === 'reactivate'
+  if (noun === 'member') return oracle.switchMember(id, active)
+  const records = { provider: oracle.providers, partner: oracle.partners, organization: [] }[noun]
+  for (const record of records) if (record.id === id) record.active = active
+  return oracle.note(`${noun}.${act}`, `${noun} ${id}`)
+}
+
+export const externalUserId = ({ number }: Day, person: number) => `m${number}.${person}`
+
+/** When a slot of a day starts, in ms. */
+export function startOf({ oracle: { now } }: Day, { provider, place }: Slot): number {
+  return now - (now % dayMillis) + (startsOf[provider]?.[place] ?? 0) * minuteMillis
+}
+
+function bodyOf(day: Day, { partner, person, email, slot, serial }: Extract<Move, { act: 'submit' }>): Body {
+  const known = slot && booked(day, slot)
+  return {
+    user: { external_user_id: externalUserId(day, person) },
+    ...(known && { bookingData: known }),
+    memberData: {
+      email: `e${email}.${day.number}@example.com`,
+      firstName: `First ${partner} ${serial}`,
+      lastName: `Last ${serial}`,
+      country: 'CA',
+      ...(serial % 2 && { phoneNumber: `+1 555 ${1_000_000 + serial}` }),
+    },
+    phq9Data: [{ question: 'Sleep?', answer: `Answer ${serial}` }],
+  }
+}
+
+function booked(day: Day, slot: Slot) {
+  const startsAt = startOf(day, slot)
+  const utcStartTime = instant(startsAt)
+  const selfSchedulingProviderId = day.oracle.providers[slot.provider]?.id as number
+  return { selfSchedulingProviderId, utcStartTime, utcEndTime: endOf(utcStartTime) }
+}
+
+function toldBy({ status, headers, body }: Answer): Told {
+  return { status, code: headers.get('x-error-code'), retryAfter: headers.get('retry-after'), body }
+}

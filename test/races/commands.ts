@@ -1,0 +1,111 @@
+import { Refusal } from '../../src/domain/errors'
+import type { Member } from '../../src/domain/member'
+import type { Partner } from '../../src/domain/partner'
+import type { TimeOff } from '../../src/domain/provider'
+import { assignProvider } from '../../src/operations/assign-provider'
+import type { Context } from '../../src/operations/context'
+import { loadDirectory } from '../../src/operations/load-directory'
+import { deactivateMember, reactivateMember, releaseEmail } from '../../src/operations/members'
+import {
+  deactivateOrganization,
+  deactivatePartner,
+  reactivateOrganization,
+  reactivatePartner,
+} from '../../src/operations/partners'
+import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import { acceptRequest, declineRequest } from '../../src/operations/requests'
+import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
+import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
+import { actAt } from '../support/service'
+
+/** What an operator does while partners book, in words that go through a pipe. */
+export type Command =
+  | { readonly act: 'accept' | 'decline'; readonly request: number }
+  | {
+      readonly act: 'assign'
+      readonly request: number
+      readonly provider: number
+      /** ms; null for none. */
+      readonly startsAt: number | null
+    }
+  | {
+      readonly act: 'deactivate' | 'reactivate'
+      readonly noun: 'member' | 'partner' | 'organization' | 'provider'
+      readonly id: number
+    }
+  | { readonly act: 'release' | 'erase'; readonly member: number }
+  | { readonly act: 'issue' | 'rotate' | 'revoke'; readonly partner: number }
+  | {
+      readonly act: 'leave' | 'return'
+      readonly provider: number
+      readonly from: string
+      readonly until: string
+    }
+  | { readonly act: 'load'; readonly directory: unknown }
+
+/** How a command ended. */
+export interface Ended {
+  /** The kind of its refusal; null where it was carried out. */
+  readonly refusal: string | null
+  /** The token that it made. */
+  readonly token: string | null
+}
+
+/** Carries a command out, as one does that was started this moment. @param at ms */
+export async function command(context: Context, asked: Command, at: number): Promise<Ended> {
+  await context.directory.catchUp()
+  try {
+    const made = await carryOut(context, asked, at)
+    return { refusal: null, token: typeof made === 'string' ? made : null }
+  } catch (error) {
+    if (error instanceof Refusal) return { refusal: error.kind, token: null }
+    throw error
+  }
+}
+
+function carryOut(context: Context, asked: Command, at: number): Promise<unknown> {
+  const by = actAt(at)
+  switch (asked.act) {
+    case 'accept':
+      return acceptRequest(context, asked.request, by)
+    case 'decline':
+      return declineRequest(context, asked.request, by)
+    case 'assign':
+      return assignProvider(context, asked.request, providerOf(context, asked), asked.startsAt, by)
+    case 'deactivate':
+    case 'reactivate':
+      return switches[asked.noun][asked.act](context, { id: asked.id } as never, by)
+    case 'release':
+      return releaseEmail(context, { id: asked.member } as Member, by)
+    case 'erase':
+      // Without the operation's purge, which is about files.
+      return context.store.eraseMember(asked.member, by)
+    case 'issue':
+      return issueFirstToken(context, { id: asked.partner } as Partner, by)
+    case 'rotate':
+      return rotateToken(context, { id: asked.partner } as Partner, at, by)
+    case 'revoke':
+      return revokeToken(context, { id: asked.partner } as Partner, by)
+    case 'leave':
+      return addTimeOff(context, providerOf(context, asked), absenceOf(asked), by)
+    case 'return':
+      return removeTimeOff(context, providerOf(context, asked), absenceOf(asked), by)
+    case 'load':
+      return loadDirectory(context, asked.directory, by)
+  }
+}
+
+const switches = {
+  member: { deactivate: deactivateMember, reactivate: reactivateMember },
+  partner: { deactivate: deactivatePartner, reactivate: reactivatePartner },
+  organization: { deactivate: deactivateOrganization, reactivate: reactivateOrganization },
+  provider: { deactivate: deactivateProvider, reactivate: reactivateProvider },
+}
+
+const absenceOf = ({ from, until }: TimeOff): TimeOff => ({ from, until })
+
+function providerOf({ directory }: Context, { provider }: { provider: number }) {
+  const found = directory.listProviders().find(({ id }) => id === provider)
+  if (!found) throw new Error(`there is no provider ${provider}`)
+  return found
+}

@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+import { openService } from '../../src/service'
+import { type Command, command, type Ended } from './commands'
+
+/** A line to the process, and the one that answers it. */
+interface Asked {
+  readonly at: number
+  readonly asked: Command
+}
+
+/**
+ * Another process on a database, which carries commands out one after another as it is told: what a command line does, but
+ * for starting anew each time. Leaving its scope ends it.
+ */
+export class OtherProcess implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
+  readonly #waiting: PromiseWithResolvers<Ended>[] = []
+
+  private constructor(database: string) {
+    const program = join(import.meta.dir, 'other-process.ts')
+    this.#child = Bun.spawn([process.execPath, program, database], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    void this.#listen()
+  }
+
+  /** Resolves once it has opened the database. */
+  static async on(database: string): Promise<OtherProcess> {
+    const other = new OtherProcess(database)
+    await other.#next()
+    return other
+  }
+
+  /** Carries a command out at an instant (ms). */
+  do(asked: Command, at: number): Promise<Ended> {
+    const ended = this.#next()
+    this.#child.stdin.write(`${JSON.stringify({ at, asked } satisfies Asked)}\n`)
+    this.#child.stdin.flush()
+    return ended
+  }
+
+  #next(): Promise<Ended> {
+    const waiting = Promise.withResolvers<Ended>()
+    this.#waiting.push(waiting)
+    return waiting.promise
+  }
+
+  async #listen(): Promise<void> {
+    for await (const line of linesOf(this.#child.stdout)) this.#waiting.shift()?.resolve(JSON.parse(line))
+    for (const { reject } of this.#waiting) reject(new Error('the other process has ended'))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.stdin.end()
+    await this.#child.exited
+  }
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+}
+
+if (import.meta.main) {
+  const database = process.argv[2] as string
+  let now = 0
+  const service = await openService({
+    purpose: 'sandbox',
+    database,
+    masterKey: { file: `${database}.key` },
+    create: false,
+    clock: { now: () => now },
+    report: () => {},
+  })
+  const say = (ended: Ended) => process.stdout.write(`${JSON.stringify(ended)}\n`)
+  say({ refusal: null, token: null })
+  for await (const line of linesOf(Bun.stdin.stream())) {
+    const { at, asked } = JSON.parse(line) as Asked
+    now = at
+    say(await command(service.context, asked, at))
+  }
+  await service.close()
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  deactivateOrganization,
+  deactivatePartner,
+  reactivateOrganization,
+  reactivatePartner,
+} from '../../src/operations/partners'
+import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
+import { paths } from '../contract/contract'
+import { randomFrom, seed } from '../hostile/random'
+import { booking } from '../support/builders'
+import { times } from '../support/long'
+import { type Answer, startService, type TestPartner } from '../support/service'
+
+// decisions.md, After the body: what was revoked while a request was on its way books nothing. A change of any partner
+// has all tokens verified anew, which takes a moment; a second change can fall into it.
+
+setDefaultTimeout(3_600_000)
+
+let service: Awaited<ReturnType<typeof startService>>
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(() => service.stop())
+
+/** Takes the API from a partner, and tells how they get it back, with which token. */
+const revocations: [
+  what: string,
+  code: string,
+  revoke: (from: TestPartner) => Promise<() => Promise<string>>,
+][] = [
+  [
+    'partner was deactivated',
+    'partner_inactive',
+    async ({ partner, token }) => {
+      await deactivatePartner(service.context, partner, service.act())
+      return () => reactivatePartner(service.context, partner, service.act()).then(() => token)
+    },
+  ],
+  [
+    'organization was deactivated',
+    'organization_deactivated',
+    async ({ organization, token }) => {
+      if (!organization) throw new Error('the partner has no organization')
+      await deactivateOrganization(service.context, organization, service.act())
+      return () => reactivateOrganization(service.context, organization, service.act()).then(() => token)
+    },
+  ],
+  [
+    'token was revoked',
+    'token_invalid',
+    async ({ partner }) => {
+      await revokeToken(service.context, partner, service.act())
+      return () => issueFirstToken(service.context, partner, service.act())
+    },
+  ],
+  [
+    'token was rotated',
+    'token_invalid',
+    async ({ partner }) => {
+      const { at } = service.act()
+      const token = await rotateToken(service.context, partner, at, service.act())
+      return async () => token
+    },
+  ],
+]
+
+test.each(revocations)(
+  'nothing is stored once it is told that the %s, though it was on its way',
+  async (what, code, revoke) => {
+    const random = randomFrom(seed)
+    const bystander = await service.addPartner(`Bystander of ${what}`)
+    let caller = await service.addPartner(`Partner whose ${what}`)
+    const count = async () => (await service.context.store.listSubmitted(caller.partner.id, 0)).length
+    for (let round = 0; round < times(25, 500); round++) {
+      const before = await count()
+      const sent = Array.from({ length: 16 }, (_, index) =>
+        service.post(paths.booking, booking(`${caller.partner.id}-${round}-${index}`), caller.token),
+      )
+      await Bun.sleep(random() * 4)
+      // Another partner's change has every token verified anew.
+      const changed = deactivatePartner(service.context, bystander.partner, service.act())
+      await Bun.sleep(random())
+      const giveBack = await revoke(caller)
+      const stored = (await count()) - before
+      const answers: Answer[] = await Promise.all(sent)
+      await changed
+      const codes = answers.map(({ status, headers }) =>
+        status === 201 ? 'stored' : headers.get('x-error-code'),
+      )
+      expect({ seed, round, stored: (await count()) - before }).toEqual({ seed, round, stored })
+      expect({ seed, round, codes: new Set(codes).difference(new Set(['stored', code])) }).toEqual({
+        seed,
+        round,
+        codes: new Set(),
+      })
+      expect(codes.filter((each) => each === 'stored')).toHaveLength(stored)
+      const late = await service.post(paths.booking, booking('late'), caller.token)
+      expect(late.headers.get('x-error-code')).toBe(code)
+      caller = { ...caller, token: await giveBack() }
+    }
+  },
+)

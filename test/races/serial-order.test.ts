@@ -1,0 +1,166 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { below, pick, type Random, randomFrom, seed } from '../hostile/random'
+import { tellFigure, times } from '../support/long'
+import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
+import type { Command } from './commands'
+import { type Done, serialOrder } from './serial-order'
+
+// What three partners, the operator and another process do at once has the answers, and leaves the records, of some
+// order in which it could have been done one after another, by the model that the hostile tests were written from. Few
+// slots, persons and addresses: nearly everything stands in the way of something else.
+// A failure names the seed and the day; HOSTILE_SEED=… tries the same moves, and how they meet is the machine's.
+setDefaultTimeout(3_600_000)
+
+const [persons, addresses] = [3, 4]
+const daysOfAWorld = 120
+const capsTried = [
+  { openRequests: null, emailConflicts: null },
+  { openRequests: 1, emailConflicts: 1 },
+]
+const unknownId = 4_711_000
+
+/** The ids that moves can name. */
+type Known = ReturnType<typeof knownBy>
+
+/** A move at random. */
+function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, serial: number): Move {
+  const partner = () => pick(random, [0, 0, 0, 2, 2, 1])
+  const slot = () => ({ provider: below(random, 2), place: below(random, 2) })
+  const command = (asked: Command): Move => ({ act: 'command', command: asked })
+  const request = () => pick(random, [...known.requests, unknownId])
+  const member = () => pick(random, [...known.members, unknownId])
+  const switching = (noun: 'member' | 'provider' | 'partner' | 'organization', id: number) =>
+    command({ act: random() < 0.7 ? 'deactivate' : 'reactivate', noun, id })
+  const assign = () => {
+    const chosen = slot()
+    const provider = world.providerIds[chosen.provider] as number
+    const startsAt = random() < 0.8 ? startOf(day, chosen) : null
+    return command({ act: 'assign', request: request(), provider, startsAt })
+  }
+  const partnerId = () => world.partners[partner()]?.partner.id as number
+  const organizationId = () => world.partners[partner()]?.organization?.id as number
+  const kinds: readonly [share: number, make: () => Move][] = [
+    [
+      45,
+      () => ({
+        act: 'submit',
+        partner: partner(),
+        person: below(random, persons),
+        email: below(random, addresses),
+        slot: random() < 0.75 ? slot() : null,
+        serial,
+      }),
+    ],
+    [4, () => ({ act: 'look up', partner: partner(), person: below(random, persons) })],
+    [4, () => ({ act: 'search', partner: partner() })],
+    [8, () => command({ act: 'accept', request: request() })],
+    [10, () => command({ act: 'decline', request: request() })],
+    [10, assign],
+    [6, () => switching('member', member())],
+    [2, () => command({ act: 'release', member: member() })],
+    [2, () => command({ act: 'erase', member: member() })],
+    [3, () => switching('provider', pick(random, world.providerIds))],
+    [2, () => switching('partner', partnerId())],
+    [2, () => switching('organization', organizationId())],
+    [1, () => command({ act: 'revoke', partner: partnerId() })],
+  ]
+  let place = random() * kinds.reduce((sum, [share]) => sum + share, 0)
+  const [, make] = kinds.find(([share]) => {
+    place -= share
+    return place < 0
+  }) as (typeof kinds)[number]
+  return make()
+}
+
+/** Lives a day: some moves one after another, then some at once, on every other day in little steps. */
+async function live(world: BatchWorld, random: Random) {
+  const day = world.nextDay()
+  const done: Done<Move, Outcome>[] = []
+  let serial = 0
+  const next = (aim: Random) => moveIn(aim, world, day, knownBy(done), serial++)
+  for (let count = 2 + below(random, 4); done.length < count; ) {
+    // At first what is to be accepted, declined and assigned then.
+    const aim = done.length < 2 ? first(random) : random
+    done.push(await world.do(day, next(aim), false))
+  }
+  const moves = Array.from({ length: 4 + below(random, 3) }, () => next(random))
+  const isInSteps = random() < 0.5
+  const isElsewhere = random() < 0.5
+  const atOnce = moves.map(async (move) => {
+    if (isInSteps) await Bun.sleep(random() * 4)
+    return world.do(day, move, isElsewhere)
+  })
+  done.push(...(await Promise.all(atOnce)))
+  return { day, done, kept: await world.kept(day) }
+}
+
+/** Numbers of which the first alone is such that something is submitted. */
+function first(random: Random): Random {
+  let isFirst = true
+  return () => {
+    const number = random() * (isFirst ? 0.4 : 1)
+    isFirst = false
+    return number
+  }
+}
+
+/** The ids that answers have told. */
+function knownBy(done: readonly Done<Move, Outcome>[]) {
+  const stored = done.flatMap(({ told }) => ('status' in told && told.status === 201 ? [told.body] : []))
+  const bodies = stored as { id: number; member: { id: number } }[]
+  return { requests: bodies.map(({ id }) => id), members: bodies.map(({ member }) => member.id) }
+}
+
+const batches = times(240, 20_000)
+const seen = new Map<string, number>()
+
+test(`of ${batches} batches of moves at once each is as if they were done one after another`, async () => {
+  for (let batch = 0; batch < batches; batch += daysOfAWorld) {
+    const caps = capsTried[(batch / daysOfAWorld) % 2] as (typeof capsTried)[number]
+    await using world = await BatchWorld.open(caps)
+    for (let here = batch; here < Math.min(batches, batch + daysOfAWorld); here++) {
+      const { day, done, kept } = await live(world, randomFrom(seed + here))
+      const model = world.model(day, kept)
+      const order = serialOrder(model, day.oracle, done)
+      if (!order) throw new Error(`no order: ${JSON.stringify({ seed, batch: here, done, kept }, shortly)}`)
+      await world.endDay(order.reduce((state, one) => model.next(state, one).state, day.oracle))
+      for (const { move, told } of done) count(move, told)
+    }
+  }
+  tellFigure(
+    `serial order: ${batches} batches, ${[...seen].map(([what, times]) => `${what} ${times}`).join(', ')}`,
+  )
+})
+
+/** Without the long lists of slots of the days to come. */
+const shortly = (name: string, value: unknown) => (name === 'availability' ? '...' : value)
+
+function count({ act, ...move }: Move, told: Outcome): void {
+  const what = 'command' in move ? move.command.act : act
+  const how = 'status' in told ? (told.code ?? told.status) : (told.refusal ?? 'done')
+  seen.set(`${what}: ${how}`, (seen.get(`${what}: ${how}`) ?? 0) + 1)
+}
+
+test('such batches meet with everything that can happen to a booking and to a request', () => {
+  const met = (act: string) =>
+    [...seen.keys()].filter((kind) => kind.startsWith(`${act}: `)).map((kind) => kind.slice(act.length + 2))
+  expect(met('submit')).toEqual(
+    expect.arrayContaining([
+      '201',
+      'email_conflicts_limited',
+      'email_taken',
+      'member_deactivated',
+      'organization_deactivated',
+      'partner_inactive',
+      'provider_unknown',
+      'slot_already_yours',
+      'slot_conflicts_with_yours',
+      'slot_unavailable',
+      'token_invalid',
+      'too_many_open_requests',
+    ]),
+  )
+  for (const act of ['accept', 'decline'])
+    expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown']))
+  expect(met('assign')).toEqual(expect.arrayContaining(['done', 'move_unknown', 'slot_unavailable']))
+})
