@@ -158,7 +158,13 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   ): Promise<Response> => {
     const { params, request, set } = incoming
     const caller = callerOf(identity)
-    const bodiless = { caller, now: identity.now, version: identity.version, body: {}, bytes: new Uint8Array() }
+    const bodiless = {
+      caller,
+      now: identity.now,
+      version: identity.version,
+      body: {},
+      bytes: new Uint8Array(),
+    }
     const { version, ...received } = schema ? await receive(incoming, schema, serving) : bodiless
     const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
     const givenHeaders = valid(checks.headers, 'headers', readHeaders(request.headers, checks.headers.schema))
