@@ -152,9 +152,8 @@ describe('after a power cut that takes what was not synced', () => {
       using operator = practice.place(cutPower(recorded.steps, practice.files, moment, leaves, random))
       const started = performance.now()
       await using service = await practice.serve(operator)
-      const { status } = await service.get('/partners/v1/user/?external_user_id=member-0', practice.token)
+      await practice.findAny(service)
       worstStart = Math.max(worstStart, performance.now() - started)
-      expect([200, 404]).toContain(status)
       const sent = asOf(recorded, moment)
       acknowledged += sent.filter(({ answer }) => answer).length
       expect([

@@ -69,6 +69,12 @@ export class Practice {
     return command ? operator.serveBy(command, ...unlimited) : operator.serve(...unlimited)
   }
 
+  /** Asks a server for a member, who may be unknown: it is ready once it answers. */
+  async findAny(service: Served): Promise<void> {
+    const { status } = await service.get('/partners/v1/user/?external_user_id=member-0', this.token)
+    if (status !== 200 && status !== 404) throw new Error(`a look-up was answered ${status}`)
+  }
+
   /**
    * The submission of a number, not yet sent: of three, two are bookings of a slot and a new member each, and one is an
    * intake of a member who has booked before, whom it changes.

@@ -30,7 +30,7 @@ struct exit_info { u8 op, pad[3]; u32 arch; u64 ip, sp, result; };
 struct record { u64 is_exit, id, nr, args[6], length; };
 struct vec { u64 base, length; };
 
-static int out, child;
+static int out, child, is_dying;
 static u8 pending[1 << 20];
 static u64 filled, next_id;
 static struct { int tid; u64 id; } inside[1024];
@@ -206,8 +206,10 @@ int trace(char *const *argv, int descriptor, const struct call *calls, int count
       ptrace(syscall_info, (long)tid, (long)sizeof at, &at);
       for (int i = 0; i < count; i++) {
         if (calls[i].nr != at.nr) continue;
-        if (last_step && calls[i].is_step && leads_to(tid, at.args[0], end) && --last_step == 0) kill(child, 9);
-        put_entry(tid, &at, &calls[i]);
+        if (last_step && calls[i].is_step && leads_to(tid, at.args[0], end) && --last_step == 0)
+          is_dying = !kill(child, 9);
+        // Nothing can be read of a program that was killed.
+        if (!is_dying) put_entry(tid, &at, &calls[i]);
       }
       next = to_exit;
     } else if (event == event_stop) {
