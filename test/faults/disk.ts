@@ -1,95 +1,163 @@
-import { basename, dirname, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { below, pick, type Random } from '../hostile/random'
 import type { Call } from '../support/trace'
 
-/** What a program did to the files of one folder, and what it answered. Moments are those of the trace. */
+/** What a program did below one folder, and what it answered over HTTP. Moments are those of the trace. */
 export type Step = { readonly began: number; readonly ended: number } & (
   | { readonly kind: 'write'; readonly file: string; readonly offset: number; readonly bytes: Buffer }
+  | { readonly kind: 'copy' | 'link'; readonly from: string; readonly file: string }
   | { readonly kind: 'truncate'; readonly file: string; readonly size: number }
-  | { readonly kind: 'sync' | 'create' | 'remove'; readonly file: string }
-  | { readonly kind: 'sync folder' }
+  | { readonly kind: 'sync' | 'create' | 'create folder' | 'remove'; readonly file: string }
   | { readonly kind: 'answer'; readonly text: string }
 )
 
-const [opensForCreation, mapsShared, mapsForWriting] = [0o100, 1, 2]
+/** All but the moments of a step. */
+type Deed = Step extends infer S ? (S extends Step ? Omit<S, 'began' | 'ended'> : never) : never
 
-/** A folder by its files' names and what is in them. */
-export type Files = ReadonlyMap<string, Buffer>
+/** What is below a folder, by path: what is in a file, null for a folder. Names of one file have the same bytes. */
+export type Files = ReadonlyMap<string, Buffer | null>
 
 /**
- * The steps of a trace that concern one folder. It throws for a call on one of its files that it does not know, since
- * a disk that is put together without it would be another.
+ * The steps of a trace below one folder. It throws for a call on one of its files that it does not know, since a disk
+ * that is put together without it would be another.
  *
  * @param before the names that were there before
  */
 export function stepsOf(calls: readonly Call[], folder: string, before: Iterable<string>): Step[] {
-  const names = new Set(before)
-  const descriptors = new Map<number, string>()
-  const steps: Step[] = []
-  for (const call of calls) {
-    if (call.result !== null && call.result < 0) continue
-    const open = openedBy(call, folder)
-    if (open !== null) {
-      const { began, ended } = call
-      if (open.creates && !names.has(open.path)) steps.push({ kind: 'create', file: open.path, began, ended })
-      if (open.creates) names.add(open.path)
-      if (call.result !== null) descriptors.set(call.result, open.path)
-      continue
+  const reader = new TraceReader(folder, before)
+  return calls.flatMap((call) => {
+    if (call.result !== null && call.result < 0) return []
+    const deed = reader.read(call)
+    return deed ? ({ ...deed, began: call.began, ended: call.ended } as Step) : []
+  })
+}
+
+const [opensForCreation, mapsShared, mapsForWriting] = [0o100, 1, 2]
+
+class TraceReader {
+  readonly #names: Set<string>
+  /** Where they lead, and how much was written through each. */
+  readonly #descriptors = new Map<number, { readonly file: string; written: number }>()
+
+  constructor(
+    private readonly folder: string,
+    before: Iterable<string>,
+  ) {
+    this.#names = new Set(before)
+  }
+
+  read(call: Call): Deed | null {
+    const { name, args, paths } = call
+    const [first = '', second = ''] = paths
+    switch (name) {
+      case 'open':
+        return this.#open(this.#place(first), args[1], call.result)
+      case 'openat':
+        return this.#open(this.#place(first, args[0]), args[2], call.result)
+      case 'close':
+        this.#descriptors.delete(args[0] as number)
+        return null
+      case 'mkdir':
+        return this.#name('create folder', this.#place(first))
+      case 'mkdirat':
+        return this.#name('create folder', this.#place(first, args[0]))
+      case 'unlink':
+      case 'rmdir':
+        return this.#name('remove', this.#place(first))
+      case 'unlinkat':
+        return this.#name('remove', this.#place(first, args[0]))
+      case 'link':
+        return this.#link(this.#place(first), this.#place(second))
+      case 'linkat':
+        return this.#link(this.#place(first, args[0]), this.#place(second, args[2]))
     }
-    if (call.name === 'open' || call.name === 'openat') descriptors.delete(call.result ?? -1)
-    else if (call.name === 'close') descriptors.delete(call.args[0] as number)
-    else steps.push(...stepOf(call, folder, descriptors))
-    const last = steps.at(-1)
-    if (last?.kind === 'remove') names.delete(last.file)
+    if (paths.some((path) => this.#place(path) !== null))
+      throw new Error(`${name} of ${paths} is not followed`)
+    return this.#transfer(call)
   }
-  return steps
-}
 
-/** The file of the folder, or the folder itself as '.', that a call opens. */
-function openedBy({ name, paths, args }: Call, folder: string) {
-  if (name !== 'open' && name !== 'openat') return null
-  const path = nameIn(folder, paths[0] as string)
-  const flags = (name === 'open' ? args[1] : args[2]) as number
-  return path === null ? null : { path, creates: (flags & opensForCreation) !== 0 }
-}
-
-function nameIn(folder: string, path: string): string | null {
-  const whole = resolve(path)
-  if (whole === folder) return '.'
-  return dirname(whole) === folder ? basename(whole) : null
-}
-
-function stepOf(call: Call, folder: string, descriptors: ReadonlyMap<number, string>): Step[] {
-  const { name, args, bytes, paths, began, ended } = call
-  const file = descriptors.get(args[name === 'mmap' ? 4 : 0] as number)
-  const removed = name === 'unlink' || name === 'unlinkat' ? nameIn(folder, paths[0] as string) : null
-  if (removed !== null) return [{ kind: 'remove', file: removed, began, ended }]
-  if (paths.some((path) => nameIn(folder, path) !== null))
-    throw new Error(`${name} is not followed: ${paths}`)
-  if (file === undefined) {
-    const text = ['sendto', 'sendmsg', 'write', 'writev'].includes(name) ? bytes.toString('latin1') : ''
-    return text.startsWith('HTTP/1.1 ') ? [{ kind: 'answer', text, began, ended }] : []
+  /** The path below the folder that is meant, '' for the folder itself; null for one elsewhere. */
+  #place(path: string, at = -1): string | null {
+    const below = relative(this.folder, resolve(this.folder, this.#descriptors.get(at)?.file ?? '', path))
+    return below.startsWith('..') ? null : below
   }
-  switch (name) {
-    case 'pwrite64':
-      return [{ kind: 'write', file, offset: args[3] as number, bytes, began, ended }]
-    case 'ftruncate':
-      return [{ kind: 'truncate', file, size: args[1] as number, began, ended }]
-    case 'fsync':
-    case 'fdatasync':
-      return [file === '.' ? { kind: 'sync folder', began, ended } : { kind: 'sync', file, began, ended }]
-    case 'mmap':
-      // The log's index is mapped, and made anew from the log by whoever opens it first.
-      if (file.endsWith('-shm')) return []
-      if ((Number(args[3]) & mapsShared) === 0 || (Number(args[2]) & mapsForWriting) === 0) return []
+
+  #open(file: string | null, flags = 0, descriptor: number | null): Deed | null {
+    if (descriptor === null) return null
+    this.#descriptors.delete(descriptor)
+    if (file === null) return null
+    this.#descriptors.set(descriptor, { file, written: 0 })
+    if ((flags & opensForCreation) === 0 || this.#names.has(file)) return null
+    return this.#name('create', file)
   }
-  throw new Error(`${name} on ${file} is not followed`)
+
+  #name(kind: 'create' | 'create folder' | 'remove', file: string | null): Deed | null {
+    if (file === null) return null
+    if (kind === 'remove') this.#names.delete(file)
+    else this.#names.add(file)
+    return { kind, file }
+  }
+
+  #link(from: string | null, file: string | null): Deed | null {
+    if (file === null) return null
+    if (from === null) throw new Error('a link to elsewhere is not followed')
+    this.#names.add(file)
+    return { kind: 'link', from, file }
+  }
+
+  #transfer({ name, args, bytes }: Call): Deed | null {
+    const [first = -1, second = -1, third = -1] = args
+    const open = this.#descriptors.get(name === 'mmap' ? (args[4] as number) : first)
+    if (name === 'copy_file_range') return this.#copy(first, third)
+    if (!open) {
+      const text = ['sendto', 'sendmsg', 'write', 'writev'].includes(name) ? bytes.toString('latin1') : ''
+      return text.startsWith('HTTP/1.1 ') ? { kind: 'answer', text } : null
+    }
+    const { file, written } = open
+    switch (name) {
+      case 'pwrite64':
+        return { kind: 'write', file, offset: args[3] as number, bytes }
+      case 'write':
+        // Whoever writes so writes a file from its start.
+        open.written += bytes.length
+        return { kind: 'write', file, offset: written, bytes }
+      case 'ftruncate':
+        return { kind: 'truncate', file, size: second }
+      case 'fsync':
+      case 'fdatasync':
+        return { kind: 'sync', file }
+      case 'mmap':
+        // The log's index is mapped, and made anew from the log by whoever opens it first.
+        if (file.endsWith('-shm') || (Number(args[3]) & mapsShared) === 0 || (third & mapsForWriting) === 0)
+          return null
+    }
+    throw new Error(`${name} on ${file} is not followed`)
+  }
+
+  #copy(from: number, to: number): Deed | null {
+    const [source, target] = [this.#descriptors.get(from), this.#descriptors.get(to)]
+    // It ends with a copy of nothing.
+    if (!target || target.written > 0) return null
+    if (!source) throw new Error('a copy from elsewhere is not followed')
+    target.written = Infinity
+    return { kind: 'copy', from: source.file, file: target.file }
+  }
 }
 
-/** One file of a disk: what is on it for certain, and what was written since. */
+/** A file or a folder on a disk: what is on it for certain, and what was written since. */
 interface Kept {
+  readonly isFolder: boolean
   bytes: Buffer
-  unsynced: Extract<Step, { kind: 'write' | 'truncate' }>[]
+  unsynced: Change[]
+}
+
+type Change = Extract<Step, { kind: 'write' | 'truncate' }>
+
+/** A name that a file got or lost, and that its folder's next sync makes last. */
+interface Naming {
+  readonly path: string
+  readonly kept: Kept | null
+  readonly ended: number
 }
 
 /** How much of what was not synced a power cut leaves: nothing, some writes, or some of the sectors of each. */
@@ -110,41 +178,99 @@ export function cutPower(
 ): Files {
   const chance = leaves === 'nothing' ? 0 : pick(random, [0.1, 0.5, 0.9])
   const isLeft = () => chance > 0 && random() < chance
-  const live = new Map<string, Kept>()
-  for (const [name, bytes] of before) live.set(name, { bytes, unsynced: [] })
-  const named = new Map(live)
-  let renamed: { name: string; kept: Kept | null; ended: number }[] = []
-  const rename = ({ name, kept }: (typeof renamed)[number]) =>
-    kept ? named.set(name, kept) : named.delete(name)
-
+  const disk = new Disk(before)
   for (const step of steps) {
     if (step.began >= moment) break
-    if (step.kind === 'create' || step.kind === 'remove') {
-      const kept = step.kind === 'create' ? { bytes: Buffer.alloc(0), unsynced: [] } : null
-      if (kept) live.set(step.file, kept)
-      renamed.push({ name: step.file, kept, ended: step.ended })
-    } else if (step.kind === 'write' || step.kind === 'truncate') {
-      live.get(step.file)?.unsynced.push(step)
-    } else if (step.ended < moment && step.kind === 'sync') {
-      settle(live.get(step.file) as Kept, ({ ended }) => ended < step.began)
-    } else if (step.ended < moment && step.kind === 'sync folder') {
-      for (const one of renamed.filter(({ ended }) => ended < step.began)) rename(one)
-      renamed = renamed.filter(({ ended }) => ended >= step.began)
+    // A sync that did not come back has promised nothing.
+    if (step.kind !== 'sync' || step.ended < moment) disk.take(step)
+  }
+  return disk.cut(isLeft, leaves === 'sectors')
+}
+
+class Disk {
+  /** As the program sees it, and as the disk has it. */
+  readonly #live = new Map<string, Kept>()
+  readonly #named: Map<string, Kept>
+  #unsynced: Naming[] = []
+
+  constructor(before: Files) {
+    for (const [path, bytes] of before) {
+      this.#live.set(path, { isFolder: bytes === null, bytes: bytes ?? Buffer.alloc(0), unsynced: [] })
+    }
+    this.#named = new Map(this.#live)
+  }
+
+  take(step: Step): void {
+    const { began, ended } = step
+    if (step.kind === 'answer') return
+    const { file } = step
+    const kept = this.#live.get(file)
+    switch (step.kind) {
+      case 'create':
+      case 'create folder':
+        this.#name(file, { isFolder: step.kind !== 'create', bytes: Buffer.alloc(0), unsynced: [] }, ended)
+        break
+      case 'link':
+        this.#name(file, this.#live.get(step.from) as Kept, ended)
+        break
+      case 'remove':
+        this.#name(file, null, ended)
+        break
+      case 'copy': {
+        const { bytes, unsynced } = this.#live.get(step.from) as Kept
+        const copy = { isFolder: false, bytes, unsynced: [...unsynced] }
+        settle(copy, () => true)
+        kept?.unsynced.push({ kind: 'write', file, offset: 0, bytes: copy.bytes, began, ended })
+        break
+      }
+      case 'sync':
+        if (kept && !kept.isFolder) settle(kept, (change) => change.ended < began)
+        else this.#settleNames((naming) => folderOf(naming.path) === file && naming.ended < began)
+        break
+      default:
+        kept?.unsynced.push(step)
     }
   }
-  for (const one of renamed) if (isLeft()) rename(one)
-  for (const kept of new Set(named.values())) {
-    if (leaves !== 'sectors') settle(kept, isLeft)
-    else {
-      kept.unsynced = kept.unsynced.flatMap(inSectors)
+
+  /** What is left, once chance has taken of the rest what it likes. */
+  cut(isLeft: () => boolean, inSectors: boolean): Files {
+    this.#settleNames(isLeft)
+    for (const kept of new Set(this.#named.values())) {
+      if (inSectors) kept.unsynced = kept.unsynced.flatMap(sectorsOf)
       settle(kept, isLeft)
     }
+    const isThere = (path: string): boolean =>
+      path === '' || (this.#named.has(path) && isThere(folderOf(path)))
+    return new Map(
+      [...this.#named].flatMap(([path, { isFolder, bytes }]) =>
+        isThere(path) ? [[path, isFolder ? null : bytes] as const] : [],
+      ),
+    )
   }
-  return new Map([...named].map(([name, { bytes }]) => [name, bytes]))
+
+  #name(path: string, kept: Kept | null, ended: number): void {
+    if (kept) this.#live.set(path, kept)
+    else this.#live.delete(path)
+    this.#unsynced.push({ path, kept, ended })
+  }
+
+  #settleNames(isSettled: (naming: Naming) => boolean): void {
+    this.#unsynced = this.#unsynced.filter((naming) => {
+      if (!isSettled(naming)) return true
+      if (naming.kept) this.#named.set(naming.path, naming.kept)
+      else this.#named.delete(naming.path)
+      return false
+    })
+  }
+}
+
+/** '' for the folder that all is below. */
+function folderOf(path: string): string {
+  return join(dirname(path), '.') === '.' ? '' : dirname(path)
 }
 
 /** Brings some of what was written to the disk, in order; the rest stays unsynced. */
-function settle(kept: Kept, isSettled: (step: Kept['unsynced'][number]) => boolean): void {
+function settle(kept: Kept, isSettled: (change: Change) => boolean): void {
   const settled = kept.unsynced.filter(isSettled)
   const done = new Set(settled)
   kept.unsynced = kept.unsynced.filter((step) => !done.has(step))
@@ -165,9 +291,9 @@ function settle(kept: Kept, isSettled: (step: Kept['unsynced'][number]) => boole
 }
 
 /** A write as the sectors that a disk writes one at a time. */
-function inSectors(step: Kept['unsynced'][number]): Kept['unsynced'] {
+function sectorsOf(step: Change): Change[] {
   if (step.kind === 'truncate') return [step]
-  const parts: Kept['unsynced'] = []
+  const parts: Change[] = []
   for (let from = 0; from < step.bytes.length; ) {
     const room = sectorBytes - ((step.offset + from) % sectorBytes)
     parts.push({ ...step, offset: step.offset + from, bytes: step.bytes.subarray(from, from + room) })

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
-import { randomFrom, seed } from '../hostile/random'
+import { pick, randomFrom, seed } from '../hostile/random'
 import { isLong, tellFigure, times } from '../support/long'
 import { Folder, theProgram } from '../support/process'
 import { readTrace, traced, whyUntraceable } from '../support/trace'
+import { faultsIn } from './database'
 import { cutPower, leavings, type Step, someMoment, stepsOf } from './disk'
-import { differences, Practice, type Submission } from './submissions'
+import { differences, operatorWith, Practice, type Submission } from './submissions'
 
 setDefaultTimeout(isLong ? 900_000 : 60_000)
 
@@ -171,6 +172,40 @@ describe('after a power cut that takes what was not synced', () => {
       `${cuts.length} power cuts, ${acknowledged} acknowledged before them and 0 lost; the slowest start took ${Math.round(worstStart)} ms`,
     )
   })
+})
+
+describe('after a power cut in the middle of init', () => {
+  const cuts = Array.from({ length: times(7, 60) }, (_, index) => index)
+  let steps: readonly Step[] = []
+
+  beforeAll(async () => {
+    if (untraceable) return
+    using folder = new Folder()
+    using operator = operatorWith(new Map(), traced(theProgram, folder.file('trace')))
+    await operator.do('init')
+    steps = stepsOf(readTrace(folder.file('trace')), realpathSync(operator.folder.path), [])
+  })
+
+  test.skipIf(untraceable !== null).each(cuts)(
+    titled('there is a database that its key opens, or the next init makes one (cut %i)'),
+    async (cut) => {
+      const random = randomFrom(seed + cut)
+      // When names are given and after the end, with nothing left of what is not synced; then at any moment.
+      const moments = [
+        ...steps.filter(({ kind }) => kind === 'link').flatMap(({ began, ended }) => [began, ended + 1]),
+        Infinity,
+      ]
+      const moment = moments[cut] ?? someMoment(steps, random)
+      const leaves = cut < moments.length ? 'nothing' : pick(random, leavings)
+      using operator = operatorWith(cutPower(steps, new Map(), moment, leaves, random))
+      const { code, stderr } = await operator.run(['init'])
+      const wasThere = stderr === 'anteroom: there is a file at the database path already\n'
+      expect([seed, cut, leaves, moment, wasThere ? '' : stderr]).toEqual([seed, cut, leaves, moment, ''])
+      if (moment === Infinity) expect([code, wasThere]).toEqual([6, true])
+      expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
+      expect(faultsIn(operator.database)).toEqual([])
+    },
+  )
 })
 
 describe('a server that does not wait for the disk is found out', () => {

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../src/domain/clock'
 import { openStorage } from '../../src/service'
 import { booking, provider, region } from '../support/builders'
@@ -60,9 +60,7 @@ export class Practice {
 
   /** An operator whose folder holds these files, or some that were made of them. */
   place(files: Files = this.files): Operator {
-    const operator = new Operator()
-    for (const [name, bytes] of files) writeFileSync(operator.folder.file(name), bytes, { mode: 0o600 })
-    return operator
+    return operatorWith(files)
   }
 
   serve(operator: Operator, command?: readonly string[]): Promise<Served> {
@@ -104,6 +102,22 @@ export class Practice {
     await Promise.all(Array.from({ length: connections }, connection))
     return sent
   }
+}
+
+/** An operator whose folder holds some files. */
+export function operatorWith(files: Files, command?: readonly string[]): Operator {
+  const operator = new Operator(command)
+  const placed = new Map<Buffer, string>()
+  // By name, so that a folder comes before what is in it.
+  for (const [name, bytes] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    const path = operator.folder.file(name)
+    const same = bytes && placed.get(bytes)
+    if (bytes === null) mkdirSync(path, { mode: 0o700 })
+    else if (same) linkSync(same, path)
+    else writeFileSync(path, bytes, { mode: 0o600 })
+    if (bytes) placed.set(bytes, path)
+  }
+  return operator
 }
 
 /** The requests of a database by id, after one id. */
