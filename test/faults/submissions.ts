@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
 import { systemClock } from '../../src/domain/clock'
 import { openStorage } from '../../src/service'
 import { booking, provider, region } from '../support/builders'
@@ -149,14 +150,11 @@ export async function differences(path: string, sent: readonly Submission[], aft
     const { store } = records
     const ids = idsAfter(path, after)
     const screenings = await store.sortingAnswers(ids)
-    const stored = new Map<string, number[]>()
-    for (const id of ids) {
-      const mark = screenings.get(id)?.at(0)?.answer ?? `unreadable request ${id}`
-      stored.set(mark, [...(stored.get(mark) ?? []), id])
-    }
-    const newest = new Map<string, [id: number, mark: string]>()
+    const stored = Map.groupBy(ids, (id) => screenings.get(id)?.at(0)?.answer ?? 'what cannot be read')
+    const newest = new Map<string, { id: number; mark: string }>()
     const found: string[] = []
-    for (const { mark, body, answer } of sent) {
+    for (const submission of sent) {
+      const { mark, body, answer } = submission
       const [id, ...more] = stored.get(mark) ?? []
       stored.delete(mark)
       if (answer && answer.status !== 201) found.push(`${mark} was answered ${answer.status}`)
@@ -165,30 +163,15 @@ export async function differences(path: string, sent: readonly Submission[], aft
         if (answer?.status === 201) found.push(`${mark} is lost`)
         continue
       }
-      const externalUserId = body.user.external_user_id
-      if (id > (newest.get(externalUserId)?.[0] ?? 0)) newest.set(externalUserId, [id, mark])
-      const request = await store.findRequest(id)
-      const slot = body.bookingData
-      const is = {
-        screening: screenings.get(id),
-        member: [request?.member?.externalUserId, request?.member?.profile.email],
-        slot: [request?.providerId ?? null, request?.startsAt ?? null, request?.state],
-        isNumbered: request?.authorizationNumber != null,
-        answered: answer && [request?.id, request?.authorizationNumber, request?.member?.id],
-      }
-      const should = {
-        screening: body.phq9Data,
-        member: [externalUserId, body.memberData.email],
-        slot: slot
-          ? [slot.selfSchedulingProviderId, Date.parse(slot.utcStartTime), 'pending']
-          : [null, null, 'unassigned'],
-        isNumbered: slot !== undefined,
-        answered: answer && [answer.body.id, answer.body.authorizationNumber, answer.body.member?.id],
-      }
+      const member = body.user.external_user_id
+      if (id > (newest.get(member)?.id ?? 0)) newest.set(member, { id, mark })
+      const is = asStored(await store.findRequest(id), screenings.get(id))
+      // What was not answered has an id and a number that nobody was told.
+      const should = asSubmitted(submission, is)
       if (!Bun.deepEquals(is, should)) found.push(`${mark} is torn: ${JSON.stringify({ is, should })}`)
     }
-    for (const [mark, [id]] of stored) found.push(`request ${id} is nobody's: ${mark}`)
-    for (const [externalUserId, [, mark]] of newest) {
+    for (const [mark, requests] of stored) found.push(`requests ${requests} are nobody's: ${mark}`)
+    for (const [externalUserId, { mark }] of newest) {
       const member = await store.findMember(1, externalUserId)
       if (member?.profile.preferredName !== mark) found.push(`${externalUserId} is not as ${mark} left them`)
     }
@@ -197,6 +180,34 @@ export async function differences(path: string, sent: readonly Submission[], aft
     return [...found, ...faultsIn(path), ...halvesIn(path)]
   } finally {
     await close()
+  }
+}
+
+/** What is to be compared of a request that is stored. */
+function asStored(request: RequestRecord | null, screening: readonly ScreeningAnswer[] | undefined) {
+  return {
+    id: request?.id,
+    state: request?.state,
+    slot: [request?.providerId, request?.startsAt],
+    authorizationNumber: request?.authorizationNumber,
+    member: [request?.member?.id, request?.member?.externalUserId, request?.member?.profile.email],
+    screening,
+  }
+}
+
+/** The same as it was submitted and answered. */
+function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asStored>): typeof stored {
+  const { user, bookingData: slot, memberData, phq9Data } = body
+  const [memberId] = stored.member
+  const isNumbered = typeof stored.authorizationNumber === 'string'
+  const unanswered = isNumbered === (slot !== undefined) ? stored.authorizationNumber : undefined
+  return {
+    id: answer ? answer.body.id : stored.id,
+    state: slot ? 'pending' : 'unassigned',
+    slot: slot ? [slot.selfSchedulingProviderId, Date.parse(slot.utcStartTime)] : [null, null],
+    authorizationNumber: answer ? answer.body.authorizationNumber : unanswered,
+    member: [answer ? answer.body.member.id : memberId, user.external_user_id, memberData.email],
+    screening: phq9Data,
   }
 }
 

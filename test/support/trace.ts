@@ -130,5 +130,8 @@ export function whyUntraceable(): string | null {
   if (platform() !== 'linux') return `${platform()} has no ptrace of Linux`
   if (!['x64', 'arm64'].includes(arch())) return `the calls of ${arch()} are not listed`
   const { exitCode, stderr } = Bun.spawnSync([...traced(['true'], '/dev/null')], { timeout: 10_000 })
-  return exitCode === 0 ? null : `${stderr.toString().trim().split('\n').at(-1)}`
+  if (exitCode === 0) return null
+  return (
+    /^error: .*|^the program may not .*/m.exec(stderr.toString())?.[0] ?? `the tracer ended with ${exitCode}`
+  )
 }
