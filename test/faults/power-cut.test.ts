@@ -121,6 +121,35 @@ function isReset(step: Step): boolean {
   return step.kind === 'truncate' || step.kind === 'remove' || (step.kind === 'write' && step.offset === 0)
 }
 
+describe('a disk whose power is cut', () => {
+  const at = (moment: number) => ({ began: moment, ended: moment + 1 })
+  const steps: Step[] = [
+    { kind: 'create', file: 'a', ...at(0) },
+    { kind: 'write', file: 'a', offset: 0, bytes: Buffer.alloc(2_048, 1), ...at(2) },
+    { kind: 'sync', file: 'a', ...at(4) },
+    { kind: 'sync', file: '', ...at(6) },
+    { kind: 'write', file: 'a', offset: 256, bytes: Buffer.alloc(1_024, 2), ...at(8) },
+    { kind: 'create', file: 'b', ...at(10) },
+  ]
+  const cutAt = (moment: number, leaves: (typeof leavings)[number], start = seed) =>
+    cutPower(steps, new Map(), moment, leaves, randomFrom(start))
+  const many = (leaves: (typeof leavings)[number]) =>
+    new Set(Array.from({ length: 400 }, (_, start) => cutAt(20, leaves, start).get('a')?.toString('hex')))
+  const [old, next] = [Buffer.alloc(2_048, 1), Buffer.alloc(2_048, 1).fill(2, 256, 1_280)]
+
+  test('holds what was synced under a name that was, and nothing else for certain', () => {
+    expect(cutAt(6, 'nothing')).toEqual(new Map())
+    expect(cutAt(7, 'nothing')).toEqual(new Map())
+    expect(cutAt(20, 'nothing')).toEqual(new Map([['a', old]]))
+  })
+
+  test('may hold each write that was not synced, or some of its sectors', () => {
+    expect(many('writes')).toEqual(new Set([old, next].map((bytes) => bytes.toString('hex'))))
+    // Sectors of 512 bytes: the write touches three.
+    expect(many('sectors').size).toBe(8)
+  })
+})
+
 test.skipIf(untraceable !== null)(
   titled(
     'every booking that was acknowledged was synced before its answer left, and no checkpoint goes before a sync',
