@@ -35,8 +35,9 @@ export async function makeDatabase(
     await make(made, hadKey ? key : join(aside, keyName))
     // A copy, since SQLite may not have let go of the file that it made.
     copyFileSync(made, join(aside, wholeName))
-    // Before the key has its name, which says that both are whole.
+    // Before the key has its name, which says that both are whole and there.
     sync(join(aside, wholeName))
+    sync(aside)
     const isFirst = key === null || hadKey || nameUnlessThere(join(aside, keyName), key)
     if (isFirst) nameUnlessThere(join(aside, wholeName), database)
     else finishDatabase(database, key)

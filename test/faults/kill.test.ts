@@ -1,12 +1,139 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { below, type Random, randomFrom, seed } from '../hostile/random'
 import { booking } from '../support/builders'
-import { times } from '../support/long'
-import { eventually, Folder, type OfferedSlot, Program, type Sandbox, startSandbox } from '../support/process'
+import { isLong, tellFigure, times } from '../support/long'
+import type { Operator, Served } from '../support/operator'
+import {
+  eventually,
+  Folder,
+  type OfferedSlot,
+  Program,
+  type Sandbox,
+  startSandbox,
+  theProgram,
+} from '../support/process'
 import type { Answer } from '../support/service'
+import { traced, whyUntraceable } from '../support/trace'
 import { ask, faultsIn } from './database'
+import { differences, Practice, type Submission } from './submissions'
 
-setDefaultTimeout(process.env.TEST_LONG ? 300_000 : 30_000)
+setDefaultTimeout(isLong ? 3_600_000 : 180_000)
+
+/** Where a kill hits: at some time, or just before the nth step on the log (a commit) or the database (a checkpoint). */
+type Place = { readonly afterMillis: number } | { readonly end: string; readonly step: number }
+
+const untraceable = whyUntraceable()
+
+function somePlace(cycle: number, random: Random): Place {
+  if (cycle % 2 === 0 || untraceable !== null) return { afterMillis: below(random, 150) }
+  if (cycle % 4 === 1) return { end: '-wal', step: 1 + below(random, 300) }
+  return { end: '.sqlite', step: 1 + below(random, 60) }
+}
+
+/** What all kills come to. */
+class Tally {
+  readonly killed = { 'at some time': 0, 'in a start': 0, 'in a commit': 0, 'in a checkpoint': 0 }
+  readonly startMillis: number[] = []
+  acknowledged = 0
+}
+
+/** A production server on one database, killed again and again, and what it answered. */
+class Victim {
+  /** Since the last comparison, and before it. */
+  #sent: Submission[] = []
+  #before: Submission[] = []
+  #newest = 0
+
+  constructor(
+    private readonly practice: Practice,
+    private readonly operator: Operator,
+    private readonly tally: Tally,
+  ) {}
+
+  /** Starts it, compares what is there with what was answered since it was last, and kills it under load. */
+  async live(place: Place): Promise<string[]> {
+    const isStep = 'step' in place
+    const started = performance.now()
+    // That it has not started is told by its exit, where a step of the start was the last.
+    await using service = await this.#serve(place).catch((error) => {
+      if (!isStep) throw error
+      return null
+    })
+    if (!service) {
+      this.tally.killed['in a start']++
+      return []
+    }
+    await this.practice.findAny(service)
+    if (!isStep) this.tally.startMillis.push(performance.now() - started)
+    const found = await this.compare()
+    const submitting = this.practice.submit(service, this.#before.length, 600)
+    if (!isStep) {
+      await Bun.sleep(place.afterMillis)
+      service.signal('SIGKILL')
+    }
+    this.#sent = await submitting
+    const hasDied = !isStep || this.#sent.some(({ answer }) => answer === null)
+    if (!hasDied) service.signal('SIGKILL')
+    expect((await service.exit()).signal).toBe('SIGKILL')
+    if (!isStep || !hasDied) this.tally.killed['at some time']++
+    else this.tally.killed[place.end === '-wal' ? 'in a commit' : 'in a checkpoint']++
+    return found
+  }
+
+  async compare(): Promise<string[]> {
+    const found = await differences(this.operator.database, this.#sent, this.#newest)
+    this.#newest = ask(this.operator.database, 'SELECT max(id) FROM booking_requests') ?? 0
+    this.tally.acknowledged += this.#sent.filter(({ answer }) => answer).length
+    this.#before.push(...this.#sent)
+    this.#sent = []
+    return found
+  }
+
+  /** Stops it, and compares all that it was ever sent. */
+  async end(): Promise<string[]> {
+    await using service = await this.practice.serve(this.operator)
+    const found = await this.compare()
+    expect((await service.stop()).code).toBe(0)
+    return [...found, ...(await differences(this.operator.database, this.#before))]
+  }
+
+  #serve(place: Place): Promise<Served> {
+    const command = 'step' in place ? traced(theProgram, '/dev/null', place) : theProgram
+    return this.practice.serve(this.operator, command)
+  }
+}
+
+const cycles = times(20, 1_000)
+// To compare a database takes the longer the more it holds.
+const cyclesPerDatabase = 50
+
+test(`a server that is killed ${cycles} times under bookings has lost, torn and doubled nothing that it answered${
+  untraceable ? ` (no kill placed in a commit: ${untraceable})` : ''
+}`, async () => {
+  const practice = await Practice.make(20)
+  const tally = new Tally()
+  const random = randomFrom(seed)
+  for (let done = 0; done < cycles; ) {
+    using operator = practice.place()
+    const victim = new Victim(practice, operator, tally)
+    for (const end = Math.min(cycles, done + cyclesPerDatabase); done < end; done++) {
+      const place = somePlace(done, random)
+      const told = { seed, cycle: done, place }
+      expect({ ...told, found: await victim.live(place) }).toEqual({ ...told, found: [] })
+    }
+    expect({ seed, done, found: await victim.end() }).toEqual({ seed, done, found: [] })
+  }
+  const starts = tally.startMillis.toSorted((one, other) => one - other)
+  const [median = Infinity, worst = Infinity] = [starts[starts.length >> 1], starts.at(-1)]
+  const kills = Object.entries(tally.killed).map(([where, count]) => `${count} ${where}`)
+  tellFigure(
+    `${cycles} kills (${kills.join(', ')}), ${tally.acknowledged} acknowledged, 0 lost, 0 torn, 0 doubled; ` +
+      `first answer after a start: ${Math.round(median)} ms at the median, ${Math.round(worst)} ms at most`,
+  )
+  // The slowest of them tells how busy the machine was.
+  expect(median).toBeLessThan(2_000)
+})
 
 interface Answered {
   readonly externalUserId: string
@@ -14,7 +141,7 @@ interface Answered {
   readonly answer: Answer
 }
 
-const rounds = Array.from({ length: process.env.TEST_LONG ? 25 : 3 }, (_, index) => index + 1)
+const rounds = Array.from({ length: times(1, 25) }, (_, index) => index + 1)
 
 /** Books one slot after the other on eight connections at once, until the server is gone. */
 async function bookUntilTheEnd(sandbox: Sandbox, slots: OfferedSlot[], answered: Answered[]): Promise<void> {

@@ -49,9 +49,14 @@ export class Operator implements Disposable {
   }
 
   /** Starts the service on the database, at a free port. */
-  async serve(...flags: string[]): Promise<Served> {
+  serve(...flags: string[]): Promise<Served> {
+    return this.serveBy(this.command, ...flags)
+  }
+
+  /** The same by other words than the operator's own. */
+  async serveBy(command: readonly string[], ...flags: string[]): Promise<Served> {
     const program = new Served(['serve', '--port', '0', '--base-url', 'https://api.example', ...flags], {
-      command: this.command,
+      command,
       cwd: this.folder.path,
       env: { ANTEROOM_DATABASE: this.database },
     })

@@ -1,0 +1,311 @@
+import { dirname, join, relative, resolve } from 'node:path'
+import { below, pick, type Random } from '../hostile/random'
+import type { Call } from '../support/trace'
+
+/** What a program did below one folder, and what it answered over HTTP. Moments are those of the trace. */
+export type Step = { readonly began: number; readonly ended: number } & (
+  | { readonly kind: 'write'; readonly file: string; readonly offset: number; readonly bytes: Buffer }
+  | { readonly kind: 'copy' | 'link'; readonly from: string; readonly file: string }
+  | { readonly kind: 'truncate'; readonly file: string; readonly size: number }
+  | { readonly kind: 'sync' | 'create' | 'create folder' | 'remove'; readonly file: string }
+  | { readonly kind: 'answer'; readonly text: string }
+)
+
+/** All but the moments of a step. */
+type Deed = Step extends infer S ? (S extends Step ? Omit<S, 'began' | 'ended'> : never) : never
+
+/** What is below a folder, by path: what is in a file, null for a folder. Names of one file have the same bytes. */
+export type Files = ReadonlyMap<string, Buffer | null>
+
+/**
+ * The steps of a trace below one folder. It throws for a call on one of its files that it does not know, since a disk
+ * that is put together without it would be another.
+ *
+ * @param before the names that were there before
+ */
+export function stepsOf(calls: readonly Call[], folder: string, before: Iterable<string>): Step[] {
+  const reader = new TraceReader(folder, before)
+  return calls.flatMap((call) => {
+    if (call.result !== null && call.result < 0) return []
+    const deed = reader.read(call)
+    return deed ? ({ ...deed, began: call.began, ended: call.ended } as Step) : []
+  })
+}
+
+const [opensForCreation, mapsShared, mapsForWriting] = [0o100, 1, 2]
+
+class TraceReader {
+  readonly #names: Set<string>
+  /** Where they lead, and how much was written through each. */
+  readonly #descriptors = new Map<number, { readonly file: string; written: number }>()
+
+  constructor(
+    private readonly folder: string,
+    before: Iterable<string>,
+  ) {
+    this.#names = new Set(before)
+  }
+
+  read(call: Call): Deed | null {
+    const { name, args, paths } = call
+    const [first = '', second = ''] = paths
+    switch (name) {
+      case 'open':
+        return this.#open(this.#place(first), args[1], call.result)
+      case 'openat':
+        return this.#open(this.#place(first, args[0]), args[2], call.result)
+      case 'close':
+        this.#descriptors.delete(args[0] as number)
+        return null
+      case 'mkdir':
+        return this.#name('create folder', this.#place(first))
+      case 'mkdirat':
+        return this.#name('create folder', this.#place(first, args[0]))
+      case 'unlink':
+      case 'rmdir':
+        return this.#name('remove', this.#place(first))
+      case 'unlinkat':
+        return this.#name('remove', this.#place(first, args[0]))
+      case 'link':
+        return this.#link(this.#place(first), this.#place(second))
+      case 'linkat':
+        return this.#link(this.#place(first, args[0]), this.#place(second, args[2]))
+    }
+    if (paths.some((path) => this.#place(path) !== null))
+      throw new Error(`${name} of ${paths} is not followed`)
+    return this.#transfer(call)
+  }
+
+  /** The path below the folder that is meant, '' for the folder itself; null for one elsewhere. */
+  #place(path: string, at = -1): string | null {
+    const below = relative(this.folder, resolve(this.folder, this.#descriptors.get(at)?.file ?? '', path))
+    return below.startsWith('..') ? null : below
+  }
+
+  #open(file: string | null, flags = 0, descriptor: number | null): Deed | null {
+    if (descriptor === null) return null
+    this.#descriptors.delete(descriptor)
+    if (file === null) return null
+    this.#descriptors.set(descriptor, { file, written: 0 })
+    if ((flags & opensForCreation) === 0 || this.#names.has(file)) return null
+    return this.#name('create', file)
+  }
+
+  #name(kind: 'create' | 'create folder' | 'remove', file: string | null): Deed | null {
+    if (file === null) return null
+    if (kind === 'remove') this.#names.delete(file)
+    else this.#names.add(file)
+    return { kind, file }
+  }
+
+  #link(from: string | null, file: string | null): Deed | null {
+    if (file === null) return null
+    if (from === null) throw new Error('a link to elsewhere is not followed')
+    this.#names.add(file)
+    return { kind: 'link', from, file }
+  }
+
+  #transfer({ name, args, bytes }: Call): Deed | null {
+    const [first = -1, second = -1, third = -1] = args
+    const open = this.#descriptors.get(name === 'mmap' ? (args[4] as number) : first)
+    if (name === 'copy_file_range') return this.#copy(first, third)
+    if (name === 'io_uring_setup') throw new Error('what goes through io_uring is not followed')
+    if (!open) {
+      const text = ['sendto', 'sendmsg', 'write', 'writev'].includes(name) ? bytes.toString('latin1') : ''
+      return text.startsWith('HTTP/1.1 ') ? { kind: 'answer', text } : null
+    }
+    const { file, written } = open
+    switch (name) {
+      case 'pwrite64':
+        return { kind: 'write', file, offset: args[3] as number, bytes }
+      case 'write':
+        // Whoever writes so writes a file from its start.
+        open.written += bytes.length
+        return { kind: 'write', file, offset: written, bytes }
+      case 'ftruncate':
+        return { kind: 'truncate', file, size: second }
+      case 'fsync':
+      case 'fdatasync':
+        return { kind: 'sync', file }
+      case 'mmap':
+        // The log's index is mapped, and made anew from the log by whoever opens it first.
+        if (file.endsWith('-shm') || (Number(args[3]) & mapsShared) === 0 || (third & mapsForWriting) === 0)
+          return null
+    }
+    throw new Error(`${name} on ${file} is not followed`)
+  }
+
+  #copy(from: number, to: number): Deed | null {
+    const [source, target] = [this.#descriptors.get(from), this.#descriptors.get(to)]
+    // It ends with a copy of nothing.
+    if (!target || target.written > 0) return null
+    if (!source) throw new Error('a copy from elsewhere is not followed')
+    target.written = Infinity
+    return { kind: 'copy', from: source.file, file: target.file }
+  }
+}
+
+/** A file or a folder on a disk: what is on it for certain, and what was written since. */
+interface Kept {
+  readonly isFolder: boolean
+  bytes: Buffer
+  unsynced: Change[]
+}
+
+type Change = Extract<Step, { kind: 'write' | 'truncate' }>
+
+/** A name that a file got or lost, and that its folder's next sync makes last. */
+interface Naming {
+  readonly path: string
+  readonly kept: Kept | null
+  readonly ended: number
+}
+
+/** How much of what was not synced a power cut leaves: nothing, some writes, or some of the sectors of each. */
+export const leavings = ['nothing', 'writes', 'sectors'] as const
+
+const sectorBytes = 512
+
+/**
+ * What a disk holds after a power cut at some moment: all that was synced, and of the rest what chance leaves. So with
+ * the names of files that were made or removed since their folder was synced.
+ */
+export function cutPower(
+  steps: readonly Step[],
+  before: Files,
+  moment: number,
+  leaves: (typeof leavings)[number],
+  random: Random,
+): Files {
+  const chance = leaves === 'nothing' ? 0 : pick(random, [0.1, 0.5, 0.9])
+  const isLeft = () => chance > 0 && random() < chance
+  const disk = new Disk(before)
+  for (const step of steps) {
+    if (step.began >= moment) break
+    // A sync that did not come back has promised nothing.
+    if (step.kind !== 'sync' || step.ended < moment) disk.take(step)
+  }
+  return disk.cut(isLeft, leaves === 'sectors')
+}
+
+class Disk {
+  /** As the program sees it, and as the disk has it. */
+  readonly #live = new Map<string, Kept>()
+  readonly #named: Map<string, Kept>
+  #unsynced: Naming[] = []
+
+  constructor(before: Files) {
+    for (const [path, bytes] of before) {
+      this.#live.set(path, { isFolder: bytes === null, bytes: bytes ?? Buffer.alloc(0), unsynced: [] })
+    }
+    this.#named = new Map(this.#live)
+  }
+
+  take(step: Step): void {
+    const { began, ended } = step
+    if (step.kind === 'answer') return
+    const { file } = step
+    const kept = this.#live.get(file)
+    switch (step.kind) {
+      case 'create':
+      case 'create folder':
+        this.#name(file, { isFolder: step.kind !== 'create', bytes: Buffer.alloc(0), unsynced: [] }, ended)
+        break
+      case 'link':
+        this.#name(file, this.#live.get(step.from) as Kept, ended)
+        break
+      case 'remove':
+        this.#name(file, null, ended)
+        break
+      case 'copy': {
+        const { bytes, unsynced } = this.#live.get(step.from) as Kept
+        const copy = { isFolder: false, bytes, unsynced: [...unsynced] }
+        settle(copy, () => true)
+        kept?.unsynced.push({ kind: 'write', file, offset: 0, bytes: copy.bytes, began, ended })
+        break
+      }
+      case 'sync':
+        if (kept && !kept.isFolder) settle(kept, (change) => change.ended < began)
+        else this.#settleNames((naming) => folderOf(naming.path) === file && naming.ended < began)
+        break
+      default:
+        kept?.unsynced.push(step)
+    }
+  }
+
+  /** What is left, once chance has taken of the rest what it likes. */
+  cut(isLeft: () => boolean, inSectors: boolean): Files {
+    this.#settleNames(isLeft)
+    for (const kept of new Set(this.#named.values())) {
+      if (inSectors) kept.unsynced = kept.unsynced.flatMap(sectorsOf)
+      settle(kept, isLeft)
+    }
+    const isThere = (path: string): boolean =>
+      path === '' || (this.#named.has(path) && isThere(folderOf(path)))
+    return new Map(
+      [...this.#named].flatMap(([path, { isFolder, bytes }]) =>
+        isThere(path) ? [[path, isFolder ? null : bytes] as const] : [],
+      ),
+    )
+  }
+
+  #name(path: string, kept: Kept | null, ended: number): void {
+    if (kept) this.#live.set(path, kept)
+    else this.#live.delete(path)
+    this.#unsynced.push({ path, kept, ended })
+  }
+
+  #settleNames(isSettled: (naming: Naming) => boolean): void {
+    this.#unsynced = this.#unsynced.filter((naming) => {
+      if (!isSettled(naming)) return true
+      if (naming.kept) this.#named.set(naming.path, naming.kept)
+      else this.#named.delete(naming.path)
+      return false
+    })
+  }
+}
+
+/** '' for the folder that all is below. */
+function folderOf(path: string): string {
+  return join(dirname(path), '.') === '.' ? '' : dirname(path)
+}
+
+/** Brings some of what was written to the disk, in order; the rest stays unsynced. */
+function settle(kept: Kept, isSettled: (change: Change) => boolean): void {
+  const settled = kept.unsynced.filter(isSettled)
+  const done = new Set(settled)
+  kept.unsynced = kept.unsynced.filter((step) => !done.has(step))
+  if (settled.length === 0) return
+  let size = kept.bytes.length
+  let most = size
+  for (const step of settled) {
+    size = step.kind === 'truncate' ? step.size : Math.max(size, step.offset + step.bytes.length)
+    most = Math.max(most, size)
+  }
+  const bytes = Buffer.alloc(most)
+  kept.bytes.copy(bytes)
+  for (const step of settled) {
+    if (step.kind === 'write') step.bytes.copy(bytes, step.offset)
+    else bytes.fill(0, step.size)
+  }
+  kept.bytes = bytes.subarray(0, size)
+}
+
+/** A write as the sectors that a disk writes one at a time. */
+function sectorsOf(step: Change): Change[] {
+  if (step.kind === 'truncate') return [step]
+  const parts: Change[] = []
+  for (let from = 0; from < step.bytes.length; ) {
+    const room = sectorBytes - ((step.offset + from) % sectorBytes)
+    parts.push({ ...step, offset: step.offset + from, bytes: step.bytes.subarray(from, from + room) })
+    from += room
+  }
+  return parts
+}
+
+/** A moment of a trace: half of them right after an answer has left, when most is at stake. */
+export function someMoment(steps: readonly Step[], random: Random): number {
+  const answers = steps.filter(({ kind }) => kind === 'answer')
+  const step = pick(random, random() < 0.5 && answers.length > 0 ? answers : steps)
+  return step.kind === 'answer' ? step.began + 1 : step.began + below(random, 2)
+}

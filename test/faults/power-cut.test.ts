@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { pick, randomFrom, seed } from '../hostile/random'
+import { isLong, tellFigure, times } from '../support/long'
+import { Folder, theProgram } from '../support/process'
+import { readTrace, traced, whyUntraceable } from '../support/trace'
+import { faultsIn } from './database'
+import { cutPower, leavings, type Step, someMoment, stepsOf } from './disk'
+import { differences, operatorWith, Practice, type Submission } from './submissions'
+
+setDefaultTimeout(isLong ? 900_000 : 120_000)
+
+/*
+ * One run of the server is recorded at the border of the operating system (tracer.c): what it writes to its files, what
+ * it syncs and what it answers, in order. From that, what a disk would hold after a power cut at any moment is put
+ * together, and opened by the program.
+ */
+const untraceable = whyUntraceable()
+const titled = (title: string) => (untraceable ? `${title} (SKIPPED: ${untraceable})` : title)
+
+/** What a server did on its disk, and what was submitted to it. */
+interface Recording {
+  readonly steps: readonly Step[]
+  readonly sent: readonly Submission[]
+}
+
+let practice = undefined as unknown as Practice
+let recorded = undefined as unknown as Recording
+
+beforeAll(async () => {
+  if (untraceable) return
+  practice = await Practice.make(2)
+  recorded = await record(theProgram, times(300, 1_200))
+})
+
+async function record(command: readonly string[], submissions: number): Promise<Recording> {
+  using operator = practice.place()
+  using folder = new Folder()
+  const trace = folder.file('trace')
+  await using service = await practice.serve(operator, traced(command, trace))
+  const sent = await practice.submit(service, 0, submissions, 3)
+  expect((await service.stop()).code).toBe(0)
+  expect(sent.filter(({ answer }) => answer?.status !== 201)).toEqual([])
+  const steps = stepsOf(readTrace(trace), realpathSync(operator.folder.path), practice.files.keys())
+  expect(answersOf(steps)).toHaveLength(sent.length)
+  return { steps, sent }
+}
+
+function answersOf(steps: readonly Step[]) {
+  return steps.flatMap((step) => {
+    if (step.kind !== 'answer' || !step.text.startsWith('HTTP/1.1 201 ')) return []
+    const body = JSON.parse(step.text.slice(step.text.indexOf('\r\n\r\n')))
+    return {
+      at: step.began,
+      id: body.id as number,
+      authorizationNumber: body.authorizationNumber as string | null,
+    }
+  })
+}
+
+/** What was submitted, as it was answered by a moment of the recording. */
+function asOf({ steps, sent }: Recording, moment: number): Submission[] {
+  const answered = new Set(answersOf(steps).flatMap(({ at, id }) => (at < moment ? id : [])))
+  return sent.map(({ mark, body, answer }) => ({
+    mark,
+    body,
+    answer: answered.has(answer?.body.id) ? answer : null,
+  }))
+}
+
+const [log, database] = ['anteroom.sqlite-wal', 'anteroom.sqlite']
+const [logHeadBytes, frameBytes] = [32, 24 + 4_096]
+
+/** Transactions of the log: a frame that ends one tells so in its head, and its page follows. */
+function commitsIn(logged: readonly WriteStep[]) {
+  return logged.flatMap((head, index) => {
+    const isHead = (head.offset - logHeadBytes) % frameBytes === 0 && head.bytes.length === 24
+    if (!isHead || head.bytes.readUInt32BE(4) === 0) return []
+    return { began: head.began, ended: logged[index + 1]?.ended ?? Infinity }
+  })
+}
+
+/** What of a recording was done before what it rests on was synced; each a line. */
+function unsyncedIn(steps: readonly Step[]): string[] {
+  const [logged, stored] = [writesTo(log, steps), writesTo(database, steps)]
+  const commits = commitsIn(logged)
+  const isSynced = (file: string, from: number, by: number) =>
+    steps.some((step) => step.kind === 'sync' && step.file === file && step.began > from && step.ended < by)
+  const restsOnSynced = (file: string, writes: readonly WriteStep[], by: number) => {
+    const last = writes.findLast(({ began }) => began < by)
+    return !last || isSynced(file, last.ended, by)
+  }
+  const answers = answersOf(steps).flatMap(({ at, id, authorizationNumber }) => {
+    const place = logged.findIndex(({ bytes }) => bytes.includes(authorizationNumber ?? 'none'))
+    const from = logged[place - 1]?.began ?? Infinity
+    // An intake has no number that could be found: all that was committed before its answer is held to the same.
+    const commit = authorizationNumber
+      ? commits.find(({ began }) => began >= from)
+      : commits.findLast(({ began }) => began < at)
+    if (!commit || commit.ended > at) return `request ${id} was answered before it was committed`
+    return isSynced(log, commit.ended, at) ? [] : `request ${id} was answered before it was synced`
+  })
+  const writes = stored
+    .filter(({ began }) => !restsOnSynced(log, logged, began))
+    .map(({ began }) => `the database was written at ${began} before the log was synced`)
+  const resets = steps
+    .filter((step) => isReset(step) && !restsOnSynced(database, stored, step.began))
+    .map(({ began }) => `the log was reset at ${began} before the database was synced`)
+  return [...answers, ...writes, ...resets]
+}
+
+type WriteStep = Extract<Step, { kind: 'write' }>
+
+function writesTo(file: string, steps: readonly Step[]): WriteStep[] {
+  return steps.flatMap((step) => (step.kind === 'write' && step.file === file ? step : []))
+}
+
+/** Whether a step takes from the log what it held. */
+function isReset(step: Step): boolean {
+  if (!('file' in step) || step.file !== log) return false
+  return step.kind === 'truncate' || step.kind === 'remove' || (step.kind === 'write' && step.offset === 0)
+}
+
+describe('a disk whose power is cut', () => {
+  const at = (moment: number) => ({ began: moment, ended: moment + 1 })
+  const steps: Step[] = [
+    { kind: 'create', file: 'a', ...at(0) },
+    { kind: 'write', file: 'a', offset: 0, bytes: Buffer.alloc(2_048, 1), ...at(2) },
+    { kind: 'sync', file: 'a', ...at(4) },
+    { kind: 'sync', file: '', ...at(6) },
+    { kind: 'write', file: 'a', offset: 256, bytes: Buffer.alloc(1_024, 2), ...at(8) },
+    { kind: 'create', file: 'b', ...at(10) },
+  ]
+  const cutAt = (moment: number, leaves: (typeof leavings)[number], start = seed) =>
+    cutPower(steps, new Map(), moment, leaves, randomFrom(start))
+  const many = (leaves: (typeof leavings)[number]) =>
+    new Set(Array.from({ length: 400 }, (_, start) => cutAt(20, leaves, start).get('a')?.toString('hex')))
+  const [old, next] = [Buffer.alloc(2_048, 1), Buffer.alloc(2_048, 1).fill(2, 256, 1_280)]
+
+  test('holds what was synced under a name that was, and nothing else for certain', () => {
+    expect(cutAt(6, 'nothing')).toEqual(new Map())
+    expect(cutAt(7, 'nothing')).toEqual(new Map())
+    expect(cutAt(20, 'nothing')).toEqual(new Map([['a', old]]))
+  })
+
+  test('may hold each write that was not synced, or some of its sectors', () => {
+    expect(many('writes')).toEqual(new Set([old, next].map((bytes) => bytes.toString('hex'))))
+    // Sectors of 512 bytes: the write touches three.
+    expect(many('sectors').size).toBe(8)
+  })
+})
+
+test.skipIf(untraceable !== null)(
+  titled(
+    'every booking that was acknowledged was synced before its answer left, and no checkpoint goes before a sync',
+  ),
+  () => {
+    const { steps } = recorded
+    expect(unsyncedIn(steps)).toEqual([])
+    const syncsOf = (file: string) =>
+      steps.filter((step) => step.kind === 'sync' && step.file === file).length
+    // One checkpoint is the stop's: without one that has bookings behind it, half of this would be easy.
+    expect(syncsOf(database)).toBeGreaterThan(1)
+    tellFigure(
+      `${answersOf(steps).length} bookings and intakes in ${commitsIn(writesTo(log, steps)).length} transactions, ` +
+        `${syncsOf(log)} syncs of the log and ${syncsOf(database)} of the database; 0 were answered before they were synced`,
+    )
+  },
+)
+
+describe('after a power cut that takes what was not synced', () => {
+  const cuts = Array.from({ length: times(10, 200) }, (_, index) => index)
+  const tally = { survived: 0, acknowledged: 0, worstStart: 0 }
+
+  test.skipIf(untraceable !== null).each(cuts)(
+    titled('nothing that was acknowledged is lost, torn or there twice, and the service starts (cut %i)'),
+    async (cut) => {
+      const random = randomFrom(seed + cut)
+      const moment = someMoment(recorded.steps, random)
+      const leaves = leavings[cut % leavings.length] as (typeof leavings)[number]
+      using operator = practice.place(cutPower(recorded.steps, practice.files, moment, leaves, random))
+      const started = performance.now()
+      await using service = await practice.serve(operator)
+      await practice.findAny(service)
+      tally.worstStart = Math.max(tally.worstStart, performance.now() - started)
+      const sent = asOf(recorded, moment)
+      expect([
+        `seed ${seed}, cut ${cut}, ${leaves}`,
+        ...(await differences(operator.database, sent)),
+      ]).toEqual([`seed ${seed}, cut ${cut}, ${leaves}`])
+      const next = await practice.submit(service, recorded.sent.length, 4)
+      expect(next.map(({ answer }) => answer?.status)).toEqual(next.map(() => 201))
+      tally.survived++
+      tally.acknowledged += sent.filter(({ answer }) => answer).length
+    },
+  )
+
+  afterAll(() => {
+    if (untraceable) return
+    tellFigure(
+      `${tally.survived} of ${cuts.length} power cuts had all of the ${tally.acknowledged} bookings and intakes that were ` +
+        `acknowledged before them; the slowest start took ${Math.round(tally.worstStart)} ms`,
+    )
+  })
+})
+
+describe('after a power cut in the middle of init', () => {
+  const cuts = Array.from({ length: times(7, 60) }, (_, index) => index)
+  let steps: readonly Step[] = []
+
+  beforeAll(async () => {
+    if (untraceable) return
+    using folder = new Folder()
+    using operator = operatorWith(new Map(), traced(theProgram, folder.file('trace')))
+    await operator.do('init')
+    steps = stepsOf(readTrace(folder.file('trace')), realpathSync(operator.folder.path), [])
+  })
+
+  test.skipIf(untraceable !== null).each(cuts)(
+    titled('there is a database that its key opens, or the next init makes one (cut %i)'),
+    async (cut) => {
+      const random = randomFrom(seed + cut)
+      // When names are given and after the end, with nothing left of what is not synced; then at any moment.
+      const moments = [
+        ...steps.filter(({ kind }) => kind === 'link').flatMap(({ began, ended }) => [began, ended + 1]),
+        Infinity,
+      ]
+      const moment = moments[cut] ?? someMoment(steps, random)
+      const leaves = cut < moments.length ? 'nothing' : pick(random, leavings)
+      using operator = operatorWith(cutPower(steps, new Map(), moment, leaves, random))
+      const { code, stderr } = await operator.run(['init'])
+      const wasThere = stderr === 'anteroom: there is a file at the database path already\n'
+      expect([seed, cut, leaves, moment, wasThere ? '' : stderr]).toEqual([seed, cut, leaves, moment, ''])
+      if (moment === Infinity) expect([code, wasThere]).toEqual([6, true])
+      expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
+      expect(faultsIn(operator.database)).toEqual([])
+    },
+  )
+})
+
+describe('a server that does not wait for the disk is found out', () => {
+  const root = new URL('../..', import.meta.url).pathname
+  const copy = new Folder()
+  afterAll(() => copy[Symbol.dispose]())
+
+  /** The words that start a copy of the program from source whose commits are synced by another rule. */
+  function withSynchronous(mode: string): readonly string[] {
+    const folder = copy.file(mode)
+    mkdirSync(folder)
+    for (const name of ['src', 'db', 'fixtures', 'package.json', 'tsconfig.json'])
+      cpSync(`${root}${name}`, `${folder}/${name}`, { recursive: true })
+    symlinkSync(realpathSync(`${root}node_modules`), `${folder}/node_modules`)
+    const opening = `${folder}/db/sqlite/open.ts`
+    const source = readFileSync(opening, 'utf8')
+    const changed = source.replace('synchronous = FULL', `synchronous = ${mode}`)
+    expect(changed).not.toBe(source)
+    writeFileSync(opening, changed)
+    return [process.execPath, `${folder}/src/main.ts`]
+  }
+
+  test.skipIf(untraceable !== null).each(['OFF', 'NORMAL'])(titled('synchronous = %s'), async (mode) => {
+    const careless = await record(withSynchronous(mode), 24)
+    const faults = unsyncedIn(careless.steps)
+    const count = (words: RegExp) => faults.filter((fault) => words.test(fault)).length
+    expect(count(/was answered before it was synced$/)).toBe(24)
+    expect(count(/^the database was written/) > 0).toBe(mode === 'OFF')
+    expect(count(/^the log was reset/) > 0).toBe(mode === 'OFF')
+    const last = answersOf(careless.steps).at(-1)?.at ?? 0
+    const random = randomFrom(seed)
+    using operator = practice.place(cutPower(careless.steps, practice.files, last + 1, 'nothing', random))
+    const lost = await differences(operator.database, asOf(careless, last + 1))
+    expect(lost.filter((line) => line.endsWith('is lost'))).toHaveLength(24)
+  })
+})

@@ -1,0 +1,234 @@
+import { Database } from 'bun:sqlite'
+import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
+import { systemClock } from '../../src/domain/clock'
+import { openStorage } from '../../src/service'
+import { booking, provider, region } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+import type { OfferedSlot } from '../support/process'
+import type { Answer } from '../support/service'
+import { faultsIn } from './database'
+import type { Files } from './disk'
+
+/** What a partner submitted, and what it was answered: null for nothing, since the server was gone. */
+export interface Submission {
+  readonly mark: string
+  readonly body: ReturnType<typeof booking>
+  answer: Answer | null
+}
+
+const databaseName = 'anteroom.sqlite'
+const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
+
+/** A production database with a partner and slots, as its files are after a clean stop. */
+export class Practice {
+  private constructor(
+    readonly files: Files,
+    readonly token: string,
+    private readonly slots: readonly OfferedSlot[],
+  ) {}
+
+  /** @param providers each of whom is there day and night: some 900 slots */
+  static async make(providers: number): Promise<Practice> {
+    using operator = new Operator()
+    const always = {
+      weekdays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'],
+    }
+    const workingHours = [{ ...always, start: '00:00', end: '24:00' }] as never
+    const directory = operator.folder.file('directory.json')
+    const refs = Array.from({ length: providers }, (_, index) => `on-${index}`)
+    const document = { regions: [region()], providers: refs.map((ref) => provider(ref, { workingHours })) }
+    writeFileSync(directory, JSON.stringify(document))
+    await operator.do('init')
+    await operator.do('organization', 'add', 'North Care')
+    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    await operator.do('directory', 'load', directory)
+    await using service = await operator.serve()
+    const { body } = await service.get('/partners/v1/providers/?region_id=1&page_size=100', token)
+    await service.stop()
+    const files = [databaseName, `${databaseName}.key`].map(
+      (name) => [name, readFileSync(operator.folder.file(name))] as const,
+    )
+    const soon = Date.now() + 86_400_000
+    const slots: OfferedSlot[] = body.results.flatMap(
+      ({ providerId, availability }: { providerId: number; availability: OfferedSlot[] }) =>
+        availability.map(({ utcStartTime }) => ({ providerId, utcStartTime })),
+    )
+    const later = slots.filter(({ utcStartTime }) => Date.parse(utcStartTime) > soon)
+    return new Practice(new Map(files), token, later)
+  }
+
+  /** An operator whose folder holds these files, or some that were made of them. */
+  place(files: Files = this.files): Operator {
+    return operatorWith(files)
+  }
+
+  serve(operator: Operator, command?: readonly string[]): Promise<Served> {
+    return command ? operator.serveBy(command, ...unlimited) : operator.serve(...unlimited)
+  }
+
+  /** Asks a server for a member, who may be unknown: it is ready once it answers. */
+  async findAny(service: Served): Promise<void> {
+    const { status } = await service.get('/partners/v1/user/?external_user_id=member-0', this.token)
+    if (status !== 200 && status !== 404) throw new Error(`a look-up was answered ${status}`)
+  }
+
+  /**
+   * The submission of a number, not yet sent: of three, two are bookings of a slot and a new member each, and one is an
+   * intake of a member who has booked before, whom it changes.
+   */
+  submission(number: number): Submission {
+    const mark = `mark-${number}`
+    const isIntake = number % 3 === 2
+    const [slot] = isIntake ? [] : this.slots.slice(number, number + 1)
+    if (!isIntake && !slot) throw new Error('all slots are booked')
+    const member = isIntake ? number - 2 : number
+    const body = booking(`member-${member}`, slot, { preferredName: mark })
+    const phq9Data = Array.from({ length: 9 }, (_, item) => ({ question: `Item ${item + 1}?`, answer: mark }))
+    return { mark, body: { ...body, phq9Data }, answer: null }
+  }
+
+  /** Submits one after the other on some connections at once, until so many are sent or the server is gone. */
+  async submit(service: Served, from: number, most: number, connections = 12): Promise<Submission[]> {
+    const sent: Submission[] = []
+    const connection = async (): Promise<void> => {
+      while (sent.length < most) {
+        const submission = this.submission(from + sent.length)
+        sent.push(submission)
+        submission.answer = await service.post(submission.body, this.token).catch(() => null)
+        if (!submission.answer) return
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, connection))
+    return sent
+  }
+}
+
+/** An operator whose folder holds some files. */
+export function operatorWith(files: Files, command?: readonly string[]): Operator {
+  const operator = new Operator(command)
+  const placed = new Map<Buffer, string>()
+  // By name, so that a folder comes before what is in it.
+  for (const [name, bytes] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    const path = operator.folder.file(name)
+    const same = bytes && placed.get(bytes)
+    if (bytes === null) mkdirSync(path, { mode: 0o700 })
+    else if (same) linkSync(same, path)
+    else writeFileSync(path, bytes, { mode: 0o600 })
+    if (bytes) placed.set(bytes, path)
+  }
+  return operator
+}
+
+/** The requests of a database by id, after one id. */
+function idsAfter(path: string, id: number): number[] {
+  using database = new Database(path, { readonly: true })
+  const select = 'SELECT id FROM booking_requests WHERE id > ? ORDER BY id'
+  return database
+    .query<{ id: number }, [number]>(select)
+    .all(id)
+    .map((row) => row.id)
+}
+
+/**
+ * How a database, and what is sealed in it, differs from what was submitted and answered: each a line, none where
+ * nothing that was answered is lost, torn or there twice, and what was not answered is there whole or not at all.
+ *
+ * @param after the newest request before these submissions
+ */
+export async function differences(path: string, sent: readonly Submission[], after = 0): Promise<string[]> {
+  const { records, close } = openStorage({
+    purpose: 'production',
+    database: path,
+    masterKey: { file: `${path}.key` },
+    create: false,
+    clock: systemClock,
+    report: () => {},
+  })
+  try {
+    const { store } = records
+    const ids = idsAfter(path, after)
+    const screenings = await store.sortingAnswers(ids)
+    const stored = Map.groupBy(ids, (id) => screenings.get(id)?.at(0)?.answer ?? 'what cannot be read')
+    const newest = new Map<string, { id: number; mark: string }>()
+    const found: string[] = []
+    for (const submission of sent) {
+      const { mark, body, answer } = submission
+      const [id, ...more] = stored.get(mark) ?? []
+      stored.delete(mark)
+      if (answer && answer.status !== 201) found.push(`${mark} was answered ${answer.status}`)
+      if (more.length > 0) found.push(`${mark} is there twice`)
+      if (id === undefined) {
+        if (answer?.status === 201) found.push(`${mark} is lost`)
+        continue
+      }
+      const member = body.user.external_user_id
+      if (id > (newest.get(member)?.id ?? 0)) newest.set(member, { id, mark })
+      const is = asStored(await store.findRequest(id), screenings.get(id))
+      // What was not answered has an id and a number that nobody was told.
+      const should = asSubmitted(submission, is)
+      if (!Bun.deepEquals(is, should)) found.push(`${mark} is torn: ${JSON.stringify({ is, should })}`)
+    }
+    for (const [mark, requests] of stored) found.push(`requests ${requests} are nobody's: ${mark}`)
+    for (const [externalUserId, { mark }] of newest) {
+      const member = await store.findMember(1, externalUserId)
+      if (member?.profile.preferredName !== mark) found.push(`${externalUserId} is not as ${mark} left them`)
+    }
+    const verdict = await store.verifyAudit(null)
+    if (!verdict.intact) found.push(`the audit log is not intact: ${JSON.stringify(verdict)}`)
+    return [...found, ...faultsIn(path), ...halvesIn(path)]
+  } finally {
+    await close()
+  }
+}
+
+/** What is to be compared of a request that is stored. */
+function asStored(request: RequestRecord | null, screening: readonly ScreeningAnswer[] | undefined) {
+  return {
+    id: request?.id,
+    state: request?.state,
+    slot: [request?.providerId, request?.startsAt],
+    authorizationNumber: request?.authorizationNumber,
+    member: [request?.member?.id, request?.member?.externalUserId, request?.member?.profile.email],
+    screening,
+  }
+}
+
+/** The same as it was submitted and answered. */
+function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asStored>): typeof stored {
+  const { user, bookingData: slot, memberData, phq9Data } = body
+  const [memberId] = stored.member
+  const isNumbered = typeof stored.authorizationNumber === 'string'
+  const unanswered = isNumbered === (slot !== undefined) ? stored.authorizationNumber : undefined
+  return {
+    id: answer ? answer.body.id : stored.id,
+    state: slot ? 'pending' : 'unassigned',
+    slot: slot ? [slot.selfSchedulingProviderId, Date.parse(slot.utcStartTime)] : [null, null],
+    authorizationNumber: answer ? answer.body.authorizationNumber : unanswered,
+    member: [answer ? answer.body.member.id : memberId, user.external_user_id, memberData.email],
+    screening: phq9Data,
+  }
+}
+
+const halves = {
+  'a member without a request':
+    'SELECT id FROM members WHERE NOT EXISTS (SELECT 1 FROM booking_requests WHERE member_id = members.id)',
+  'a slot that the directory was not told of': `SELECT id FROM booking_requests WHERE starts_at IS NOT NULL AND NOT EXISTS
+     (SELECT 1 FROM changes WHERE noun = 'taken' AND record_id = provider_id)`,
+  'a slot that was sold twice': `SELECT min(id) AS id FROM booking_requests WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL
+     GROUP BY provider_id, starts_at HAVING count(*) > 1`,
+  'a member who is there twice':
+    'SELECT min(id) AS id FROM members GROUP BY partner_id, external_user_id_hash HAVING count(*) > 1',
+}
+
+/** What is there of a booking without the rest of it, or more than once. */
+function halvesIn(path: string): string[] {
+  using database = new Database(path, { readonly: true })
+  return Object.entries(halves).flatMap(([what, select]) =>
+    database
+      .query<{ id: number }, []>(select)
+      .all()
+      .map(({ id }) => `${what}: ${id}`),
+  )
+}

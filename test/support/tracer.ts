@@ -1,0 +1,30 @@
+// Runs a program under ptrace: bun tracer.ts TRACE END STEP PROGRAM [ARGUMENT]…
+// TRACE gets its system calls (trace.ts reads them); it is killed before the STEPth step on a file whose name ends in
+// END, never for 0. It ends as the program ends.
+import { cc, ptr } from 'bun:ffi'
+import { closeSync, openSync } from 'node:fs'
+import { constants } from 'node:os'
+import { callTable } from './trace'
+
+const [path = '', end = '', step, ...words] = process.argv.slice(2)
+const { symbols } = cc({
+  source: new URL('./tracer.c', import.meta.url).pathname,
+  symbols: { trace: { args: ['ptr', 'int', 'ptr', 'int', 'ptr', 'int'], returns: 'int' } },
+})
+
+const texts = words.map((word) => Buffer.from(`${word}\0`))
+const argv = BigUint64Array.from([...texts.map((text) => BigInt(ptr(text))), 0n])
+const calls = BigUint64Array.from(callTable.flat().map(BigInt))
+const file = openSync(path, 'w', 0o600)
+const ending = Buffer.from(`${end}\0`)
+const status = symbols.trace(ptr(argv), file, ptr(calls), callTable.length, ptr(ending), Number(step))
+closeSync(file)
+if (status < 0) {
+  console.error(`the program may not be traced: error ${-status}`)
+  process.exit(125)
+}
+const signal = Object.entries(constants.signals).find(([, number]) => number === (status & 0x7f))?.[0]
+if (!signal) process.exit(status >> 8)
+process.kill(process.pid, signal)
+// A signal is not always there at once.
+setTimeout(() => {}, 10_000)
