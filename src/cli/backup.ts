@@ -25,36 +25,29 @@ interface BackupFlags {
 /** `anteroom backup`: a sound copy of the database, while the service runs. */
 export function backupCommand(): Command {
   const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
-  return (
-    recordsCommand('backup', description, backup)
-      .argument(
-        '<file>',
-        'the backup: a new file (as ./verify, if it is to be called as a command is)',
-        fileName,
-      )
-      .addOption(
-        new Option(
-          '--recipient <age1…>',
-          'let the owner of this age key open it too; may be given again',
-        ).argParser((word: string, words: string[] = []) => [...words, word]),
-      )
-      .addOption(
-        new Option(
-          '--passphrase-file <file>',
-          'encrypt it under this passphrase, and not for the master key',
-        ).conflicts('recipient'),
-      )
-      .addOption(
-        new Option(
-          '--plain',
-          'leave it as it is: what is not sealed in the database can be read in it',
-        ).conflicts(['recipient', 'passphraseFile']),
-      )
-      // What follows the name of a command below is for that.
-      .enablePositionalOptions()
-      .addCommand(verifyCommand())
-      .addCommand(drillCommand())
-  )
+  return recordsCommand('backup', description, backup)
+    .argument('<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName)
+    .addOption(
+      new Option(
+        '--recipient <age1…>',
+        'let the owner of this age key open it too; may be given again',
+      ).argParser((word: string, words: string[] = []) => [...words, word]),
+    )
+    .addOption(
+      new Option(
+        '--passphrase-file <file>',
+        'encrypt it under this passphrase, and not for the master key',
+      ).conflicts('recipient'),
+    )
+    .addOption(
+      new Option(
+        '--plain',
+        'leave it as it is: what is not sealed in the database can be read in it',
+      ).conflicts(['recipient', 'passphraseFile']),
+    )
+    .enablePositionalOptions()
+    .addCommand(verifyCommand())
+    .addCommand(drillCommand())
 }
 
 async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<void> {

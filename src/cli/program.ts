@@ -26,6 +26,8 @@ export function createProgram(): Command {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(version)
+    // Options are those of the command that they follow: backup and backup verify have some of the same name.
+    .enablePositionalOptions()
     .addCommand(sandboxCommand())
     .addCommand(initCommand())
     .addCommand(serveCommand())
