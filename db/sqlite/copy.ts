@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import type { Manifest, TellStep } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
-import { beginFile, removeAbandoned, type UnfinishedFile } from '../../src/files/durable'
+import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../src/files/durable'
 import { runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf, unusable } from './file-head'
 import { addManifest, dropManifest } from './manifest'
@@ -81,7 +81,7 @@ async function making(
 
 function begin(path: string, replace: boolean): UnfinishedFile {
   try {
-    removeAbandoned(path)
+    removeAbandonedBeside(path)
     return beginFile(path, { replace })
   } catch (error) {
     throw toUnusable(error)

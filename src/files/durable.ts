@@ -71,8 +71,11 @@ function touchBegun(): void {
   for (const path of begun) if (isThere(path)) utimesSync(path, now, now)
 }
 
+/** What a database in the making may have beside it. */
+const companions = ['', '-journal', '-wal', '-shm']
+
 function giveUp(path: string): void {
-  rmSync(path, { recursive: true, force: true })
+  for (const end of companions) rmSync(`${path}${end}`, { recursive: true, force: true })
   begun.delete(path)
 }
 
@@ -144,6 +147,16 @@ export function removeAbandoned(path: string): void {
     if (found && !isOther && Date.now() - found.mtimeMs > abandonedMillis) {
       rmSync(left, { recursive: true, force: true })
     }
+  }
+}
+
+/** The same of all files in the folder of a path: those that a timer makes have another name each time. */
+export function removeAbandonedBeside(path: string): void {
+  const folder = dirname(path)
+  for (const name of readdirSync(folder)) {
+    const [, begun] = /^(.+)\.unfinished-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
+    const isFile = begun && lstatSync(join(folder, name), { throwIfNoEntry: false })?.isFile()
+    if (isFile) removeAbandoned(join(folder, begun))
   }
 }
 

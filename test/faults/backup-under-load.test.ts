@@ -135,5 +135,6 @@ test('a backup is made of a database under bookings and searches, none of which 
   ).toContain('is sound, and as it was made')
   const held = JSON.parse(await operator.do('request', 'list', '--json')).length
   expect(held).toBe(booked)
+  tellFigure((await operator.do('backup', 'drill')).trim())
   await service.stop()
 })
