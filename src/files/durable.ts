@@ -155,8 +155,9 @@ export function removeAbandonedBeside(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
     const [, begun] = /^(.+)\.unfinished-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
-    const isFile = begun && lstatSync(join(folder, name), { throwIfNoEntry: false })?.isFile()
-    if (isFile) removeAbandoned(join(folder, begun))
+    if (begun === undefined) continue
+    const found = lstatSync(join(folder, name), { throwIfNoEntry: false })
+    if (found?.isFile() && found.uid === process.getuid?.()) removeAbandoned(join(folder, begun))
   }
 }
 
