@@ -97,8 +97,6 @@ async function copyAside({ database, madeAt, tell }: Backup, path: string): Prom
   } finally {
     clearInterval(telling)
   }
-  // The log has grown while it was read from: what is written back here, nobody's commit has to.
-  await runAside(database.filename, 'PRAGMA wal_checkpoint(PASSIVE)')
   stamp(path, line)
   await checkCopy(path, tell)
   using copy = openCopy(path)

@@ -123,7 +123,7 @@ test('a backup is made of a database under bookings and searches, none of which 
   const booked = await under.stop()
   expect([...under.statuses].sort()).toEqual([200, 201])
   // The copy of a database that is held up for as long as it takes would show in the worst of them.
-  expect(during.bookings.worst).toBeLessThan(times(2_000, 2_000))
+  expect(during.bookings.worst).toBeLessThan(4_000)
   expect(
     await operator.do(
       'backup',
