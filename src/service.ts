@@ -93,7 +93,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
   const { records, feed, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
-  const masterKey = { base64: Buffer.from(key).toString('base64') }
+  const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const { store } = records
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
     async (error) => {
@@ -132,9 +132,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         },
       }
     },
-    restore: (backup, path, tell) => verifyBackup({ purpose, masterKey, backup, path }, tell),
+    restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
     openOn: (database, clock) =>
-      openService({ ...options, database, masterKey, create: false, upgrade: true, clock, report: () => {} }),
+      openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
   }
 }
