@@ -3,12 +3,13 @@ import { type Engine, openEngine } from '../db/sqlite/engine'
 import { holdsReadablePeople, recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
 import { openDatabase } from '../db/sqlite/open'
-import { restoreDatabase } from '../db/sqlite/restore'
+import { compareContent, restoreDatabase } from '../db/sqlite/restore'
 import type { MasterKeySource } from './config'
 import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
@@ -54,10 +55,23 @@ export interface Service extends Pick<Engine, 'close'> {
    * @param baseUrl the public address, where it is not the one listened on
    */
   listen(host: string, port: number, baseUrl?: string): Promise<Listening & { readonly baseUrl: string }>
+  /**
+   * Makes a database of a backup that the master key opens, and holds it to the backup's manifest.
+   *
+   * @throws Refusal database_unusable
+   */
+  restore(backup: string, path: string, tell: TellStep): Promise<Restored>
+  /** Puts the service together on another database under the same master key, with the same zone data. */
+  openOn(database: string, clock: Clock): Promise<Service>
 }
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
 export function openStorage(options: ServiceOptions) {
+  const { key: _, ...storage } = openWithKey(options)
+  return storage
+}
+
+function openWithKey(options: ServiceOptions) {
   const { purpose, database, masterKey, create, upgrade = false, clock, report } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
@@ -72,14 +86,16 @@ export function openStorage(options: ServiceOptions) {
   })
   if (keptCopy !== null) report(keptCopyNote(keptCopy))
   const records: Records = { store, upkeep, clock, custody, directory: null }
-  return { records, feed, close }
+  return { records, feed, close, key }
 }
 
 /** Opens the database and puts the service together. @throws Refusal database_unusable */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, report } = options
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const { records, feed, close } = openStorage(options)
+  const { records, feed, close, key } = openWithKey(options)
+  // A key that came by a descriptor cannot be read again.
+  const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const { store } = records
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
     async (error) => {
@@ -129,6 +145,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         },
       }
     },
+    restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
+    openOn: (database, clock) =>
+      openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
   }
 }
@@ -163,17 +182,34 @@ export interface Restoring
   readonly path: string
 }
 
-/**
- * Makes a database of a backup, at a place where nothing is. Tells whether it has an older schema.
- *
- * @throws Refusal database_unusable
- */
-export async function restoreBackup({ masterKey, ...restoring }: Restoring): Promise<boolean> {
+/** What was made of a backup. */
+export interface Restored {
+  /** What the backup says of itself; null where an earlier version made it. */
+  readonly manifest: Manifest | null
+  /** Whether it has an older schema. */
+  readonly isOlder: boolean
+}
+
+/** Makes a database of a backup, at a place where nothing is. @throws Refusal database_unusable */
+export async function restoreBackup(
+  { masterKey, ...restoring }: Restoring,
+  tell: TellStep,
+): Promise<Restored> {
   const key = readKey(masterKey, restoring.backup)
-  const decrypt = (encrypted: string, plain: string) =>
-    openBackup(encrypted, plain, { ...restoring, masterKey: key })
-  await restoreDatabase({ ...restoring, masterKey: masterKeyOf(key), decrypt })
-  return isOutdated(restoring.path)
+  const manifest = await restoreDatabase({
+    ...restoring,
+    masterKey: masterKeyOf(key),
+    decrypt: (encrypted, plain) => openBackup(encrypted, plain, { ...restoring, masterKey: key }, tell),
+    tell,
+  })
+  return { manifest, isOlder: isOutdated(restoring.path) }
+}
+
+/** The same, and holds what was made to the backup's manifest. @throws Refusal database_unusable */
+export async function verifyBackup(restoring: Restoring, tell: TellStep): Promise<Restored> {
+  const restored = await restoreBackup(restoring, tell)
+  if (restored.manifest) await compareContent(restoring.path, restored.manifest, tell)
+  return restored
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

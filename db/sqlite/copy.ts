@@ -1,50 +1,27 @@
-import { Database, SQLiteError } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
+import { statSync } from 'node:fs'
+import type { Manifest, TellStep } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
-import { beginFile, removeAbandoned, type UnfinishedFile } from '../../src/files/durable'
+import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../src/files/durable'
+import { runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf, unusable } from './file-head'
+import { addManifest, dropManifest } from './manifest'
 
 /**
- * A sound copy of a database, checked and yet to be published, which its owner alone can read. Others may go on writing
- * meanwhile.
+ * A sound copy of a database, checked and yet to be published, which its owner alone can read; in place of an earlier one.
+ * Nobody else may have the database open.
  *
- * @param replace whether an earlier copy may stand there
- * @throws Refusal database_unusable if there is something already, or no sound copy could be made
+ * @throws Refusal database_unusable if no sound copy could be made
  */
-export function copyDatabase(database: Database, path: string, replace = false): UnfinishedFile {
-  removeAbandoned(path)
+export function copyDatabase(database: Database, path: string): UnfinishedFile {
+  const file = begin(path, true)
   try {
-    const file = beginFile(path, { replace })
-    try {
-      const line = newestLine(database)
-      // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
-      database.query('VACUUM INTO ?').run(file.path)
-      finishCopy(file.path, line)
-      return file
-    } catch (error) {
-      file[Symbol.dispose]()
-      throw error
-    }
-  } catch (error) {
-    throw toUnusable(error)
-  }
-}
-
-/**
- * The same, encrypted. What is readable on the way lies beside the database and not where the copy goes, for as long as
- * it takes: whoever can read it there could have read the database.
- *
- * @throws as copyDatabase and `protect` do
- */
-export async function copyProtected(
-  database: Database,
-  path: string,
-  protect: Protect,
-): Promise<UnfinishedFile> {
-  removeAbandoned(path)
-  const file = begin(path)
-  try {
-    using plain = copyDatabase(database, `${database.filename}.copy`, true)
-    await protect(plain.path, file.path)
+    const line = newestLine(database)
+    // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
+    database.query('VACUUM INTO ?').run(file.path)
+    stamp(file.path, line)
+    using copy = openCopy(file.path)
+    holdSound(faultsIn(copy))
     return file
   } catch (error) {
     file[Symbol.dispose]()
@@ -52,12 +29,84 @@ export async function copyProtected(
   }
 }
 
-function begin(path: string): UnfinishedFile {
+/** What a backup is made of, and where. */
+interface Backup {
+  readonly database: Database
+  readonly path: string
+  /** ms */
+  readonly madeAt: number
+  /** Encrypts it. What is readable on the way lies beside the database: who can read it there could have read that. */
+  readonly protect: Protect | null
+  readonly tell: TellStep
+}
+
+/** A backup that is yet to be published. */
+export interface MadeBackup extends Disposable {
+  readonly file: UnfinishedFile
+  readonly manifest: Manifest
+}
+
+/**
+ * A backup of a database on which others go on working, checked, with its manifest inside, and yet to be published.
+ *
+ * @throws Refusal database_unusable if there is something already, or no sound copy could be made; whatever `protect`
+ *   throws
+ */
+export async function makeBackup(backup: Backup): Promise<MadeBackup> {
+  const { database, path, protect, tell } = backup
+  if (!protect) return making(path, false, (file) => copyAside(backup, file.path))
+  return making(path, false, async (file) => {
+    const besides = `${database.filename}.copy`
+    using plain = await making(besides, true, (copy) => copyAside(backup, copy.path))
+    await protect(plain.file.path, file.path, tell)
+    return plain.manifest
+  })
+}
+
+/** Begins a file and has it made; where that fails, nothing is left of it. */
+async function making(
+  path: string,
+  replace: boolean,
+  make: (file: UnfinishedFile) => Promise<Manifest>,
+): Promise<MadeBackup> {
+  const file = begin(path, replace)
+  const dispose = () => file[Symbol.dispose]()
   try {
-    return beginFile(path)
+    return { file, manifest: await make(file), [Symbol.dispose]: dispose }
+  } catch (error) {
+    dispose()
+    throw toUnusable(error)
+  }
+}
+
+function begin(path: string, replace: boolean): UnfinishedFile {
+  try {
+    removeAbandonedBeside(path)
+    return beginFile(path, { replace })
   } catch (error) {
     throw toUnusable(error)
   }
+}
+
+async function copyAside({ database, madeAt, tell }: Backup, path: string): Promise<Manifest> {
+  const line = newestLine(database)
+  const bytes = readPragma(database, 'page_count') * readPragma(database, 'page_size')
+  const telling = setInterval(() => tell('copying', sizeOf(path) / bytes), tellMillis)
+  try {
+    await runAside(database.filename, 'VACUUM INTO ?', path)
+  } finally {
+    clearInterval(telling)
+  }
+  stamp(path, line)
+  await checkCopy(path, tell)
+  using copy = openCopy(path)
+  return await addManifest(copy, madeAt, tell)
+}
+
+const tellMillis = 100
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** Gives a copy its name. @throws Refusal database_unusable if something has it by now */
@@ -74,29 +123,45 @@ export function toUnusable(error: unknown): unknown {
   const { code } = error as { code?: string }
   if (code === 'EEXIST') return unusable('there is a file at that path already')
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
-  if (error instanceof SQLiteError || /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '')) {
+  if (/^(SQLITE_.*|ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '')) {
     return unusable('no sound copy could be made there; is there room for it?')
   }
   return error
 }
 
 /**
- * Makes a copy a file of its own, to which no log of the original's belongs, and sees whether it is whole.
+ * Makes a copy a file of its own, to which no log of the original's and no manifest belongs.
  *
  * @param line the newest audit line that it has at least
- * @throws Refusal database_unusable if it is not
+ * @throws Refusal database_unusable if it has not
  */
-export function finishCopy(path: string, line = 0): void {
-  const copy = new Database(path, { readwrite: true, create: false })
-  try {
-    const schema = schemaOf(readPragma(copy, 'user_version'))
-    copy.run(`PRAGMA user_version = ${newUserVersion(schema)}`)
-    // What a record holds against a rule it holds in the original too: a copy of it is what it takes to mend it.
-    const faults = faultsIn(copy).filter((fault) => !/^(CHECK constraint failed|NULL value) in /.test(fault))
-    if (faults.length > 0 || newestLine(copy) < line) throw unusable('the copy is not sound')
-  } finally {
-    copy.close()
-  }
+export function stamp(path: string, line = 0): void {
+  using copy = openCopy(path)
+  const schema = schemaOf(readPragma(copy, 'user_version'))
+  copy.run(`PRAGMA user_version = ${newUserVersion(schema)}`)
+  dropManifest(copy)
+  if (newestLine(copy) < line) throw unsound()
+}
+
+/** Sees whether a copy is whole. @throws Refusal database_unusable if it is not */
+export async function checkCopy(path: string, tell: TellStep): Promise<void> {
+  tell('checking the copy')
+  holdSound((await runAside(path, 'PRAGMA integrity_check')).map(([line]) => String(line)))
+}
+
+/** What a record holds against a rule it holds in the original too: a copy of it is what it takes to mend it. */
+function holdSound(lines: readonly string[]): void {
+  const isFault = (line: string) => line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(line)
+  if (lines.some(isFault)) throw unsound()
+}
+
+function unsound() {
+  return unusable('the copy is not sound')
+}
+
+/** Opens a copy that nobody else knows of. */
+export function openCopy(path: string): Database {
+  return new Database(path, { readwrite: true, create: false })
 }
 
 /** What an integrity check says against a database; nothing if it is sound. */

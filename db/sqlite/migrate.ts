@@ -77,7 +77,7 @@ export function upgradeSchema(upgrading: Upgrading, path: string): void {
   lockAlone(database)
   // Under this lock nobody else makes one.
   for (const left of listUnfinished(copyPathOf(path))) rmSync(left, { force: true })
-  using copy = copyDatabase(database, copyPathOf(path), true)
+  using copy = copyDatabase(database, copyPathOf(path))
   copy.publish()
   const upgrade = database.transaction(() => {
     migrate(upgrading, schema)

@@ -1,10 +1,11 @@
-import { Database } from 'bun:sqlite'
-import { chmodSync, copyFileSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs'
+import type { Content, Manifest, TellStep } from '../../src/domain/upkeep'
 import type { MasterKey } from '../../src/domain/vault'
-import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
-import { finishCopy, toUnusable } from './copy'
+import { beginFile, isThere, listUnfinished, removeAbandoned } from '../../src/files/durable'
+import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import type { Purpose } from './data-key'
 import { isDatabase, unusable } from './file-head'
+import { contentOf, readManifest } from './manifest'
 import { prove, recognize } from './open'
 
 /** A backup, and where it shall stand as a database. */
@@ -14,18 +15,19 @@ export interface Restoring {
   readonly purpose: Purpose
   readonly masterKey: MasterKey
   /** Writes what an encrypted backup holds to another file. */
-  readonly decrypt: (backup: string, path: string) => Promise<void>
+  readonly decrypt: (backup: string, path: string, tell: TellStep) => Promise<void>
+  readonly tell: TellStep
 }
 
 /**
  * Makes a database of a backup, encrypted or not: held to be sound, ours, and sealed under the master key, before it gets
- * its name, and for its owner alone.
+ * its name, and for its owner alone. Tells the backup's manifest; null if it has none.
  *
  * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
  *   log; whatever `decrypt` throws
  */
-export async function restoreDatabase(restoring: Restoring): Promise<void> {
-  const { backup, path, decrypt } = restoring
+export async function restoreDatabase(restoring: Restoring): Promise<Manifest | null> {
+  const { backup, path, decrypt, tell } = restoring
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
   if (left) throw unusable(`${left} was left by another database: move it away first`)
@@ -38,12 +40,39 @@ export async function restoreDatabase(restoring: Restoring): Promise<void> {
   try {
     using file = beginFile(path)
     if (isDatabase(backup)) copyPrivately(backup, file.path)
-    else await decrypt(backup, file.path)
-    adopt(file.path, restoring)
+    else await decrypt(backup, file.path, tell)
+    const manifest = adopt(file.path, restoring)
+    await checkCopy(file.path, tell)
     file.publish()
+    removeOthers(path)
+    return manifest
   } catch (error) {
     throw toUnusable(error)
   }
+}
+
+/** Nothing else can be made at a path that is taken, so what killed restores have left there is of no use. */
+function removeOthers(path: string): void {
+  for (const left of listUnfinished(path)) if (statSync(left).isFile()) rmSync(left, { force: true })
+}
+
+/**
+ * Holds a database that was made of a backup to what the backup's manifest says of it.
+ *
+ * @throws Refusal database_unusable where it is otherwise
+ */
+export async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
+  using database = openCopy(path)
+  const found = await contentOf(database, tell)
+  if (found.sha256 === manifest.sha256) return
+  throw unusable(`the backup is not as it was made: ${differenceOf(found, manifest)}`)
+}
+
+function differenceOf(found: Content, manifest: Manifest): string {
+  const names = Object.keys({ ...manifest.counts, ...found.counts })
+  const table = names.find((name) => found.counts[name] !== manifest.counts[name])
+  if (table === undefined) return 'a record is not what its manifest has the hash of'
+  return `${table} has ${found.counts[table] ?? 0} records and not ${manifest.counts[table] ?? 0}`
 }
 
 function holdsAnything(path: string): boolean {
@@ -57,15 +86,17 @@ function copyPrivately(from: string, to: string): void {
 }
 
 /** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
-function adopt(path: string, { purpose, masterKey }: Restoring): void {
+function adopt(path: string, { purpose, masterKey }: Restoring): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
-  const database = new Database(path, { readwrite: true, create: false })
-  try {
-    const schema = recognize(database)
-    if (schema === 0) throw unusable('what the backup holds is an empty database')
-    prove({ database, purpose, masterKey }, schema)
-  } finally {
-    database.close()
-  }
-  finishCopy(path)
+  const manifest = proven(path, purpose, masterKey)
+  stamp(path)
+  return manifest
+}
+
+function proven(path: string, purpose: Purpose, masterKey: MasterKey): Manifest | null {
+  using database = openCopy(path)
+  const schema = recognize(database)
+  if (schema === 0) throw unusable('what the backup holds is an empty database')
+  prove({ database, purpose, masterKey }, schema)
+  return readManifest(database)
 }

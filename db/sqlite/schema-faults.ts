@@ -14,10 +14,15 @@ export function schemaFaults({ database, purpose, masterKey }: Upgrading): strin
   return [...names].filter((name) => wanted.get(name) !== found.get(name))
 }
 
+/** Tables that Litestream keeps in what it replicates. A table by itself does nothing; a trigger on one is told. */
+const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
+
 /** Their text by what they are called. SQLite's own are left out. */
 function objectsOf(database: Database): Map<string, string> {
   const select =
     "SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"
-  const rows = database.query<{ name: string; sql: string }, []>(`${select} ORDER BY type, name`).all()
+  const rows = database
+    .query<{ name: string; sql: string }, []>(`${select} AND type || ' ' || name NOT IN ${ofLitestream}`)
+    .all()
   return new Map(rows.map(({ name, sql }) => [name, sql]))
 }

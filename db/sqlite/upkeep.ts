@@ -4,7 +4,7 @@ import type { Protect } from '../../src/domain/vault'
 import { auditArchives } from './audit-archive'
 import { checkpoint } from './checkpoint'
 import { toRefusal } from './constraint'
-import { copyDatabase, copyProtected, faultsIn, publishCopy } from './copy'
+import { faultsIn, makeBackup, publishCopy } from './copy'
 import { isSealedUnder, rewrapDataKey } from './data-key'
 import { applicationId, readPragma, schemaOf, unusable } from './file-head'
 import type { Opening } from './open'
@@ -15,6 +15,7 @@ import { readSetting } from './setting'
 import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
+const lastDrillName = 'last_drill_at'
 const zoneDataName = 'zone_data'
 
 /** The Upkeep of an open SQLite database. */
@@ -33,27 +34,27 @@ export function createUpkeep(
   /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
   const protectOwn =
     (protect: Protect): Protect =>
-    async (plain, encrypted) => {
+    async (plain, encrypted, tell) => {
       if (!isSealedUnder(plain, purpose, masterKey)) {
         throw unusable('the master key was rotated meanwhile: make the backup again')
       }
-      await protect(plain, encrypted)
+      await protect(plain, encrypted, tell)
     }
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
-    async backUp(target, protect, act) {
-      using copy = protect
-        ? await copyProtected(database, target, protectOwn(protect))
-        : copyDatabase(database, target)
+    async backUp(path, protect, act, { tell = () => {}, isDrill = false } = {}) {
+      const protectIt = protect && protectOwn(protect)
+      using made = await makeBackup({ database, path, madeAt: act.at, protect: protectIt, tell })
+      const action = isDrill ? 'database.drill' : 'database.back-up'
       // Before it has its name: there is no copy that nobody knows of.
-      await writer.write(() =>
-        audit.append([{ ...act, action: 'database.back-up', record: null, outcome: 'done' }]),
-      )
-      publishCopy(copy)
+      await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
+      publishCopy(made.file)
       // Its age is a convenience: the copy stands, whether or not it can be noted.
-      await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
+      if (!isDrill) await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
+      return made.manifest
     },
+    noteDrill: ({ at }) => writer.write(() => void note(lastDrillName, String(at))),
     rewrap: (next, act) =>
       writer.write(() => {
         if (!rewrapDataKey(database, purpose, masterKey, next)) return false
@@ -159,10 +160,16 @@ function named(fault: string, records: readonly string[]): string {
 const dayMillis = 24 * 60 * 60_000
 
 function backupFinding(database: Database, now: number): Finding {
-  const noted = readSetting(database, lastBackupName)
-  if (!noted) return { check: 'backup', state: 'note', detail: 'none was made yet' }
-  const days = Math.floor((now - Number(Buffer.from(noted).toString())) / dayMillis)
-  return { check: 'backup', state: days > 1 ? 'note' : 'ok', detail: `${days} days old` }
+  const [days, drilled] = [lastBackupName, lastDrillName].map((name) => daysSince(database, name, now))
+  if (days === null || days === undefined)
+    return { check: 'backup', state: 'note', detail: 'none was made yet' }
+  const drill = drilled === null ? 'none was tried yet: anteroom backup drill' : `tried ${drilled} days ago`
+  return { check: 'backup', state: days > 1 ? 'note' : 'ok', detail: `${days} days old; ${drill}` }
+}
+
+function daysSince(database: Database, name: string, now: number): number | null {
+  const noted = readSetting(database, name)
+  return noted ? Math.floor((now - Number(Buffer.from(noted).toString())) / dayMillis) : null
 }
 
 function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {

@@ -30,7 +30,7 @@ export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name())
   const [first = '', ...others] = words
-  const name = first === 'backup' ? 'database.back-up' : `${first}.${others.join('-')}`
+  const name = first === 'backup' ? `database.${others[0] ?? 'back-up'}` : `${first}.${others.join('-')}`
   const isDryRun = 'dryRun' in flags && flags.dryRun === true
   const action = isDryRun ? null : (auditActions.find((known) => known === name) ?? null)
   return { action, noun: nouns[first] ?? null, id: null }

@@ -1,16 +1,12 @@
 import { basename, dirname, resolve } from 'node:path'
-import { Command, Option } from 'commander'
-import { readMasterKeySource, readStorageConfig } from '../config'
+import type { Command } from 'commander'
+import { readStorageConfig } from '../config'
 import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
-import type { Records } from '../operations/context'
-import { backUp } from '../operations/upkeep'
-import { keptCopyNote, migrateDatabase, restoreBackup } from '../service'
-import { fileName } from './arguments'
-import { type Call, recordsCommand } from './command'
+import { keptCopyNote, migrateDatabase } from '../service'
 import { finishDatabase, makeDatabase } from './new-database'
 import { printLines } from './output'
-import { openProduction, storageCommand, withSettings } from './storage'
+import { openProduction, storageCommand } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
@@ -69,80 +65,6 @@ function keyLines(key: string, database: string): string[] {
 /** A text as one word of a shell's (POSIX sh). */
 function shellWord(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
-
-/** What opens an encrypted backup beside the master key, or instead of it. */
-interface BackupFlags {
-  readonly recipient?: string[]
-  readonly passphraseFile?: string
-  readonly plain?: boolean
-}
-
-/** `anteroom backup`: a sound copy of the database, while the service runs. */
-export function backupCommand(): Command {
-  const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
-  return recordsCommand('backup', description, backup)
-    .argument('<file>', 'the backup: a new file', fileName)
-    .addOption(
-      new Option(
-        '--recipient <age1…>',
-        'let the owner of this age key open it too; may be given again',
-      ).argParser((word: string, words: string[] = []) => [...words, word]),
-    )
-    .addOption(
-      new Option(
-        '--passphrase-file <file>',
-        'encrypt it under this passphrase, and not for the master key',
-      ).conflicts('recipient'),
-    )
-    .addOption(
-      new Option(
-        '--plain',
-        'leave it as it is: what is not sealed in the database can be read in it',
-      ).conflicts(['recipient', 'passphraseFile']),
-    )
-}
-
-async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<void> {
-  const { recipient: recipients = [], passphraseFile, plain } = flags
-  await backUp(context, file, plain ? null : { recipients, passphraseFile }, act())
-  const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
-  printLines(`Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`)
-}
-
-/** `anteroom restore`: a database again, from a backup. */
-export function restoreCommand(): Command {
-  const command = new Command('restore').description('Make a new database of a backup')
-  return withSettings(command, ['masterKeyFile', 'masterKeyFd'])
-    .argument('<backup>')
-    .requiredOption('--to <file>', 'the database to make, where nothing is yet', fileName)
-    .option('--identity-file <file>', 'open it with the age identities of this file')
-    .addOption(
-      new Option('--passphrase-file <file>', 'open it with this passphrase').conflicts('identityFile'),
-    )
-    .action(restore)
-}
-
-interface RestoreFlags {
-  readonly to: string
-  readonly identityFile?: string
-  readonly passphraseFile?: string
-}
-
-async function restore(backup: string, { to, identityFile, passphraseFile, ...flags }: RestoreFlags) {
-  const masterKey = readMasterKeySource(flags, to)
-  const restoring = {
-    purpose: 'production',
-    backup,
-    path: to,
-    masterKey,
-    identityFile,
-    passphraseFile,
-  } as const
-  const isOlder = await restoreBackup(restoring)
-  printLines(`Made the database ${to} of the backup ${backup}.`)
-  if (isOlder) printLines('It has an older schema: anteroom migrate, or serve, brings it up to date.')
-  printLines('What was done since is not in it: tokens revoked and members erased since are there again.')
 }
 
 /** `anteroom migrate`: the database of an older version, brought up to date. */

@@ -23,7 +23,7 @@ import {
   printTable,
   printText,
 } from './output'
-import { type Progress, startProgress } from './progress'
+import { type Progress, withProgress } from './progress'
 
 const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 
@@ -114,15 +114,6 @@ class FaultyFiles extends Refusal {
 function faultsOf(error: Refusal): { place: string | null; fault: string }[] {
   if (!(error instanceof FaultyFiles)) return [{ place: null, fault: error.message }]
   return error.cause.faults.map(({ path, fault }) => ({ place: path || null, fault }))
-}
-
-async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
-  const progress = startProgress()
-  try {
-    return await work(progress)
-  } finally {
-    progress.end()
-  }
 }
 
 function printLoad(context: Context, done: DirectoryLoad, dryRun: boolean): void {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { removeBegun } from '../files/durable'
 
 /**
  * Graceful shutdown: resolves when the process is asked to stop, by Ctrl-C, a supervisor or a terminal that goes.
@@ -6,12 +7,23 @@ import { readFileSync } from 'node:fs'
  * that started the program.
  */
 export function shutdownRequest(): Promise<void> {
-  const signals: NodeJS.Signals[] = isHangUpIgnored()
-    ? ['SIGINT', 'SIGTERM']
-    : ['SIGINT', 'SIGTERM', 'SIGHUP']
   return new Promise((resolve) => {
-    for (const signal of signals) process.on(signal, () => resolve())
+    for (const signal of endingSignals()) process.on(signal, () => resolve())
   })
+}
+
+/** Has a signal that ends the process remove what was begun, before it ends it as it would have done. */
+export function endCleanly(): void {
+  for (const signal of endingSignals()) {
+    process.once(signal, () => {
+      removeBegun()
+      process.kill(process.pid, signal)
+    })
+  }
+}
+
+function endingSignals(): NodeJS.Signals[] {
+  return isHangUpIgnored() ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 }
 
 /** Whether the process was started under nohup, to outlive its terminal; false where that cannot be told. */

@@ -4,8 +4,9 @@ import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { describeDefect, logDefect } from '../http/defect-log'
 import { auditCommand } from './audit'
+import { backupCommand, restoreCommand } from './backup'
 import { completionCommand } from './completion'
-import { backupCommand, initCommand, migrateCommand, restoreCommand } from './database'
+import { initCommand, migrateCommand } from './database'
 import { directoryCommand } from './directory'
 import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
@@ -25,6 +26,8 @@ export function createProgram(): Command {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(version)
+    // Options are those of the command that they follow: backup and backup verify have some of the same name.
+    .enablePositionalOptions()
     .addCommand(sandboxCommand())
     .addCommand(initCommand())
     .addCommand(serveCommand())

@@ -34,6 +34,7 @@ export const auditActions = [
   'member.erase',
   'directory.load',
   'database.back-up',
+  'database.drill',
   'key.rotate',
   'audit.prune',
   // The upgrade that brought keyed hashes found the log broken before.

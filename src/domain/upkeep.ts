@@ -11,6 +11,33 @@ export interface Finding {
   readonly detail: string
 }
 
+/** Is told what a long work is at, and which share of that is done, from 0 to 1, where it can be known. */
+export type TellStep = (what: string, share?: number) => void
+
+/** What a database holds. */
+export interface Content {
+  /** Rows by table. */
+  readonly counts: Readonly<Record<string, number>>
+  /** Of every row of every table, in hex. */
+  readonly sha256: string
+}
+
+/** What a backup tells of itself, from inside. */
+export interface Manifest extends Content {
+  /** ms */
+  readonly madeAt: number
+  readonly schema: number
+  /** What the server last worked with; null if none ever did. */
+  readonly zoneData: ZoneEdition | null
+}
+
+/** How a backup is made. */
+export interface BackingUp {
+  readonly tell?: TellStep
+  /** Whether it is made to be tried and removed: then it is no backup to count on, and is noted as a drill. */
+  readonly isDrill?: boolean
+}
+
 /** Which lines of the audit log are to be removed, and where they go. */
 export interface AuditPrune {
   readonly chain: AuditChain
@@ -31,14 +58,16 @@ export type ArchiveVerdict =
  */
 export interface Upkeep {
   /**
-   * Writes a sound copy of the database to a place where nothing is, checked and synced before it gets its name,
-   * and notes when.
+   * Writes a sound copy of the database, with a manifest inside, to a place where nothing is, checked and synced before
+   * it gets its name, and notes when. Reads and writes go on meanwhile.
    *
    * @param target where, in the engine's own terms
    * @param protect encrypts it; null for one that whoever finds it can open
    * @throws Refusal database_unusable if there is something already, or no copy could be made; whatever `protect` throws
    */
-  backUp(target: string, protect: Protect | null, act: Act): Promise<void>
+  backUp(target: string, protect: Protect | null, act: Act, how?: BackingUp): Promise<Manifest>
+  /** Notes that a backup was restored and served, and found to be as it should be. */
+  noteDrill(act: Act): Promise<void>
 
   /**
    * Seals the data key under another master key, and nothing else. False if it is sealed under that one already.

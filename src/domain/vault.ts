@@ -1,3 +1,5 @@
+import type { TellStep } from './upkeep'
+
 /** Where a sealed value stands. It opens nowhere else. */
 export interface SealedPlace {
   readonly table: string
@@ -51,7 +53,7 @@ export interface Protection {
 }
 
 /** Writes what one file holds to another, encrypted, and sees that it can be read again. */
-export type Protect = (plain: string, encrypted: string) => Promise<void>
+export type Protect = (plain: string, encrypted: string, tell?: TellStep) => Promise<void>
 
 /** What an operator keeps a master key for beside the database, wherever it is kept. */
 export interface Custody {

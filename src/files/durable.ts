@@ -3,12 +3,14 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -37,11 +39,49 @@ export function beginFile(path: string, { replace = false, mode = 0o600 }: Makin
   const target = isThere(path) ? realpathSync(path) : path
   const aside = asidePath(target)
   closeSync(openSync(aside, 'wx', mode))
+  begun.add(aside)
   return {
     path: aside,
     publish: () => nameFile(aside, target, replace),
-    [Symbol.dispose]: () => rmSync(aside, { force: true }),
+    [Symbol.dispose]: () => giveUp(aside),
   }
+}
+
+/**
+ * Begins a folder that its owner alone can enter, for what shall be gone afterwards in every case. Those that killed
+ * processes have left beside it go first.
+ *
+ * @param path what its name begins with
+ */
+export function beginFolder(path: string): Disposable & { readonly path: string } {
+  removeAbandoned(path)
+  const folder = asidePath(path)
+  mkdirSync(folder, { mode: 0o700 })
+  begun.add(folder)
+  return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
+}
+
+/** What this process has begun. It is touched from time to time, since its age tells others whether it was abandoned. */
+const begun = new Set<string>()
+const touchMillis = 60_000
+setInterval(touchBegun, touchMillis).unref()
+
+function touchBegun(): void {
+  const now = new Date(Date.now())
+  for (const path of begun) if (isThere(path)) utimesSync(path, now, now)
+}
+
+/** What a database in the making may have beside it. */
+const companions = ['', '-journal', '-wal', '-shm']
+
+function giveUp(path: string): void {
+  for (const end of companions) rmSync(`${path}${end}`, { recursive: true, force: true })
+  begun.delete(path)
+}
+
+/** Removes what this process has begun and not finished: for an end at which no scope is left. */
+export function removeBegun(): void {
+  for (const path of begun) giveUp(path)
 }
 
 /** Writes a file, whole and synced before it has its name. @throws as beginFile does */
@@ -96,11 +136,28 @@ export function listUnfinished(path: string): string[] {
 /** After so long without a change, what is unfinished was left by a process that is gone. */
 const abandonedMillis = 10 * 60_000
 
-/** Removes what was begun for a path by processes that were killed. */
+/**
+ * Removes what was begun for a path by processes that were killed. A folder only if it is this user's: in a folder that
+ * all can write to, such a name may be anybody's.
+ */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
-    const changedAt = statSync(left, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
-    if (Date.now() - changedAt > abandonedMillis) rmSync(left, { recursive: true, force: true })
+    const found = lstatSync(left, { throwIfNoEntry: false })
+    const isOther = found?.isDirectory() && found.uid !== process.getuid?.()
+    if (found && !isOther && Date.now() - found.mtimeMs > abandonedMillis) {
+      rmSync(left, { recursive: true, force: true })
+    }
+  }
+}
+
+/** The same of all files in the folder of a path: those that a timer makes have another name each time. */
+export function removeAbandonedBeside(path: string): void {
+  const folder = dirname(path)
+  for (const name of readdirSync(folder)) {
+    const [, begun] = /^(.+)\.unfinished-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
+    if (begun === undefined) continue
+    const found = lstatSync(join(folder, name), { throwIfNoEntry: false })
+    if (found?.isFile() && found.uid === process.getuid?.()) removeAbandoned(join(folder, begun))
   }
 }
 

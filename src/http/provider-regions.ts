@@ -87,7 +87,8 @@ function exampleRegion(id: number, countryCode: string, code: string, localName:
   return presentRegion({ id, countryCode, code, localName, label, active: true })
 }
 
-function presentRegion(region: Region): typeof RegionBody.static {
+/** A region as a list shows it. */
+export function presentRegion(region: Region): typeof RegionBody.static {
   return {
     id: region.id,
     countryCode: region.countryCode,

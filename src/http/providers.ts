@@ -228,6 +228,11 @@ function entryJson({ provider, availability }: FoundProvider, slotJson: (start: 
   return `${profile},"availability":[${availability.slots.map(slotJson).join()}]}`
 }
 
+/** A provider as a page shows them. */
+export function presentFound(found: FoundProvider): typeof ProviderBody.static {
+  return JSON.parse(entryJson(found, (start) => JSON.stringify(presentSlot(start * minuteMillis))))
+}
+
 function presentProfile(provider: Provider): Omit<typeof ProviderBody.static, 'availability'> {
   return {
     providerId: provider.id,

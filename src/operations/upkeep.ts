@@ -1,12 +1,12 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import type { ArchiveVerdict, AuditPrune, Finding } from '../domain/upkeep'
+import type { ArchiveVerdict, AuditPrune, BackingUp, Finding, Manifest } from '../domain/upkeep'
 import type { Protection } from '../domain/vault'
 import type { ZoneEdition } from '../domain/zone-data'
 import type { Records } from './context'
 
 /**
- * Writes a sound copy of the database to a place where nothing is.
+ * Writes a sound copy of the database to a place where nothing is, and tells what it says of itself.
  *
  * @param protection from whom it is kept; null for a copy that is not encrypted
  * @throws Refusal database_unusable, or field_invalid for what is no recipient
@@ -16,8 +16,15 @@ export async function backUp(
   target: string,
   protection: Protection | null,
   act: Act,
-): Promise<void> {
-  await upkeep.backUp(target, protection && (await custody.protect(protection)), act)
+  how?: BackingUp,
+): Promise<Manifest> {
+  return upkeep.backUp(target, protection && (await custody.protect(protection)), act, how)
+}
+
+/** Notes that a backup was tried, and how that ended, and when one was found to be as it should be. */
+export async function noteDrill(records: Records, act: Act, isPassed: boolean): Promise<void> {
+  if (isPassed) await records.upkeep.noteDrill(act)
+  else await noteAct(records, act, 'database.drill', null, 'failed')
 }
 
 /** Notes which zone data is served, for the commands beside the server. */

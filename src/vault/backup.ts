@@ -1,7 +1,8 @@
 import { createHash, type Hash, hkdfSync } from 'node:crypto'
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
 import { Refusal } from '../domain/errors'
+import type { TellStep } from '../domain/upkeep'
 import type { Protect, Protection } from '../domain/vault'
 import { readSecretFile } from './secret-file'
 
@@ -31,10 +32,20 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
     encrypter.setPassphrase(readPassphrase(passphraseFile))
   }
   const decrypter = await decrypterFor({ masterKey, passphraseFile })
-  return async (plain, sealed) => {
+  return async (plain, sealed, tell = () => {}) => {
     const [written, found] = [createHash('sha256'), createHash('sha256')]
-    await pass(plain, sealed, (stream) => encrypter.encrypt(stream), written)
-    await pass(sealed, null, (stream) => decrypter.decrypt(stream), undefined, found).catch(() => {})
+    const encrypt: Passing = {
+      transform: (stream) => encrypter.encrypt(stream),
+      before: written,
+      tellShare: (share) => tell('encrypting', share),
+    }
+    const readBack: Passing = {
+      transform: (stream) => decrypter.decrypt(stream),
+      after: found,
+      tellShare: (share) => tell('reading back', share),
+    }
+    await pass(plain, sealed, encrypt)
+    await pass(sealed, null, readBack).catch(() => {})
     if (!written.digest().equals(found.digest())) throw unusable('the backup could not be read back')
   }
 }
@@ -44,11 +55,19 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
  *
  * @throws Refusal database_unusable for keys that do not open it, or a backup that is not as it was written
  */
-export async function openBackup(sealed: string, plain: string, keys: BackupKeys): Promise<void> {
+export async function openBackup(
+  sealed: string,
+  plain: string,
+  keys: BackupKeys,
+  tell: TellStep = () => {},
+): Promise<void> {
   if (!isEncrypted(sealed)) throw unusable('the file is no backup')
   const decrypter = await decrypterFor(keys)
   try {
-    await pass(sealed, plain, (stream) => decrypter.decrypt(stream))
+    await pass(sealed, plain, {
+      transform: (stream) => decrypter.decrypt(stream),
+      tellShare: (share) => tell('decrypting', share),
+    })
   } catch (error) {
     // The system's errors have codes; the library's and those of the cipher have none.
     if ((error as { code?: string }).code !== undefined) throw error
@@ -134,19 +153,23 @@ function readPassphrase(path: string): string {
 /** More than this much of a file is never in memory. */
 const chunkBytes = 65_536
 
-/** Passes what a file holds through a transformation into another file, or nowhere, and hashes what goes in and comes out. */
-async function pass(
-  from: string,
-  to: string | null,
-  transform: (stream: ReadableStream<Uint8Array>) => Promise<ReadableStream<Uint8Array>>,
-  before?: Hash,
-  after?: Hash,
-): Promise<void> {
+/** What becomes of a file's bytes on their way. */
+interface Passing {
+  readonly transform: (stream: ReadableStream<Uint8Array>) => Promise<ReadableStream<Uint8Array>>
+  /** Hashes what goes in. */
+  readonly before?: Hash
+  /** Hashes what comes out. */
+  readonly after?: Hash
+  readonly tellShare: (share: number) => void
+}
+
+/** Passes what a file holds through a transformation into another file, or nowhere. */
+async function pass(from: string, to: string | null, passing: Passing): Promise<void> {
   const source = openSync(from, 'r')
   const target = to === null ? null : openSync(to, 'w')
   try {
-    for await (const chunk of await transform(streamOf(source, before))) {
-      after?.update(chunk)
+    for await (const chunk of await passing.transform(streamOf(source, passing))) {
+      passing.after?.update(chunk)
       if (target !== null) writeAll(target, chunk)
     }
   } finally {
@@ -155,12 +178,21 @@ async function pass(
   }
 }
 
-function streamOf(file: number, hash?: Hash): ReadableStream<Uint8Array> {
-  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+/** A turn of the event loop is given up after so many chunks: signals and timers are to be heard. */
+const chunksAtOnce = 64
+
+function streamOf(file: number, { before, tellShare }: Passing): ReadableStream<Uint8Array> {
+  const { size } = fstatSync(file)
+  let chunks = 0
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const bytes = new Uint8Array(chunkBytes)
     const chunk = bytes.subarray(0, readSync(file, bytes))
     if (chunk.length === 0) return controller.close()
-    hash?.update(chunk)
+    before?.update(chunk)
+    if (++chunks % chunksAtOnce === 0) {
+      tellShare((chunks * chunkBytes) / size)
+      await new Promise((go) => setTimeout(go))
+    }
     controller.enqueue(chunk)
   }
   return new ReadableStream({ pull }, { highWaterMark: 0 })

@@ -830,7 +830,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const head = await store.auditHead()
       const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act))
       expect(lines).toEqual([['database.back-up', null]])
-      const age = { check: 'backup', state: 'ok' as const, detail: '0 days old' }
+      const untried = '0 days old; none was tried yet: anteroom backup drill'
+      const age = { check: 'backup', state: 'ok' as const, detail: untried }
       expect(await upkeep.check(now)).toContainEqual(age)
       expect(await endOf(upkeep.backUp(freeTarget, null, actAt(now - 9 * 86_400_000)))).toBe(
         'database_unusable',
@@ -842,6 +843,27 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await copy.store.verifyAudit(head)).toMatchObject({ intact: true })
       await copy.store.setPartnerActive(partner.id, false, act)
       expect(await held(place)).toEqual(before)
+    })
+
+    test('a drill is noted as one, and is no backup to count on', async () => {
+      await using place = await open()
+      const { store, upkeep, freeTarget } = place
+      await furnish(place)
+      if (!upkeep) return
+      const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act, { isDrill: true }))
+      expect(lines).toEqual([['database.drill', null]])
+      await upkeep.noteDrill(actAt(now - 3 * 86_400_000))
+      expect(await upkeep.check(now)).toContainEqual({
+        check: 'backup',
+        state: 'note',
+        detail: 'none was made yet',
+      })
+      await upkeep.backUp(`${freeTarget}.kept`, null, act)
+      expect(await upkeep.check(now)).toContainEqual({
+        check: 'backup',
+        state: 'ok',
+        detail: '0 days old; tried 3 days ago',
+      })
     })
 
     test('what was erased is purged, if nobody is reading', async () => {

@@ -144,6 +144,7 @@ async function keepUp(upkeep: Upkeep, target: string): Promise<void> {
   await upkeep.noteZoneData({ edition: '2026f', folder: null })
   await upkeep.findZoneData()
   await upkeep.backUp(target, null, act)
+  await upkeep.noteDrill(act)
   await upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
   await upkeep.check(0)
   await upkeep.purge()
@@ -186,6 +187,13 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
     table: 'providers',
     statement: /^select "id" from "providers" order by/,
     why: 'the directory is read whole, once, when it starts',
+  },
+  {
+    name: 'all rows of all tables',
+    table:
+      'partner_keys|providers|licenses|in_person_regions|members|booking_requests|changes|audit|sqlite_sequence',
+    statement: /^SELECT (count\(\*\) AS count FROM|CASE typeof\()/,
+    why: 'the manifest of a backup tells of them; read in the copy, in the process that makes it',
   },
   {
     name: 'who refers to a record that is added',

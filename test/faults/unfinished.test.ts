@@ -14,9 +14,10 @@ import {
 } from 'node:fs'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { booking } from '../support/builders'
-import { isLong } from '../support/long'
+import { isLong, times } from '../support/long'
 import { Operator } from '../support/operator'
 import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
+import { faultsIn } from './database'
 import { killInside } from './kill-inside'
 
 setDefaultTimeout(isLong ? 600_000 : 120_000)
@@ -89,7 +90,7 @@ describe('a backup', () => {
 
   test('removes what one of its name has left unfinished ten minutes ago, and any what lies readable', async () => {
     const longAgo = new Date(Date.now() - 11 * 60_000)
-    for (const name of ['backup.sqlite', 'anteroom.sqlite.copy']) {
+    for (const name of ['backup.sqlite', 'backup-of-yesterday.sqlite', 'anteroom.sqlite.copy']) {
       for (const end of ['0a1b2c3d', '1a1b2c3d']) {
         const left = operator.folder.file(`${name}.unfinished-${end}`)
         writeFileSync(left, 'half')
@@ -99,9 +100,48 @@ describe('a backup', () => {
     await operator.do('backup', operator.folder.file('backup.sqlite'))
     expect(namesIn(operator.folder).filter((name) => /backup|copy/.test(name))).toEqual([
       'anteroom.sqlite.copy.unfinished-1a1b2c3d',
+      'backup-of-yesterday.sqlite.unfinished-1a1b2c3d',
       'backup.sqlite',
       'backup.sqlite.unfinished-1a1b2c3d',
     ])
+  })
+
+  test('that is asked to end leaves nothing, readable or not', async () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      await using program = new Program(['backup', operator.folder.file('backup.sqlite')], {
+        cwd: operator.folder.path,
+        env: { ANTEROOM_DATABASE: operator.database },
+      })
+      await eventually('the backup to begin', () => backups().length > 0 || !program.isRunning)
+      program.signal(signal)
+      expect((await program.exit()).signal).toBe(signal)
+      expect(namesIn(operator.folder).filter((name) => name.includes('unfinished'))).toEqual([])
+    }
+  })
+
+  test('is restored again after a restore that was killed at any moment, and nothing is left of that', async () => {
+    const [backup, restored] = [
+      operator.folder.file('backup.sqlite'),
+      operator.folder.file('restored.sqlite'),
+    ]
+    await operator.do('backup', backup)
+    const begun = () => namesIn(operator.folder).filter((name) => name.startsWith('restored'))
+    for (let round = 0; round < times(3, 40); round++) {
+      await using program = new Program(
+        ['restore', backup, '--to', restored, '--master-key-file', `${operator.database}.key`],
+        { cwd: operator.folder.path, env: {} },
+      )
+      await eventually('the restore to begin', () => begun().length > 0 || !program.isRunning)
+      await Bun.sleep(Math.random() * 40)
+      program.signal('SIGKILL')
+      await program.exit()
+      if (!existsSync(restored)) {
+        await operator.do('restore', backup, '--to', restored)
+        expect(begun()).toEqual(['restored.sqlite'])
+      }
+      expect(faultsIn(restored)).toEqual([])
+      for (const name of begun()) rmSync(operator.folder.file(name))
+    }
   })
 
   test('lies readable nowhere but beside the database, for its owner alone, until it is made', async () => {

@@ -1,0 +1,163 @@
+import { join } from 'node:path'
+import { Command, Option } from 'commander'
+import { type Flags, readMasterKeySource } from '../config'
+import type { Manifest } from '../domain/upkeep'
+import type { Records } from '../operations/context'
+import { backUp } from '../operations/upkeep'
+import { formatInstant } from '../scheduling/calendar'
+import { type Restored, type Restoring, restoreBackup, type Service, verifyBackup } from '../service'
+import { fileName } from './arguments'
+import { asJson, type Call, commandsIn, recordsCommand } from './command'
+import { drill } from './drill'
+import { endCleanly } from './graceful-shutdown'
+import { type CommonFlags, printJson, printLines, printRecord } from './output'
+import { inPrivateFolder } from './private-folder'
+import { withProgress } from './progress'
+import { withService, withSettings } from './storage'
+
+/** What opens an encrypted backup beside the master key, or instead of it. */
+interface BackupFlags {
+  readonly recipient?: string[]
+  readonly passphraseFile?: string
+  readonly plain?: boolean
+}
+
+/** `anteroom backup`: a sound copy of the database, while the service runs. */
+export function backupCommand(): Command {
+  const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
+  return recordsCommand('backup', description, backup)
+    .argument('<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName)
+    .addOption(
+      new Option(
+        '--recipient <age1…>',
+        'let the owner of this age key open it too; may be given again',
+      ).argParser((word: string, words: string[] = []) => [...words, word]),
+    )
+    .addOption(
+      new Option(
+        '--passphrase-file <file>',
+        'encrypt it under this passphrase, and not for the master key',
+      ).conflicts('recipient'),
+    )
+    .addOption(
+      new Option(
+        '--plain',
+        'leave it as it is: what is not sealed in the database can be read in it',
+      ).conflicts(['recipient', 'passphraseFile']),
+    )
+    .enablePositionalOptions()
+    .addCommand(verifyCommand())
+    .addCommand(drillCommand())
+}
+
+async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<void> {
+  const { recipient: recipients = [], passphraseFile, plain } = flags
+  endCleanly()
+  await withProgress(({ tell }) =>
+    backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { tell }),
+  )
+  const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
+  printLines(`Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`)
+}
+
+/** `anteroom backup verify`: whether a backup could be restored, and is as it was made. */
+function verifyCommand(): Command {
+  const command = new Command('verify').description(
+    'Check that a backup can be restored and is as it was made',
+  )
+  return asJson(openingCommand(command), 'print its manifest as JSON').action(verify)
+}
+
+interface OpeningFlags extends Flags {
+  readonly identityFile?: string
+  readonly passphraseFile?: string
+}
+
+async function verify(backup: string, { json, ...flags }: OpeningFlags & CommonFlags): Promise<void> {
+  endCleanly()
+  const found = await withProgress(({ tell }) =>
+    inPrivateFolder((folder) =>
+      verifyBackup(restoringOf(backup, join(folder, 'verified.sqlite'), flags, backup), tell),
+    ),
+  )
+  if (json) printJson({ manifest: found.manifest && presentManifest(found.manifest), older: found.isOlder })
+  else printVerified(backup, found)
+}
+
+function printVerified(backup: string, { manifest, isOlder }: Restored): void {
+  if (manifest) {
+    const { madeAt, schema, zoneData, sha256, counts } = presentManifest(manifest)
+    printLines(`The backup ${backup} is sound, and as it was made.`)
+    printRecord({
+      'made at': madeAt,
+      schema,
+      'zone data': zoneData && `${zoneData.edition} (${zoneData.folder ?? 'built in'})`,
+      records: Object.entries(counts)
+        .map(([table, count]) => `${table} ${count}`)
+        .join(', '),
+      'SHA-256': sha256,
+    })
+  } else {
+    printLines(
+      `The backup ${backup} is sound. It has no manifest to compare it with: an earlier version made it.`,
+    )
+  }
+  if (isOlder) printLines(olderNote)
+}
+
+function presentManifest({ madeAt, ...manifest }: Manifest) {
+  return { madeAt: formatInstant(madeAt), ...manifest }
+}
+
+const olderNote = 'It has an older schema: anteroom migrate, or serve, brings it up to date.'
+
+/** `anteroom backup drill`: a backup is made, restored, served and compared. */
+function drillCommand(): Command {
+  const description = 'Make a backup, restore it, serve it, compare what it answers, and remove it'
+  return asJson(commandsIn<Service>(withService)('drill', description, drill))
+}
+
+/** `anteroom restore`: a database again, from a backup. */
+export function restoreCommand(): Command {
+  const command = new Command('restore').description('Make a new database of a backup')
+  return openingCommand(command)
+    .requiredOption('--to <file>', 'the database to make, where nothing is yet', fileName)
+    .action(restore)
+}
+
+/** Gives a command the backup that it opens, and what opens it. */
+function openingCommand(command: Command): Command {
+  return withSettings(command, ['masterKeyFile', 'masterKeyFd'])
+    .argument('<backup>')
+    .option('--identity-file <file>', 'open it with the age identities of this file')
+    .addOption(
+      new Option('--passphrase-file <file>', 'open it with this passphrase').conflicts('identityFile'),
+    )
+}
+
+async function restore(
+  backup: string,
+  { to, ...flags }: OpeningFlags & { readonly to: string },
+): Promise<void> {
+  endCleanly()
+  const { isOlder, manifest } = await withProgress(({ tell }) =>
+    restoreBackup(restoringOf(backup, to, flags, to), tell),
+  )
+  printLines(`Made the database ${to} of the backup ${backup}.`)
+  if (isOlder) printLines(olderNote)
+  const moment = manifest ? `, at ${formatInstant(manifest.madeAt)},` : ''
+  printLines(
+    `What was done since${moment} is not in it: tokens revoked and members erased since are there again.`,
+  )
+}
+
+/** @param companion beside which the master key is, where the settings name neither it nor a database */
+function restoringOf(
+  backup: string,
+  path: string,
+  { identityFile, passphraseFile, ...flags }: OpeningFlags,
+  companion: string,
+): Restoring {
+  const masterKey = readMasterKeySource(flags, companion)
+  return { purpose: 'production', backup, path, masterKey, identityFile, passphraseFile }
+}

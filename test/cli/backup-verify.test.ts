@@ -1,0 +1,285 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { booking, provider, region } from '../support/builders'
+import { Operator } from '../support/operator'
+import { eventually, theProgram } from '../support/process'
+
+setDefaultTimeout(process.env.TEST_LONG ? 300_000 : 60_000)
+
+const operator = new Operator()
+const file = (name: string) => operator.folder.file(name)
+const key = `${operator.database}.key`
+const temporary = file('tmp')
+const settings = { TMPDIR: temporary }
+
+beforeAll(async () => {
+  mkdirSync(temporary)
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  writeFileSync(
+    file('directory.json'),
+    JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),
+  )
+  await operator.do('directory', 'load', file('directory.json'))
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  await using service = await operator.serve()
+  expect((await service.post(booking('robin'), token)).status).toBe(201)
+  await service.stop()
+  await operator.do('backup', file('backup.age'))
+  await operator.do('backup', file('plain.sqlite'), '--plain')
+})
+afterAll(() => operator[Symbol.dispose]())
+
+const verify = (backup: string, ...flags: string[]) =>
+  operator.run(['backup', 'verify', backup, '--master-key-file', key, ...flags], '', settings)
+const drill = (...flags: string[]) => operator.run(['backup', 'drill', ...flags], '', settings)
+
+/** A plain backup after something was done to it. */
+function changed(name: string, ...statements: string[]): string {
+  copyFileSync(file('plain.sqlite'), file(name))
+  using database = new Database(file(name))
+  for (const statement of statements) database.run(statement)
+  return file(name)
+}
+
+describe('backup verify', () => {
+  test.each(['backup.age', 'plain.sqlite'])('of %s tells its manifest, and changes nothing', async (name) => {
+    const before = readdirSync(operator.folder.path)
+    const { code, stdout, stderr } = await verify(file(name))
+    expect([code, stderr]).toEqual([0, ''])
+    const [first, ...others] = stdout.trimEnd().split('\n')
+    expect(first).toBe(`The backup ${file(name)} is sound, and as it was made.`)
+    expect(others.map((line) => line.replace(/ {2,}.*/, ''))).toEqual([
+      'made at',
+      'schema',
+      'zone data',
+      'records',
+      'SHA-256',
+    ])
+    expect([readdirSync(operator.folder.path), readdirSync(temporary)]).toEqual([before, []])
+  })
+
+  test('tells it to programs as JSON, with what is so', async () => {
+    const { stdout } = await verify(file('backup.age'), '--json')
+    const { manifest, older } = JSON.parse(stdout)
+    expect([older, Object.keys(manifest)]).toEqual([
+      false,
+      ['madeAt', 'schema', 'zoneData', 'counts', 'sha256'],
+    ])
+    expect(manifest.counts).toMatchObject({ members: 1, booking_requests: 1, providers: 1, partner_keys: 1 })
+    expect(manifest.zoneData).toEqual({ edition: expect.stringMatching(/^20\d\d[a-z]$/), folder: null })
+    expect(Date.now() - Date.parse(manifest.madeAt)).toBeWithin(0, 120_000)
+  })
+
+  test('of a content that is not the manifest’s is refused, and says where', async () => {
+    const cases: [string, string][] = [
+      ['DELETE FROM licenses', 'licenses has 0 records and not 1'],
+      ["UPDATE providers SET first_name = 'Mallory'", 'a record is not what its manifest has the hash of'],
+      ["DELETE FROM settings WHERE name = 'zone_data'", 'settings has 4 records and not 5'],
+    ]
+    for (const [statement, fault] of cases) {
+      expect(await verify(changed('changed.sqlite', statement))).toEqual({
+        code: 6,
+        signal: null,
+        stdout: '',
+        stderr: `anteroom: the backup is not as it was made: ${fault}\n`,
+      })
+      expect(readdirSync(temporary)).toEqual([])
+    }
+  })
+
+  test('of one without a manifest checks the rest, and says so', async () => {
+    const old = changed('old.sqlite', "DELETE FROM settings WHERE name = 'manifest'")
+    expect(await verify(old)).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `The backup ${old} is sound. It has no manifest to compare it with: an earlier version made it.\n`,
+      stderr: '',
+    })
+    expect(JSON.parse((await verify(old, '--json')).stdout)).toEqual({ manifest: null, older: false })
+    const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
+    copyFileSync(`${fixture}.key`, file('first.key'))
+    chmodSync(file('first.key'), 0o600)
+    const first = await operator.run(['backup', 'verify', fixture, '--master-key-file', file('first.key')])
+    expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('It has an older schema')])
+  })
+
+  test('of what is damaged, no backup, another key’s or absent is refused in a line', async () => {
+    copyFileSync(file('backup.age'), file('cut.age'))
+    truncateSync(file('cut.age'), 70_000)
+    writeFileSync(file('text'), 'canary')
+    writeFileSync(file('other.key'), `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
+    const other = ['--master-key-file', file('other.key')]
+    const cases: [string, string[], RegExp][] = [
+      [file('cut.age'), [], /^anteroom: the backup is damaged: it is not as it was written\n$/],
+      [file('text'), [], /^anteroom: the file is no backup\n$/],
+      [file('backup.age'), other, /^anteroom: the master key does not open the backup: [^\n]*\n$/],
+      [file('absent'), [], /^anteroom: a file or folder that was named is not there\n$/],
+      [operator.folder.path, [], /^anteroom: what is at the backup path is not a file\n$/],
+    ]
+    for (const [backup, flags, message] of cases) {
+      const { code, stdout, stderr } = await verify(backup, ...flags)
+      expect([code !== 0, stdout]).toEqual([true, ''])
+      expect(stderr).toMatch(message)
+      expect(readdirSync(temporary)).toEqual([])
+    }
+  })
+
+  test('restores what it has verified, without its manifest, and the next backup has one of its own', async () => {
+    const restored = file('restored.sqlite')
+    await operator.do('restore', file('backup.age'), '--to', restored, '--master-key-file', key)
+    const at = ['--database', restored, '--master-key-file', key]
+    expect((await operator.run(['doctor', ...at])).code).toBe(0)
+    {
+      using database = new Database(restored, { readonly: true })
+      expect(database.query("SELECT name FROM settings WHERE name = 'manifest'").all()).toEqual([])
+    }
+    await operator.do('organization', 'add', 'Since', ...at)
+    await operator.do('backup', file('next.age'), ...at)
+    const { manifest } = JSON.parse((await verify(file('next.age'), '--json')).stdout)
+    expect(manifest.counts.organizations).toBe(2)
+  })
+})
+
+describe('what verify and drill make readable on the way', () => {
+  const left = () => readdirSync(temporary)
+  /** Starts a command and ends it once its folder is there. */
+  async function ended(words: string[], signal: NodeJS.Signals) {
+    const child = Bun.spawn([...theProgram, ...words], {
+      env: { ANTEROOM_DATABASE: operator.database, ...settings },
+      stdout: 'ignore',
+      stderr: 'pipe',
+    })
+    await eventually('the folder to be there', () => left().length > 0 || child.exitCode !== null)
+    const modes = left().map((name) => statSync(join(temporary, name)).mode & 0o777)
+    child.kill(signal)
+    await child.exited
+    return { modes, signal: child.signalCode }
+  }
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'is for its owner alone, and goes on %s',
+    async (signal) => {
+      for (const words of [['verify', file('backup.age')], ['drill']]) {
+        const found = await ended(['backup', ...words], signal)
+        expect(found).toEqual({ modes: [0o700], signal })
+        expect(left()).toEqual([])
+        expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
+      }
+    },
+  )
+
+  test('is left by a kill, and goes with the next one ten minutes later', async () => {
+    await ended(['backup', 'drill'], 'SIGKILL')
+    const [name = ''] = left()
+    expect(name).toMatch(/^anteroom-backup\.unfinished-[0-9a-f]{8}$/)
+    expect((await verify(file('backup.age'))).code).toBe(0)
+    expect(left()).toEqual([name])
+    const longAgo = new Date(Date.now() - 11 * 60_000)
+    utimesSync(join(temporary, name), longAgo, longAgo)
+    expect((await verify(file('backup.age'))).code).toBe(0)
+    expect(left()).toEqual([])
+    for (const found of readdirSync(operator.folder.path)) {
+      if (found.includes('unfinished')) rmSync(file(found))
+    }
+  })
+})
+
+describe('backup drill', () => {
+  const lines = async () =>
+    (await operator.ask<{ action: string; outcome: string }[]>('audit', 'list'))
+      .filter(({ action }) => action.startsWith('database.'))
+      .map(({ action, outcome }) => `${action} ${outcome}`)
+
+  test('says in one line that the backup serves as the service does, and leaves nothing but a line in the log', async () => {
+    // A log that a killed command has left goes with the next one.
+    const files = () => readdirSync(operator.folder.path).filter((name) => !/-(wal|shm)$/.test(name))
+    const [before, tokens, logged] = [files(), await operator.do('token', 'list', 'Lantern'), await lines()]
+    const { code, stdout, stderr } = await drill()
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(
+      /^The drill passed: backed up in [\d.]+ s \([\d.]+ MiB\), restored and answering in [\d.]+ s, \d+ records with the hash of the manifest; 2 answers are the same\.\n$/,
+    )
+    expect([files(), readdirSync(temporary)]).toEqual([before, []])
+    expect(await lines()).toEqual([...logged, 'database.drill done'])
+    expect(await operator.do('token', 'list', 'Lantern')).toBe(tokens)
+    const findings = await operator.ask<{ check: string; detail: string }[]>('doctor')
+    expect(findings.find(({ check }) => check === 'backup')?.detail).toBe('0 days old; tried 0 days ago')
+  })
+
+  test('passes while the service is under bookings, and tells programs its figures', async () => {
+    await operator.do('token', 'revoke', 'Lantern', '--yes')
+    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    await using service = await operator.serve('--bookings-per-minute', 'off')
+    let isOver = false
+    const booked = (async () => {
+      for (let index = 0; !isOver; index++) {
+        expect((await service.post(booking(`during-${index}`), token)).status).toBe(201)
+      }
+    })()
+    const { code, stdout, stderr } = await drill('--json')
+    isOver = true
+    await booked
+    expect([code, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toEqual({
+      backupSeconds: expect.any(Number),
+      backupBytes: expect.any(Number),
+      restoreSeconds: expect.any(Number),
+      records: expect.any(Number),
+      answers: { same: 2, changed: 0 },
+    })
+    await service.stop()
+  })
+
+  test('fails in a line where the copy answers otherwise, and that is in the log', async () => {
+    {
+      using database = new Database(operator.database)
+      // It changes what is answered as soon as the copy is worked with.
+      database.run(`CREATE TRIGGER otherwise AFTER INSERT ON partner_keys BEGIN
+        UPDATE providers SET first_name = 'Mallory';
+        INSERT INTO changes (noun, record_id) VALUES ('provider', 1); END`)
+    }
+    const failed = await drill()
+    {
+      using database = new Database(operator.database)
+      database.run('DROP TRIGGER otherwise')
+    }
+    expect(failed).toEqual({
+      code: 6,
+      signal: null,
+      stdout: '',
+      stderr:
+        "anteroom: the drill failed: the copy's answer for provider 1 in region 1 is another than the service's\n",
+    })
+    expect((await lines()).slice(-2)).toEqual(['database.drill done', 'database.drill failed'])
+    expect(readdirSync(temporary)).toEqual([])
+  })
+
+  test('of a database in which nobody may call says what it could not try', async () => {
+    await operator.do('token', 'revoke', 'Lantern', '--yes')
+    const { code, stdout } = await drill()
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/; no partner has a token in force, so no search was tried\.\n$/),
+    ])
+    expect(JSON.parse((await drill('--json')).stdout).answers).toBeNull()
+  })
+})
+
+test('a backup that is to be called as a command is made by a path', async () => {
+  await operator.do('backup', './verify')
+  expect((await verify('./verify')).code).toBe(0)
+})

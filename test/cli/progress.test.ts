@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
+import { startProgress } from '../../src/cli/progress'
+
+const wasTerminal = process.stderr.isTTY
+let written: string[] = []
+let spy: ReturnType<typeof spyOn<typeof process.stderr, 'write'>>
+beforeEach(() => {
+  written = []
+  spy = spyOn(process.stderr, 'write').mockImplementation(((text: string) => written.push(text) > 0) as never)
+})
+afterEach(() => {
+  spy.mockRestore()
+  process.stderr.isTTY = wasTerminal
+})
+
+function tellAll(): void {
+  const { tell, end } = startProgress()
+  tell('copying', 0)
+  tell('copying', 0.001)
+  tell('copying', 0.429)
+  tell('checking the copy')
+  tell('encrypting', 1.02)
+  end()
+}
+
+test('on a terminal each step takes the place of the one before, with its share where that is known', () => {
+  process.stderr.isTTY = true
+  tellAll()
+  const shown = ['copying… 0 %', 'copying… 42 %', 'checking the copy…', 'encrypting… 100 %', '']
+  expect(written).toEqual(shown.map((text) => `\r\x1b[K${text}`))
+})
+
+test('nothing is told where stderr is no terminal', () => {
+  process.stderr.isTTY = false
+  tellAll()
+  expect(written).toEqual([])
+})

@@ -1,0 +1,80 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { contentOf } from '../../db/sqlite/manifest'
+import { times } from '../support/long'
+
+const tables = `
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+  CREATE TABLE people (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT, b TEXT, c BLOB) STRICT;
+  CREATE TABLE pairs (one INTEGER, other INTEGER, PRIMARY KEY (other, one)) STRICT, WITHOUT ROWID;
+  INSERT INTO settings VALUES ('purpose', x'01');
+  INSERT INTO people (a, b, c) VALUES ('ab', 'c', x'00'), ('x', NULL, NULL);
+  INSERT INTO pairs VALUES (1, 2), (2, 1);`
+
+async function hashWith(...changes: string[]) {
+  using database = new Database(':memory:')
+  for (const change of [tables, ...changes]) database.run(change)
+  return contentOf(database, () => {})
+}
+
+test('the content of a database is counted by table, and hashed the same each time', async () => {
+  const content = await hashWith()
+  expect(content.counts).toEqual({ pairs: 2, people: 2, settings: 1 })
+  expect(content.sha256).toMatch(/^[0-9a-f]{64}$/)
+  expect(await hashWith()).toEqual(content)
+})
+
+test('the hash is of what is in the tables, however the pages came to be', async () => {
+  const content = await hashWith()
+  const again = [
+    "INSERT INTO people (id, a) VALUES (9, 'x')",
+    'DELETE FROM people WHERE id = 9',
+    "UPDATE sqlite_sequence SET seq = 2 WHERE name = 'people'",
+  ]
+  expect(await hashWith(...again, 'VACUUM')).toEqual(content)
+  expect(await hashWith("INSERT INTO settings VALUES ('manifest', x'02')")).toEqual(content)
+})
+
+test.each([
+  ["UPDATE people SET a = 'aB' WHERE id = 1"],
+  ["UPDATE people SET a = 'a', b = 'bc' WHERE id = 1"],
+  ["UPDATE people SET a = 'a' || char(0) || 'b' WHERE id = 1"],
+  ["UPDATE people SET b = '' WHERE id = 2"],
+  ["UPDATE people SET b = 'NULL' WHERE id = 2"],
+  ["UPDATE people SET c = x'' WHERE id = 2"],
+  ["UPDATE people SET c = x'0000' WHERE id = 1"],
+  ['UPDATE people SET id = 3 WHERE id = 2'],
+  ['UPDATE pairs SET one = 3 WHERE other = 2'],
+  ["UPDATE settings SET value = x'02'"],
+  ["UPDATE sqlite_sequence SET seq = 99 WHERE name = 'people'"],
+  ['DELETE FROM pairs WHERE one = 1'],
+  ['CREATE INDEX people_a ON people (a)'],
+])('the hash is another after %s', async (change) => {
+  const { sha256 } = await hashWith()
+  expect((await hashWith(change)).sha256).not.toBe(sha256)
+})
+
+test('two texts that differ behind a NUL have two hashes', async () => {
+  const withText = (end: string) => hashWith(`UPDATE people SET a = 'a' || char(0) || '${end}' WHERE id = 1`)
+  expect((await withText('b')).sha256).not.toBe((await withText('c')).sha256)
+})
+
+test('it takes no more memory for more rows, and others have their turn meanwhile', async () => {
+  using database = new Database(':memory:')
+  database.run(tables)
+  const rows = times(40_000, 400_000)
+  database.run(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
+     INSERT INTO people (a, c) SELECT 'row ' || i, zeroblob(500) FROM n`,
+  )
+  const [before, shares] = [process.memoryUsage().rss, [] as number[]]
+  let turns = 0
+  const turning = setInterval(() => turns++, 1)
+  const { counts } = await contentOf(database, (_, share = 0) => shares.push(share))
+  clearInterval(turning)
+  expect(counts.people).toBe(rows + 2)
+  expect(shares).toEqual(shares.toSorted((a, b) => a - b))
+  expect(shares.at(-1)).toBeWithin(0.5, 1.001)
+  expect(turns).toBeGreaterThan(3)
+  expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
+})
