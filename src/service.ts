@@ -125,7 +125,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
         return createApp(serving, addressOf, () => watched.isReady()).fetch
       })
-      const watched = watch(report)
+      const watched = watch(report, options.alone ?? false)
       const flush = () =>
         notebook
           .flush(store)

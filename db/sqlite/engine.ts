@@ -21,11 +21,12 @@ export interface Engine {
   readonly feed: DirectoryFeed
   readonly upkeep: Upkeep
   /**
-   * Begins to look after the database for a server: its pages are checked once, beside what is asked for.
+   * Begins to look after the database for a server.
    *
    * @param tell is told of each change between ready and not
+   * @param isChecked whether its pages are looked through once, beside what is asked for
    */
-  watch(tell: (line: string) => void): Watched
+  watch(tell: (line: string) => void, isChecked: boolean): Watched
   close(): Promise<void>
 }
 
@@ -48,12 +49,14 @@ export function openEngine(opening: Opening): Engine {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries),
     upkeep: createUpkeep(database, opening, writer, queries),
-    watch(tell) {
+    watch(tell, isChecked) {
       health.tellTo(tell)
-      check ??= beginQuickCheck(opening.path, (verdict) => {
-        if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
-        if (verdict === 'unchecked') tell('the database could not be checked: run anteroom doctor')
-      })
+      if (isChecked) {
+        check ??= beginQuickCheck(opening.path, (verdict) => {
+          if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
+          if (verdict === 'unchecked') tell('the database could not be checked: run anteroom doctor')
+        })
+      }
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
     async close() {
