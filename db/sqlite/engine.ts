@@ -1,4 +1,3 @@
-import type { Database } from 'bun:sqlite'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
@@ -40,8 +39,7 @@ export interface Watched {
 export function openEngine(opening: Opening): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
-  const standing = new Standing(opening.path)
-  const health = new Health(standing)
+  const health = new Health(new Standing(opening.path))
   const writer = new Writer(database, queries.audit.sealRequests, health)
   let check: QuickCheck | undefined
   let isClosed = false
@@ -65,19 +63,14 @@ export function openEngine(opening: Opening): Engine {
       // Before the last checkpoint: it reads from the log.
       await check?.stop()
       await writer.drain()
-      leave(database, standing)
+      try {
+        // Checkpoint: so that the file alone is the whole database, once nobody has it open.
+        tryCheckpoint(database)
+      } catch {
+        // No room, say: then the log stays beside the file, and whoever opens it next reads both.
+      }
+      // Where the file was moved, SQLite leaves alone what has the name of its log by now.
+      database.close()
     },
   }
-}
-
-function leave(database: Database, standing: Standing): void {
-  // SQLite would remove the log by its name, which may be another database's by now. The process ends without it.
-  if (standing.isLost) return
-  try {
-    // Checkpoint: so that the file alone is the whole database, once nobody has it open.
-    tryCheckpoint(database)
-  } catch {
-    // No room, say: then the log stays beside the file, and whoever opens it next reads both.
-  }
-  database.close()
 }

@@ -51,7 +51,11 @@ export function beginQuickCheck(path: string, tell: (verdict: Verdict) => void):
   return {
     async stop() {
       Atomics.store(stopped, 0, 1)
-      await Promise.race([over, Bun.sleep(stoppingMillis)])
+      const { promise, resolve } = Promise.withResolvers<void>()
+      // The process would not wait for the thread.
+      const waiting = setTimeout(resolve, stoppingMillis)
+      await Promise.race([over, promise])
+      clearTimeout(waiting)
     },
   }
 }
