@@ -113,10 +113,10 @@ export function prove({ database, purpose, masterKey }: Upgrading, schema: numbe
   if (!noted && schema < 3) return
   if (Buffer.from(noted ?? []).toString() !== purpose)
     throw unusable(`the database is not a ${purpose} database`)
-  proveMigrations(database, schema)
   if (schema < 3) proveFormer(database, masterKey, schema)
   else if (schema < 6) openFormer(database, purpose, masterKey)
   else openVault(database, purpose, masterKey)
+  proveMigrations(database, schema)
 }
 
 function proveFormer(database: Database, { vault }: MasterKey, schema: number): void {
