@@ -4,6 +4,7 @@ import { holdsReadablePeople, recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
 import { openDatabase } from '../db/sqlite/open'
 import { compareContent, restoreDatabase } from '../db/sqlite/restore'
+import { takeServeLock } from '../db/sqlite/serve-lock'
 import type { MasterKeySource } from './config'
 import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
@@ -29,6 +30,8 @@ export interface ServiceOptions {
   readonly create: boolean
   /** Whether to bring a database of an older schema up to date. */
   readonly upgrade?: boolean
+  /** Whether to be the only server of the database, which is to be there, for as long as it is open. */
+  readonly alone?: boolean
   /** A zoneinfo folder to take time zones from instead of the built-in data. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
@@ -65,19 +68,44 @@ export interface Service extends Pick<Engine, 'close'> {
   openOn(database: string, clock: Clock): Promise<Service>
 }
 
-/** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
+/**
+ * Opens the database alone: its directory is not read into memory.
+ *
+ * @throws Refusal database_unusable; storage_busy where it has a server that is to be alone
+ */
 export function openStorage(options: ServiceOptions) {
   const { key: _, ...storage } = openWithKey(options)
   return storage
 }
 
 function openWithKey(options: ServiceOptions) {
-  const { purpose, database, masterKey, create, upgrade = false, clock, report } = options
+  const { database, create, alone = false } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
+  // Before anything is finished or upgraded, under the server that runs.
+  const lock = alone ? takeServeLock(database) : null
+  const unlock = () => lock?.[Symbol.dispose]()
+  try {
+    const { close, ...opened } = openRecords(options)
+    return { ...opened, close: () => close().finally(unlock) }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+function openRecords({
+  purpose,
+  database,
+  masterKey,
+  create,
+  upgrade = false,
+  clock,
+  report,
+}: ServiceOptions) {
   const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
-  const { store, upkeep, feed, close } = openEngine({
+  const { store, upkeep, feed, watch, close } = openEngine({
     path: database,
     purpose,
     masterKey: masterKeyOf(key),
@@ -86,14 +114,14 @@ function openWithKey(options: ServiceOptions) {
   })
   if (keptCopy !== null) report(keptCopyNote(keptCopy))
   const records: Records = { store, upkeep, clock, custody, directory: null }
-  return { records, feed, close, key }
+  return { records, feed, watch, close, key }
 }
 
-/** Opens the database and puts the service together. @throws Refusal database_unusable */
+/** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, report } = options
   const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
-  const { records, feed, close, key } = openWithKey(options)
+  const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const { store } = records
@@ -115,8 +143,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
         const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
-        return createApp(serving, addressOf).fetch
+        return createApp(serving, addressOf, () => watched.isReady()).fetch
       })
+      const watched = watch(report, options.alone ?? false)
       const flush = () =>
         notebook
           .flush(store)

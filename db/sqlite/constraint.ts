@@ -16,11 +16,18 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }
 
+/** Whether a statement failed because the file is not as it was written. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof SQLiteError && damage.test(error.code ?? '')
+}
+
+const damage = /^SQLITE_(CORRUPT|NOTADB)/
+
 /** What may be mended from outside, in the operator's words, by the beginning of SQLite's code. */
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_FULL/, 'there is no room on the disk'],
   [/^SQLITE_READONLY/, 'the database may not be written'],
-  [/^SQLITE_(CORRUPT|NOTADB)/, 'the database is damaged: doctor says more, and a backup can be restored'],
+  [damage, 'the database is damaged: doctor says more, and a backup can be restored'],
   [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],
 ]
 

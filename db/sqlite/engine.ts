@@ -5,8 +5,11 @@ import { tryCheckpoint } from './checkpoint'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
+import { Health } from './health'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
+import { beginQuickCheck, type QuickCheck } from './quick-check'
+import { Standing } from './standing'
 import { sqliteStore } from './store'
 import { createUpkeep } from './upkeep'
 import { Writer } from './writer'
@@ -16,22 +19,49 @@ export interface Engine {
   readonly store: Store
   readonly feed: DirectoryFeed
   readonly upkeep: Upkeep
+  /**
+   * Begins to look after the database for a server.
+   *
+   * @param tell is told of each change between ready and not
+   * @param isChecked whether its pages are looked through once, beside what is asked for
+   */
+  watch(tell: (line: string) => void, isChecked: boolean): Watched
   close(): Promise<void>
+}
+
+/** A database that is looked after. */
+export interface Watched {
+  /** Whether what partners send can be stored at the moment, seen within the last second; within one more it is answered. */
+  isReady(): Promise<boolean>
 }
 
 /** Opens an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
 export function openEngine(opening: Opening): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
-  const writer = new Writer(database, queries.audit.sealRequests)
+  const health = new Health(new Standing(opening.path))
+  const writer = new Writer(database, queries.audit.sealRequests, health)
+  let check: QuickCheck | undefined
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries),
     upkeep: createUpkeep(database, opening, writer, queries),
+    watch(tell, isChecked) {
+      health.tellTo(tell)
+      if (isChecked) {
+        check ??= beginQuickCheck(opening.path, (verdict) => {
+          if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
+          if (verdict === 'unchecked') tell('the database could not be checked: run anteroom doctor')
+        })
+      }
+      return { isReady: () => health.isReady(() => writer.attempt()) }
+    },
     async close() {
       if (isClosed) return
       isClosed = true
+      // Before the last checkpoint: it reads from the log.
+      await check?.stop()
       await writer.drain()
       try {
         // Checkpoint: so that the file alone is the whole database, once nobody has it open.
@@ -39,6 +69,7 @@ export function openEngine(opening: Opening): Engine {
       } catch {
         // No room, say: then the log stays beside the file, and whoever opens it next reads both.
       }
+      // Where the file was moved, SQLite leaves alone what has the name of its log by now.
       database.close()
     },
   }

@@ -21,6 +21,7 @@ import audit from './migrations/0006-audit.sql' with { type: 'text' }
 import replays from './migrations/0007-replays.sql' with { type: 'text' }
 import { rehashAudit } from './rehash-audit'
 import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
+import { readSetting } from './setting'
 
 interface Migration {
   readonly sql: string
@@ -39,8 +40,31 @@ const migrations: readonly Migration[] = [
   { sql: replays },
 ]
 
+const hashOf = ({ sql }: Migration) => new Bun.CryptoHasher('sha256').update(sql).digest()
+/** What is noted where all of the first `count` were applied: the SHA-256 of each, one behind the other. */
+const hashesOf = (count: number) => Buffer.concat(migrations.slice(0, count).map(hashOf))
+const hashesName = 'migrations'
+
 /** The schema that this program works with. */
 export const currentSchema = migrations.length
+
+/**
+ * Holds the migrations that a database has had to be this program's. One that was made, and last upgraded, before they
+ * were noted says nothing of them.
+ *
+ * @throws Refusal database_unusable if they are others
+ */
+export function proveMigrations(database: Database, schema: number): void {
+  const noted = readSetting(database, hashesName)
+  if (!noted || hashesOf(schema).equals(noted)) return
+  throw unusable('the database was made or upgraded by a build of this program with other migrations')
+}
+
+function noteMigrations(database: Database): void {
+  database
+    .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
+    .run(hashesName, hashesOf(currentSchema))
+}
 
 /** Whether the database of a file has an older schema; one that is yet to be made has none. */
 export function isOutdated(path: string): boolean {
@@ -59,6 +83,7 @@ export function createSchema(upgrading: Upgrading): void {
   const create = database.transaction(() => {
     if (readPragma(database, 'user_version') !== 0) return
     migrate(upgrading, 0)
+    noteMigrations(database)
     database.run(`PRAGMA user_version = ${newUserVersion(currentSchema)}`)
     database.run(`PRAGMA application_id = ${applicationId}`)
   })
@@ -81,6 +106,7 @@ export function upgradeSchema(upgrading: Upgrading, path: string): void {
   copy.publish()
   const upgrade = database.transaction(() => {
     migrate(upgrading, schema)
+    noteMigrations(database)
     countTransaction(database, currentSchema)
   })
   // What lay readable shall not lie in a temporary file either.

@@ -5,7 +5,7 @@ import type { MasterKey } from '../../src/domain/vault'
 import { isBusy, toRefusal } from './constraint'
 import { openFormer, openVault, otherMasterKey, type Purpose, setBack } from './data-key'
 import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf, unusable } from './file-head'
-import { createSchema, currentSchema, upgradeSchema } from './migrate'
+import { createSchema, currentSchema, proveMigrations, upgradeSchema } from './migrate'
 import { proofPlace, type Upgrading } from './reseal'
 import { readSetting } from './setting'
 
@@ -28,7 +28,7 @@ const retryMillis = 10
  * Opens the database of a path. The file and those that SQLite puts beside it can be read by their owner alone.
  *
  * @throws Refusal database_unusable for a missing file, what is no database of ours, one beside another's log, a newer
- *   schema, an older one that is not to be upgraded, another purpose, or another master key than it was sealed under;
+ *   schema, an older one that is not to be upgraded, other migrations, another purpose, or another master key than it was sealed under;
  *   storage_busy if another process holds it for too long
  */
 export function openDatabase(opening: Opening): Database {
@@ -117,6 +117,7 @@ export function prove({ database, purpose, masterKey }: Upgrading, schema: numbe
   else if (schema < 6) openFormer(database, purpose, masterKey)
   else openVault(database, purpose, masterKey)
   if (schema === 6 && hasReplays(database)) throw setBack()
+  proveMigrations(database, schema)
 }
 
 /** What the seventh schema has made. */

@@ -49,13 +49,18 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     findOrganization: (id: number) => listOrganizations().find((known) => known.id === id) ?? null,
     findOrganizationNamed: (name: string) => listOrganizations().find((known) => known.name === name) ?? null,
 
-    /** All keys with their secrets. One that cannot be opened stops no other: it has a secret that signed nothing. */
+    /**
+     * All keys with their secrets. One that cannot be opened stops no other: it has a secret that signed nothing. Nor does
+     * one of a partner who is not there: it is nobody's.
+     */
     listKeys(): PartnerKey[] {
       const byId = new Map(list().map((partner) => [partner.id, partner]))
-      return keysWithSecrets.all().map((key) => {
+      return keysWithSecrets.all().flatMap((key) => {
         const { kid, issuedAt, startsAt, endsAt } = key
+        const partner = byId.get(key.partnerId)
+        if (!partner) return []
         const secret = openSecret(vault, key) ?? crypto.getRandomValues(new Uint8Array(secretBytes))
-        return { kid, secret, issuedAt, startsAt, endsAt, partner: byId.get(key.partnerId) as Partner }
+        return [{ kid, secret, issuedAt, startsAt, endsAt, partner }]
       })
     },
 

@@ -8,6 +8,14 @@ const retryMillis = 10
 /** Group commit: writes in one transaction. Nobody is answered meanwhile, not even those who read or are refused. */
 const largestGroup = 128
 
+/** Who looks after what is written to. */
+export interface Watch {
+  /** @throws Refusal storage_failed where what is written would be found by nobody */
+  requireStanding(): void
+  noteStored(): void
+  noteFailed(error: unknown): void
+}
+
 interface Job {
   readonly work: () => unknown
   readonly queuedAt: number
@@ -22,11 +30,17 @@ interface Job {
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
+  /** Whether the transaction that is open is to reach the disk though nothing is changed in it. */
+  #mustReachDisk = false
 
-  /** @param seal is called at the end of each transaction that changes something */
+  /**
+   * @param seal is called at the end of each transaction that changes something
+   * @param watch nobody's, unless given
+   */
   constructor(
     private readonly database: Database,
     private readonly seal: () => void,
+    private readonly watch: Watch = unwatched,
   ) {}
 
   /**
@@ -40,6 +54,13 @@ export class Writer {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, queuedAt: performance.now(), resolve: resolve as Job['resolve'], reject })
       this.#schedule()
+    })
+  }
+
+  /** Writes a transaction in which nothing is changed but the count of transactions. @throws as write does */
+  attempt(): Promise<void> {
+    return this.write(() => {
+      this.#mustReachDisk = true
     })
   }
 
@@ -57,6 +78,7 @@ export class Writer {
   #writeGroup(): void {
     this.#scheduled = false
     try {
+      this.watch.requireStanding()
       this.database.run('BEGIN IMMEDIATE')
     } catch (error) {
       this.#postpone(error)
@@ -73,18 +95,25 @@ export class Writer {
   }
 
   #commit(group: readonly Job[]): Answer[] {
+    this.#mustReachDisk = false
     try {
       const before = this.#countChanges()
       const answers = group.map((job) => this.#attempt(job))
-      if (this.#countChanges() !== before) {
-        this.seal()
-        countTransaction(this.database)
-      }
+      const isChanged = this.#countChanges() !== before
+      if (isChanged) this.seal()
+      const isWritten = isChanged || this.#mustReachDisk
+      if (isWritten) countTransaction(this.database)
       this.database.run('COMMIT')
+      // Once more before the answers: what was committed to a file that was removed meanwhile is not acknowledged. Where it
+      // is put back, the group is there all the same, as after a crash between commit and answer. A file that is removed
+      // from here on was removed with what was acknowledged in it.
+      this.watch.requireStanding()
+      if (isWritten) this.watch.noteStored()
       return answers
     } catch (error) {
       // A full disk, say: nothing of the group was stored.
       this.#rollBack()
+      this.watch.noteFailed(error)
       return group.map(() => ({ error }))
     }
   }
@@ -112,6 +141,7 @@ export class Writer {
       if (!this.database.inTransaction) throw error
       this.database.run('ROLLBACK TO job')
       this.database.run('RELEASE job')
+      this.watch.noteFailed(error)
       return { error }
     }
   }
@@ -120,9 +150,12 @@ export class Writer {
     const waited = isBusy(error) ? performance.now() - busyTimeoutMillis : Infinity
     const refused = this.#queue.filter((job) => job.queuedAt <= waited)
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
+    if (refused.length > 0) this.watch.noteFailed(error)
     for (const job of refused) job.reject(toRefusal(error))
     if (this.#queue.length > 0) this.#schedule((drain) => setTimeout(drain, retryMillis))
   }
 }
+
+const unwatched: Watch = { requireStanding() {}, noteStored() {}, noteFailed() {} }
 
 type Answer = { readonly value: unknown } | { readonly error: unknown }

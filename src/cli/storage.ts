@@ -58,10 +58,10 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
   }
 }
 
-/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date. */
+/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */
 export function openProduction(
   config: StorageConfig & Pick<ServiceOptions, 'limits' | 'noDocs'>,
-  allowed: { readonly create?: boolean; readonly upgrade?: boolean } = {},
+  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone'> = {},
 ): Promise<Service> {
   return openService({ ...optionsOf(config), ...allowed })
 }

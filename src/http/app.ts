@@ -5,14 +5,20 @@ import { documents } from './docs'
 import { endpoints } from './endpoints'
 import { answerTo, isUnauthenticated } from './errors'
 import { gate, type Serving } from './gate'
+import { health } from './health'
 import { addressBudgets } from './rates'
 
 /**
  * The application: it answers requests and never listens.
  *
  * @param addressOf where a request came from
+ * @param isReady whether what is sent can be stored at the moment; always, unless given
  */
-export function createApp(serving: Serving, addressOf: (request: Request) => string) {
+export function createApp(
+  serving: Serving,
+  addressOf: (request: Request) => string,
+  isReady: () => Promise<boolean> = async () => true,
+) {
   const { notebook, clock, directory, limits } = serving.context
   // Only a refusal is taken from it: whoever has a token in force is served, whatever others send from their address.
   const { failedAuthentications } = limits
@@ -39,6 +45,7 @@ export function createApp(serving: Serving, addressOf: (request: Request) => str
         notebook.noteRefusal(error.kind, address, clock.now(), claimed?.id)
         return answerTo(spend(address, set.headers) ?? error, code)
       })
+      .use(health(isReady))
       .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, addressOf))
       .use(gate(endpoints, serving))
   )

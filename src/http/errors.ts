@@ -117,7 +117,7 @@ export class MethodNotAllowed extends Refusal {
 /** The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged. */
 export function answerTo(error: unknown, elysiaCode: string | number): Response {
   if (error instanceof Refusal && isTold(error.kind)) {
-    if (error.kind === 'storage_failed') logDefect('storage failed', error.cause)
+    if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
     const response = errorResponse(error.kind, words, error.retryAfterSeconds)
     if (error instanceof MethodNotAllowed) response.headers.set('Allow', error.allow)

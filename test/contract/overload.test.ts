@@ -83,6 +83,8 @@ describe('while writes wait for the lock that another process holds', () => {
       expect(answer.headers.get('retry-after')).toBe('1')
     }
     await expectReadsGoOn()
+    const healthOf = async (path: string) => (await fetch(`${service.baseUrl}${path}`)).status
+    expect([await healthOf('/livez'), await healthOf('/readyz')]).toEqual([200, 503])
     const large = JSON.stringify({ ...booking('large'), unknown: 'x'.repeat(200_000) })
     const [post, get] = [headOf(large, service.partner), headOf('', other).slice(1, 3)]
     const list = [`GET ${paths.regions}?country_code=CA HTTP/1.1`, ...get]

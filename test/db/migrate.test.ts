@@ -73,8 +73,10 @@ function contentOf(database: Database): Record<string, Row[]> {
     names.map((name) => {
       const read = clear[`${name}`] ?? ((row) => row)
       const rows = all(`SELECT * FROM ${name} ORDER BY 1, 2`).map((row) => withoutNulls(read(row)))
-      // What shows that a master key is the database's own, and the state of the audit log, are new; so are its hashes.
-      const kept = rows.filter((row) => !['key_proof', 'data_key', 'audit'].includes(`${row.name}`))
+      // What shows that a master key is the database's own, the state of the audit log and the hashes of migrations are
+      // new; so are the log's hashes.
+      const noted = ['key_proof', 'data_key', 'audit', 'migrations']
+      const kept = rows.filter((row) => !noted.includes(`${row.name}`))
       return [name, kept.map(({ hash: _, ...row }) => row)]
     }),
   )
@@ -290,6 +292,57 @@ describe('a database of the first release', () => {
       ['Written meanwhile'],
     ])
     database.close()
+  })
+})
+
+describe('the hashes of the migrations that a database has had', () => {
+  const set = (path: string, statement: string) => {
+    const database = new Database(path)
+    database.run(statement)
+    database.close()
+  }
+  const others =
+    'database_unusable: the database was made or upgraded by a build of this program with other migrations'
+
+  test('are noted when it is made and when it is upgraded, one for each', () => {
+    using folder = new Folder()
+    const made = openTestDatabase(folder.file('new.sqlite'))
+    const upgraded = upgrade(firstRelease(folder))
+    const hashesIn = (database: Database) =>
+      database.query<{ value: Uint8Array }, []>("SELECT value FROM settings WHERE name = 'migrations'").get()
+    const [one, other] = [made, upgraded].map(hashesIn)
+    expect(one).toEqual(other as never)
+    const start = readFileSync(new URL('../../db/sqlite/migrations/0001-start.sql', import.meta.url))
+    const first = new Bun.CryptoHasher('sha256').update(start).digest('hex')
+    expect(Buffer.from(one?.value ?? []).toString('hex')).toStartWith(first)
+    for (const database of [made, upgraded]) database.close()
+  })
+
+  test('are held against those of the program, and others refused with nothing changed', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    openTestDatabase(path).close()
+    set(path, "UPDATE settings SET value = zeroblob(length(value)) WHERE name = 'migrations'")
+    const before = readFileSync(path)
+    expect(messageOf(() => openTestDatabase(path))).toBe(others)
+    expect(messageOf(() => openTestDatabase(path, { upgrade: true }))).toBe(others)
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  test('are refused before an older database is upgraded', () => {
+    using folder = new Folder()
+    const path = firstRelease(folder)
+    set(path, "INSERT INTO settings (name, value) VALUES ('migrations', x'00')")
+    expect(messageOf(() => upgrade(path))).toBe(others)
+    expect(existsSync(copyPathOf(path))).toBe(false)
+  })
+
+  test('need not be there: a database that was made before they were noted is opened', () => {
+    using folder = new Folder()
+    const path = folder.file('a.sqlite')
+    openTestDatabase(path).close()
+    set(path, "DELETE FROM settings WHERE name = 'migrations'")
+    openTestDatabase(path).close()
   })
 })
 

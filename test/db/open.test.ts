@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { Folder } from '../support/folder'
+import { act, everything, furnish, now } from './furniture'
 import { openTestDatabase, openTestEngine, testKey } from './place'
 
 const read = (database: Database, pragma: string) =>
@@ -289,4 +290,28 @@ describe('opening', () => {
     expect(read(database, 'integrity_check')).toBe('ok')
     database.close()
   })
+})
+
+test('records that point at nothing stop no start, and a key of nobody lets nobody in', async () => {
+  using folder = new Folder()
+  const path = folder.file('a.sqlite')
+  const engine = openTestEngine(path)
+  const { partner, first } = await furnish(engine)
+  await engine.store.issueKey(partner.id, { kid: 'orphan', secret: Buffer.alloc(32), startsAt: now }, act)
+  expect((await everything(engine)).keys?.map(({ kid }) => kid)).toEqual(['orphan'])
+  await engine.close()
+  const database = new Database(path)
+  database.run('PRAGMA foreign_keys = OFF')
+  database.run('UPDATE partner_keys SET partner_id = 99')
+  database.run('UPDATE licenses SET region_id = 99')
+  database.run('UPDATE partners SET organization_id = 99')
+  database.close()
+  const again = openTestEngine(path)
+  const { keys, providers } = await everything(again)
+  expect(keys).toEqual([])
+  expect(providers.map(({ id }) => id)).toContain(first)
+  expect((await again.store.listPartners()).map(({ organization }) => organization)).toEqual([null])
+  const findings = await again.upkeep.check(0)
+  expect(findings.find(({ check }) => check === 'orphans')?.state).toBe('bad')
+  await again.close()
 })

@@ -91,6 +91,8 @@ describe('a rotation of the master key', () => {
 
     await using again = await operator.serve()
     expect((await again.get('/partners/v1/user/?external_user_id=kim', token)).status).toBe(200)
+    // While it serves, another one would be refused for that.
+    await again.stop()
     const { code, stderr } = await operator.run([
       ...['serve', '--port', '0', '--base-url', 'https://x.example', '--master-key-file', old],
     ])

@@ -73,8 +73,8 @@ describe('every endpoint', () => {
   })
 })
 
-/** What needs no token: the documents, and the way to them. */
-const isPublic = (path: string) => /^\/($|openapi\.json$|docs($|\/))/.test(path)
+/** What needs no token: the documents, the way to them, and what whoever runs the service asks of its health. */
+const isPublic = (path: string) => /^\/($|livez$|readyz$|openapi\.json$|docs($|\/))/.test(path)
 
 /** The routes of an app that answer a request without a token with anything but 401. */
 async function openRoutes(app: { routes: { method: string; path: string }[]; handle: Elysia['handle'] }) {
@@ -91,7 +91,7 @@ async function openRoutes(app: { routes: { method: string; path: string }[]; han
 }
 
 describe('every route', () => {
-  test('but for the documents is 401 without a token, and there is one for each path of an endpoint', async () => {
+  test('but for the documents and health is 401 without a token, and there is one for each path of an endpoint', async () => {
     const app = createApp(serving, () => 'somewhere')
     expect(await openRoutes(app)).toEqual([])
     const closed = app.routes.map(({ path }) => path).filter((path) => !isPublic(path))

@@ -1,0 +1,146 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { takeServeLock } from '../../db/sqlite/serve-lock'
+import { times } from '../support/long'
+import { Operator } from '../support/operator'
+import { eventually, Program } from '../support/process'
+
+setDefaultTimeout(60_000)
+
+const fixtures = new URL('../../fixtures', import.meta.url).pathname
+const serving = ['serve', '--port', '0', '--base-url', 'https://api.example']
+const refused = [7, 'anteroom: another serve works with this database already: stop that one first\n']
+
+let operator = undefined as unknown as Operator
+let lockFile = ''
+beforeEach(() => {
+  operator = new Operator()
+  lockFile = `${operator.database}.serving`
+})
+afterEach(() => operator[Symbol.dispose]())
+
+/** How serve ends that cannot begin: its exit code, and what it says. */
+async function endOfServe(database = operator.database): Promise<[number | null, string]> {
+  const { code, stdout, stderr } = await operator.run([...serving, '--database', database])
+  expect(stdout).toBe('')
+  return [code, stderr]
+}
+
+test('a second serve is refused, by a link too, and operator commands work beside the first', async () => {
+  await operator.do('init')
+  const link = operator.folder.file('link.sqlite')
+  symlinkSync(operator.database, link)
+  symlinkSync(`${operator.database}.key`, `${link}.key`)
+  await using service = await operator.serve()
+  expect(await endOfServe()).toEqual(refused as [number, string])
+  expect(await endOfServe(link)).toEqual(refused as [number, string])
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('backup', 'backup.age')
+  await operator.do('doctor')
+  expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
+  expect(await service.stop()).toMatchObject({ code: 0, stderr: '' })
+  // What is left of the lock says nothing, and stands in nobody's way.
+  expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
+    'anteroom.sqlite.serving',
+  ])
+  rmSync(operator.database)
+  await operator.do('restore', 'backup.age', '--to', operator.database)
+  await using again = await operator.serve()
+  expect((await again.stop()).code).toBe(0)
+})
+
+test('it is refused before a database of an older schema is touched', async () => {
+  copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)
+  copyFileSync(`${fixtures}/first-release.sqlite.key`, `${operator.database}.key`)
+  chmodSync(`${operator.database}.key`, 0o600)
+  const before = readFileSync(operator.database)
+  {
+    using _ = takeServeLock(operator.database)
+    expect(await endOfServe()).toEqual(refused as [number, string])
+  }
+  expect(readFileSync(operator.database).equals(before)).toBe(true)
+  expect(readdirSync(operator.folder.path).sort()).toEqual([
+    'anteroom.sqlite',
+    'anteroom.sqlite.key',
+    'anteroom.sqlite.serving',
+  ])
+})
+
+test('the lock of a server that was killed is free', async () => {
+  await operator.do('init')
+  await using service = await operator.serve()
+  expect(await service.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
+  expect(readdirSync(operator.folder.path)).not.toContain('anteroom.sqlite.serving-journal')
+  await using again = await operator.serve()
+  expect((await again.stop()).code).toBe(0)
+})
+
+test('of two that start at the same moment exactly one serves', async () => {
+  await operator.do('init')
+  for (let round = 0; round < times(5, 20); round++) {
+    const start = () => new Program(serving, { env: { ANTEROOM_DATABASE: operator.database } })
+    await using one = start()
+    await using other = start()
+    const both = [one, other]
+    await eventually('one to listen and the other to end', () => {
+      return both.some(({ stdout }) => stdout.includes('\n')) && both.some(({ isRunning }) => !isRunning)
+    })
+    const [winner, loser] = one.isRunning ? [one, other] : [other, one]
+    const { code, stdout, stderr } = await loser.exit()
+    expect([code, stderr, stdout]).toEqual([...refused, ''] as [number, string, string])
+    expect(await winner.stop()).toMatchObject({ code: 0, stderr: '' })
+  }
+})
+
+describe('what stands in the way of the lock is refused and left as it is', () => {
+  const inTheWay: [string, () => void][] = [
+    ['notes', () => writeFileSync(lockFile, 'notes')],
+    ['a folder', () => mkdirSync(lockFile)],
+    ['a link that leads nowhere', () => symlinkSync('nowhere', lockFile)],
+    ['a link to another file', () => symlinkSync(`${operator.database}.key`, lockFile)],
+  ]
+  test.each(inTheWay)('%s', async (_, make) => {
+    await operator.do('init')
+    make()
+    const before = readdirSync(operator.folder.path)
+    const fault = `${lockFile} is not the empty file that serve keeps there: move it away first`
+    expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
+    expect(readdirSync(operator.folder.path)).toEqual(before)
+  })
+})
+
+test('a database with a second name is not served, which would have a second log', async () => {
+  await operator.do('init')
+  const second = operator.folder.file('second.sqlite')
+  linkSync(operator.database, second)
+  const fault = 'the database file has a second name (a hard link): remove the one that is not used'
+  expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
+  rmSync(second)
+  await using service = await operator.serve()
+  expect((await service.stop()).code).toBe(0)
+})
+
+test('a database that is not there, or is none, is told as such and gets no lock', async () => {
+  expect(await endOfServe()).toEqual([6, 'anteroom: there is no database at that path\n'])
+  writeFileSync(operator.database, 'x'.repeat(200))
+  expect(await endOfServe()).toEqual([6, 'anteroom: the file is not a database that can be read\n'])
+  rmSync(operator.database)
+  const theirs = new Database(operator.database)
+  theirs.run('CREATE TABLE theirs (id INTEGER)')
+  theirs.close()
+  expect(await endOfServe()).toEqual([6, 'anteroom: the file belongs to another application\n'])
+  expect(existsSync(lockFile)).toBe(false)
+})

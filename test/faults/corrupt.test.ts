@@ -1,0 +1,179 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { closeSync, copyFileSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
+import { booking } from '../support/builders'
+import { tellFigure } from '../support/long'
+import { Operator } from '../support/operator'
+import { eventually, runProgram } from '../support/process'
+
+setDefaultTimeout(30_000)
+
+// A database with a directory and requests, of which each test gets a copy.
+const made = new Operator()
+let token = ''
+beforeAll(async () => {
+  await made.do('init')
+  await made.do('organization', 'add', 'North Care')
+  await made.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  token = (await made.do('token', 'issue', 'Lantern')).trim()
+  await using service = await made.serve()
+  const ends = Array.from({ length: 30 }, (_, index) => service.post(booking(`m-${index}`), token))
+  expect(new Set((await Promise.all(ends)).map(({ status }) => status))).toEqual(new Set([201]))
+  expect((await service.stop()).code).toBe(0)
+})
+afterAll(() => made[Symbol.dispose]())
+
+function copied(): Operator {
+  const operator = new Operator()
+  copyFileSync(made.database, operator.database)
+  copyFileSync(`${made.database}.key`, `${operator.database}.key`)
+  return operator
+}
+
+/** Writes over the first page of a table. */
+function breakPage(path: string, name: string): void {
+  overwrite(path, pageOf(name))
+}
+
+/** Writes over the page of a table's oldest rows, which its first page names (sqlite.org/fileformat.html, 1.6). */
+function breakOldest(path: string, name: string): void {
+  const at = (pageOf(name) - 1) * pageBytes
+  const bytes = readFileSync(path)
+  expect([name, bytes[at]]).toEqual([name, interiorPage])
+  overwrite(path, bytes.readUInt32BE(at + bytes.readUInt16BE(at + 12)))
+}
+
+const [pageBytes, interiorPage] = [4096, 5]
+
+function pageOf(name: string): number {
+  using database = new Database(made.database, { readonly: true })
+  const select = 'SELECT rootpage AS page FROM sqlite_schema WHERE name = ?'
+  return database.query<{ page: number }, [string]>(select).get(name)?.page ?? 0
+}
+
+function overwrite(path: string, page: number): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(pageBytes, 0xff), 0, pageBytes, (page - 1) * pageBytes)
+  closeSync(file)
+}
+
+const unreadable = 'the file is not a database that can be read'
+const missing = 'there is no database at that path'
+const damaged = /^anteroom: (the database is damaged.*|the file is not a database that can be read)\n$/
+
+const refusedAtStart: [string, (path: string) => void, RegExp][] = [
+  ['with a broken head', (path) => writeAt(path, 0, 'XXXX'), new RegExp(unreadable)],
+  ['truncated in its head', (path) => truncateSync(path, 60), new RegExp(unreadable)],
+  ['truncated to its first page', (path) => truncateSync(path, 4096), damaged],
+  ['truncated to its half', (path) => truncateSync(path, (readFileSync(path).length >> 13) << 12), damaged],
+  ['that is empty', (path) => truncateSync(path, 0), new RegExp(missing)],
+  ['that is missing', (path) => rmSync(path), new RegExp(missing)],
+  ['of another application', (path) => writeAt(path, 68, 'GPKG'), /belongs to another application/],
+  ['of a newer schema', (path) => writeAt(path, 63, '\xff'), /written by a newer version/],
+  ['whose settings are broken', (path) => breakPage(path, 'settings'), damaged],
+  ['whose providers are broken', (path) => breakPage(path, 'providers'), damaged],
+  ['whose requests are broken', (path) => breakPage(path, 'booking_requests'), damaged],
+  ['whose keys are broken', (path) => breakPage(path, 'partner_keys'), damaged],
+]
+
+function writeAt(path: string, at: number, text: string): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.from(text, 'latin1'), 0, text.length, at)
+  closeSync(file)
+}
+
+test.each(refusedAtStart)(
+  'a database %s is refused at the start in one clear line',
+  async (_, damage, line) => {
+    using operator = copied()
+    damage(operator.database)
+    const { code, stdout, stderr } = await runProgram(
+      ['serve', '--port', '0', '--base-url', 'https://a.example'],
+      {
+        env: { ANTEROOM_DATABASE: operator.database },
+      },
+    )
+    expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(line)])
+    expect(stderr).toMatch(/^anteroom: [^\n]+\n$/)
+    expect(stderr).not.toMatch(/sqlite3?_|SQLITE|\.ts\b/)
+  },
+)
+
+const servedThough: [string, (path: string) => void][] = [
+  ['requests', (path) => breakOldest(path, 'booking_requests')],
+  ['members', (path) => breakPage(path, 'members')],
+]
+
+describe('a database that is damaged where no start reads', () => {
+  test.each(servedThough)('in its %s is served, not ready, and told in one line', async (_, damage) => {
+    using operator = copied()
+    damage(operator.database)
+    await using service = await operator.serve()
+    await eventually('the check to be over', () => service.stderr.includes('\n'))
+    expect(service.stderr).toBe('anteroom: not ready: the database is damaged: anteroom doctor tells more\n')
+    expect((await service.get('/readyz', '')).status).toBe(503)
+    expect((await service.get('/livez', '')).status).toBe(200)
+    expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
+    const { status, body } = await service.post(booking('m-1'), token)
+    if (status !== 201) expect([status, body]).toEqual([503, { message: expect.any(String), status: 503 }])
+    expect((await service.stop()).code).toBe(0)
+    expect((await operator.run(['doctor'])).code).toBe(8)
+  })
+})
+
+describe('under the running server', () => {
+  const underIt: [string, (path: string) => void][] = [
+    ['unlinked', (path) => rmSync(path)],
+    [
+      'replaced',
+      (path) => {
+        rmSync(path)
+        copyFileSync(made.database, path)
+      },
+    ],
+    ['without its log', (path) => rmSync(`${path}-wal`)],
+  ]
+
+  test.each(underIt)(
+    'a database that is %s is not ready, takes nothing, and is told once',
+    async (_, lose) => {
+      using operator = copied()
+      await using service = await operator.serve()
+      expect((await service.post(booking('before'), token)).status).toBe(201)
+      lose(operator.database)
+      for (let index = 0; index < 5; index++) {
+        expect((await service.post(booking(`lost-${index}`), token)).status).toBe(503)
+      }
+      expect((await service.get('/readyz', '')).status).toBe(503)
+      const look = (id: string) => service.get(`/partners/v1/user/?external_user_id=${id}`, token)
+      expect([(await look('before')).status, (await look('lost-0')).status]).toEqual([200, 404])
+      const { code, stderr } = await service.stop()
+      expect(code).toBe(0)
+      const told = stderr.split('\n').filter((line) => line.startsWith('anteroom: not ready'))
+      expect(told).toEqual([expect.stringContaining('the database file was removed or replaced')])
+      expect(stderr).not.toMatch(/lost-|example\.com|\.ts\b/)
+    },
+  )
+
+  const meanwhile: [string, (path: string) => void][] = [
+    ['truncated', (path) => truncateSync(path, 4096 * 3)],
+    ['given a broken head', (path) => writeAt(path, 0, 'XXXX')],
+    ['broken in its requests', (path) => breakPage(path, 'booking_requests')],
+  ]
+
+  test.each(meanwhile)('a database that is %s gives no answer but 201 and 503', async (fault, damage) => {
+    using operator = copied()
+    await using service = await operator.serve()
+    damage(operator.database)
+    // Another process's write has the server read its pages anew.
+    await operator.run(['organization', 'add', 'South Care'])
+    const ends: number[] = []
+    for (let index = 0; index < 10; index++)
+      ends.push((await service.post(booking(`n-${index}`), token)).status)
+    expect(ends.filter((status) => status !== 201 && status !== 503)).toEqual([])
+    const ready = (await service.get('/readyz', '')).status
+    tellFigure(`under a server, ${fault}: ${ends.join(' ')}, ready ${ready}`)
+    expect(service.isRunning).toBe(true)
+    await service.stop()
+  })
+})

@@ -1,0 +1,221 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { booking } from '../support/builders'
+import { isLong, tellFigure, times } from '../support/long'
+import { eventually, Folder, type Sandbox, startSandbox, theProgram, withFilesUpTo } from '../support/process'
+import { faultsIn } from './database'
+
+setDefaultTimeout(isLong ? 600_000 : 60_000)
+
+/** What makes writes fail under a running server, and what makes them succeed again. */
+interface Fault {
+  begin(sandbox: Sandbox): void
+  end(sandbox: Sandbox): void
+}
+
+const [notReady, readyAgain] = [/^anteroom: not ready: (.+)$/gm, /^anteroom: ready again$/gm]
+
+const run = (...words: string[]) => Bun.spawnSync(words).exitCode === 0
+
+/**
+ * A server goes through a fault and out of it: what it acknowledged is there, what it refused is not, reads are answered
+ * all the time, and readiness tells how it stands without any other traffic.
+ */
+async function goThrough(
+  path: string,
+  fault: Fault,
+  command: readonly string[] = theProgram,
+): Promise<string> {
+  await using sandbox = await startSandbox(['--database', path], { command })
+  const readiness = async () => (await sandbox.send('/readyz')).status
+  const slots = await sandbox.offered()
+  const acknowledged = new Set<number>()
+  let next = 0
+  const book = async () => {
+    const index = next++
+    const answer = await sandbox.post(booking(`member-${index}`, slots[index]))
+    if (answer.status === 201) acknowledged.add(index)
+    else {
+      expect([answer.status, answer.body]).toEqual([503, { message: expect.any(String), status: 503 }])
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(JSON.stringify(answer.body)).not.toMatch(/sqlite|disk|member-|example\.com/i)
+    }
+    return answer.status
+  }
+  expect([await readiness(), await book(), await book()]).toEqual([200, 201, 201])
+
+  fault.begin(sandbox)
+  await eventually('a booking to be refused', async () => (await Promise.all([book(), book()])).includes(503))
+  await eventually('it not to be ready', async () => (await readiness()) === 503)
+  for (let asked = 0; asked < 5; asked++) {
+    expect((await sandbox.get('/partners/v1/provider-regions/?country_code=CA')).status).toBe(200)
+    expect((await sandbox.get('/partners/v1/user/?external_user_id=member-0')).status).toBe(200)
+    expect((await sandbox.send('/livez')).status).toBe(200)
+  }
+  fault.end(sandbox)
+  // Nothing but this is asked for: it finds out by itself.
+  await eventually('it to be ready again', async () => (await readiness()) === 200)
+  expect(await book()).toBe(201)
+
+  const isThere = async (index: number) =>
+    (await sandbox.get(`/partners/v1/user/?external_user_id=member-${index}`)).status === 200
+  for (let index = 0; index < next; index++) {
+    expect([index, await isThere(index)]).toEqual([index, acknowledged.has(index)])
+  }
+  expect((await sandbox.stop()).code).toBe(0)
+  expect(faultsIn(path)).toEqual([])
+  expect(sandbox.stderr.match(readyAgain)).toHaveLength(sandbox.stderr.match(notReady)?.length ?? 0)
+  expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
+  return notReady.exec(sandbox.stderr)?.[1] ?? ''
+}
+
+test('on a full disk bookings are refused, and stored again once there is room', async () => {
+  using folder = new Folder()
+  const isMounted = run('mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder.path)
+  tellFigure(
+    `a full disk: ${isMounted ? 'a small tmpfs' : 'the limit of a file, since no tmpfs can be mounted'}`,
+  )
+  try {
+    for (let round = 0; round < times(1, 20); round++) {
+      const path = folder.file(`full-${round}.sqlite`)
+      const ballast = folder.file('ballast')
+      const onTmpfs = { begin: () => fill(ballast), end: () => rmSync(ballast) }
+      const fault = isMounted ? onTmpfs : { begin() {}, end: lift }
+      const furnished = await startSandbox(['--database', path])
+      expect((await furnished.stop()).code).toBe(0)
+      const told = await goThrough(path, fault, isMounted ? theProgram : withFilesUpTo(300))
+      expect(told).toMatch(/there is no room on the disk|fails to read or write/)
+      rmSync(path)
+    }
+  } finally {
+    if (isMounted) run('umount', folder.path)
+  }
+})
+
+function fill(path: string): void {
+  try {
+    for (;;) writeFileSync(path, Buffer.alloc(4096), { flag: 'a' })
+  } catch (error) {
+    expect((error as { code?: string }).code).toBe('ENOSPC')
+  }
+}
+
+function lift({ pid }: Sandbox): void {
+  expect(run('prlimit', `--pid=${pid}`, '--fsize=unlimited')).toBe(true)
+}
+
+test('while another process holds the lock for ten seconds bookings are refused, and stored after it', async () => {
+  using folder = new Folder()
+  for (let round = 0; round < times(1, 20); round++) {
+    const path = folder.file(`locked-${round}.sqlite`)
+    let locking: Database
+    const fault = {
+      begin() {
+        locking = new Database(path)
+        locking.run('BEGIN IMMEDIATE')
+        heldSince = performance.now()
+      },
+      end() {
+        Bun.sleepSync(Math.max(0, 10_000 - (performance.now() - heldSince)))
+        locking.close()
+      },
+    }
+    let heldSince = 0
+    expect(await goThrough(path, fault)).toMatch(/within a second|another process holds the database/)
+  }
+})
+
+/** Whether a file can be made such that it cannot be written by whoever has it open, which not every disk and user can. */
+function canBeSealed(): boolean {
+  using folder = new Folder()
+  writeFileSync(folder.file('a'), '')
+  const isSealed = run('chattr', '+i', folder.file('a'))
+  if (isSealed) run('chattr', '-i', folder.file('a'))
+  return isSealed
+}
+
+// A disk with a file that is open for writing is not made read-only by remounting: its files are.
+test.skipIf(!canBeSealed())(
+  'while its files are read-only bookings are refused, and stored after it (skipped without chattr +i)',
+  async () => {
+    using folder = new Folder()
+    for (let round = 0; round < times(1, 20); round++) {
+      const path = folder.file(`sealed-${round}.sqlite`)
+      const change = (mode: string) => () => {
+        expect(run('chattr', mode, path, `${path}-wal`)).toBe(true)
+      }
+      const fault = { begin: change('+i'), end: change('-i') }
+      expect(await goThrough(path, fault)).toMatch(/may not be written|fails to read or write/)
+    }
+  },
+)
+
+/** A connection that is kept, on which one request is sent after the other. */
+class Connection {
+  readonly #socket: Socket
+  constructor(sandbox: Sandbox) {
+    this.#socket = connect(Number(new URL(sandbox.report.baseUrl).port), '127.0.0.1')
+    this.#socket.on('error', () => {})
+  }
+
+  /** The status of an answer; null for none within a second. */
+  async send(head: readonly string[], body = ''): Promise<number | null> {
+    const { promise, resolve } = Promise.withResolvers<Buffer | null>()
+    const waiting = setTimeout(() => resolve(null), 1_000)
+    this.#socket.once('data', resolve)
+    this.#socket.write(
+      `${head.join('\r\n')}\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    const answer = await promise
+    clearTimeout(waiting)
+    return answer && Number(answer.toString('latin1', 9, 12))
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+}
+
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')
+  return (Number(fields[13]) + Number(fields[14])) / 100
+}
+
+test('out of file descriptors it serves the connections that it has, and the others once there is room', async () => {
+  using folder = new Folder()
+  for (let round = 0; round < times(1, 20); round++) {
+    const path = folder.file(`few-${round}.sqlite`)
+    const command = ['sh', '-c', 'ulimit -n 80; exec "$@"', 'sh', ...theProgram]
+    await using sandbox = await startSandbox(['--database', path], { command })
+    const slots = await sandbox.offered()
+    const held: Connection[] = []
+    for (let isServed = true; isServed && held.length < 200; ) {
+      const connection = new Connection(sandbox)
+      held.push(connection)
+      isServed = (await connection.send(['GET /livez HTTP/1.1'])) === 200
+    }
+    expect(held.length).toBeWithin(20, 80)
+    const before = cpuSeconds(sandbox.pid)
+    await Bun.sleep(1_000)
+    tellFigure(`out of descriptors: ${(cpuSeconds(sandbox.pid) - before).toFixed(2)} s of CPU a second`)
+    const [first] = held as [Connection]
+    const authorization = `Authorization: Bearer ${sandbox.token()}`
+    const post = [
+      'POST /partners/v1/booking-request/ HTTP/1.1',
+      authorization,
+      'Content-Type: application/json',
+    ]
+    expect(await first.send(post, JSON.stringify(booking('held', slots[0])))).toBe(201)
+    expect(await first.send(['GET /readyz HTTP/1.1'])).toBe(200)
+    for (const connection of held) connection.close()
+    await eventually('strangers to be answered', async () => {
+      return (await sandbox.send('/readyz').catch(() => null))?.status === 200
+    })
+    expect((await sandbox.get('/partners/v1/user/?external_user_id=held')).status).toBe(200)
+    expect((await sandbox.post(booking('later', slots[1]))).status).toBe(201)
+    expect(await sandbox.stop()).toMatchObject({ code: 0, stderr: '' })
+    expect(faultsIn(path)).toEqual([])
+  }
+})
