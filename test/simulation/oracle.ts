@@ -1,26 +1,35 @@
+import type { DirectoryFile } from '../../src/directory-files/document'
+import type { DirectoryLoad } from '../../src/domain/compare-directory'
 import type { Limits } from '../../src/domain/limits'
-import { minuteMillis } from '../../src/scheduling/calendar'
+import { answered, refused, type Told } from './oracle-answers'
+import {
+  type Absence,
+  clockOf,
+  type KnownProvider,
+  type KnownRegion,
+  OracleDirectory,
+  periodOf,
+  slotMillis,
+} from './oracle-directory'
+import { hourMillis, instant } from './wall-clock'
 
 // What the contract and the decisions say of partners, members and requests, said again as plainly as can be: lists
 // that are looked through from end to end, without a database, a snapshot or a queue.
 
-const [slotMillis, hourMillis, dayMillis] = [45 * minuteMillis, 60 * minuteMillis, 1_440 * minuteMillis]
-
-export interface OracleProvider {
-  readonly id: number
-  readonly lastName: string
-  /** When the slots of each day start, in minutes after midnight UTC. */
-  readonly starts: readonly number[]
-  active: boolean
+export interface OracleKey {
+  readonly token: string
+  /** In force from `from` (inclusive) to `until` (exclusive), both ms. */
+  readonly from: number
+  until: number
 }
 
 export interface OraclePartner {
   readonly id: number
-  /** A place among the organizations. */
-  readonly organization: number
+  /** A place among the organizations; null for none. */
+  organization: number | null
   active: boolean
-  /** Null while none is in force. */
-  token: string | null
+  /** In order of issue. */
+  readonly keys: OracleKey[]
 }
 
 export interface OracleMember {
@@ -43,10 +52,13 @@ export interface OracleRequest {
   providerId: number | null
   authorizationNumber: string | null
   startsAt: number | null
+  /** What the provider's clock was to be east of UTC at startsAt when it was booked, in minutes. */
+  localOffsetMinutes: number | null
   acceptedAt: number | null
   declinedAt: number | null
-  answers: unknown
+  answers: readonly unknown[] | null
   readonly submittedAt: number
+  readonly partner: number
 }
 
 /** What a partner sends to submit something. */
@@ -61,40 +73,11 @@ export interface Body {
   readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
 }
 
-/** What of an answer must be as foretold. */
-export interface Told {
-  readonly status: number
-  readonly code: string | null
-  readonly retryAfter: string | null
-  readonly body: unknown
-}
-
 /** What the service alone can choose, as an answer tells it. */
 export interface Chosen {
   readonly id?: unknown
   readonly authorizationNumber?: unknown
   readonly member?: { readonly id?: unknown }
-}
-
-const refusals: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  token_invalid: [401, 'the token is missing, malformed or not valid'],
-  partner_inactive: [401, 'the partner is deactivated'],
-  organization_deactivated: [403, "the partner's organization is deactivated"],
-  field_invalid: [400, 'memberData.dob: must not be in the future'],
-  member_deactivated: [403, 'the member is deactivated'],
-  member_not_found: [404, 'external_user_id: no member has this id'],
-  provider_unknown: [400, 'bookingData.selfSchedulingProviderId: names no provider who can be booked'],
-  slot_unavailable: [400, 'bookingData.utcStartTime: the slot is not available'],
-  slot_already_yours: [400, 'bookingData.utcStartTime: the member already holds this slot'],
-  slot_conflicts_with_yours: [
-    400,
-    'bookingData.utcStartTime: the member holds a slot that overlaps with this one',
-  ],
-  email_taken: [409, 'memberData.email: already belongs to a different member'],
-  email_conflicts_limited: [
-    429,
-    'memberData.email: too many addresses of different members were sent; try again later',
-  ],
 }
 
 const languageNames: Readonly<Record<string, string>> = {
@@ -104,42 +87,35 @@ const languageNames: Readonly<Record<string, string>> = {
   es: 'Spanish',
 }
 
-function refused(code: string, more: { message?: string; retryAfter?: string } = {}): Told {
-  const [status, words] = refusals[code] ?? [400, '']
-  const message = more.message ?? words
-  const body = status === 401 ? { code, message } : { message, status }
-  return { status, code, retryAfter: more.retryAfter ?? null, body }
-}
-
-const answered = (status: number, body: unknown): Told => ({ status, code: null, retryAfter: null, body })
-
-/** An instant (ms) as a slot's ends are written. */
-export const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
-
 /** All that is known, and what follows from it. */
 export class Oracle {
+  readonly directory = new OracleDirectory()
   readonly members: OracleMember[] = []
   readonly requests: OracleRequest[] = []
   /** Who did what to which record, in order. */
   readonly audit: string[] = []
-  readonly organizationsActive: boolean[]
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
   readonly #idsEver = { member: new Set<unknown>(), request: new Set<unknown>(), number: new Set<unknown>() }
 
+  /** @param organizations each with its id and whether it is active */
   constructor(
     public now: number,
     readonly partners: OraclePartner[],
-    readonly providers: OracleProvider[],
+    readonly organizations: { readonly id: number; active: boolean }[],
     readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
-  ) {
-    this.organizationsActive = partners.map(() => true)
+  ) {}
+
+  /** Why a token of a partner's, as it was issued, gets no further; null if it does. */
+  admit({ keys, active, organization }: OraclePartner, token: string): Told | null {
+    const key = keys.find((one) => one.token === token)
+    if (!key || !this.isInForce(key)) return refused('token_invalid')
+    if (!active) return refused('partner_inactive')
+    if (organization === null) return refused('organization_not_configured')
+    return this.organizations[organization]?.active ? null : refused('organization_deactivated')
   }
 
-  /** Why a token gets no further; null if it does. */
-  admit(partner: OraclePartner, token: string): Told | null {
-    if (partner.token !== token) return refused('token_invalid')
-    if (!partner.active) return refused('partner_inactive')
-    return this.organizationsActive[partner.organization] ? null : refused('organization_deactivated')
+  isInForce({ from, until }: OracleKey): boolean {
+    return from <= this.now && this.now < until
   }
 
   lookUp(partner: number, externalUserId: string): Told {
@@ -175,10 +151,12 @@ export class Oracle {
       providerId: slot?.providerId ?? null,
       authorizationNumber: slot ? this.#newNumber(chosen.authorizationNumber) : null,
       startsAt: slot?.startsAt ?? null,
+      localOffsetMinutes: slot && this.#clockOf(slot.providerId, slot.startsAt),
       acceptedAt: null,
       declinedAt: null,
       answers: body.phq9Data,
       submittedAt: this.now,
+      partner,
     }
     this.requests.push(request)
     const { id, providerId, authorizationNumber } = request
@@ -211,7 +189,7 @@ export class Oracle {
     if (theirs.some((held) => held.providerId === providerId && held.startsAt === startsAt)) {
       return refused('slot_already_yours')
     }
-    if (!this.providers.some(({ id, active }) => id === providerId && active)) {
+    if (!this.#isActive(providerId)) {
       return refused('provider_unknown')
     }
     if (!this.isFree(providerId, startsAt)) return refused('slot_unavailable')
@@ -280,52 +258,28 @@ export class Oracle {
     return this.members.find((one) => one.partner === partner && one.externalUserId === externalUserId)
   }
 
-  /** Whether a slot is offered now, a request's own slot counted as free. */
+  #isActive(providerId: number): boolean {
+    return this.directory.providers.some((one) => one.id === providerId && one.active)
+  }
+
+  #clockOf(providerId: number, at: number): number {
+    return clockOf(this.directory.providers.find((one) => one.id === providerId) as KnownProvider, at)
+  }
+
+  /** Whether a slot can be booked now, a request's own slot counted as free. */
   isFree(providerId: number, startsAt: number, requestId?: number): boolean {
-    const provider = this.providers.find(({ id }) => id === providerId)
-    const isOnGrid = provider?.starts.includes((startsAt % dayMillis) / minuteMillis)
-    const isInHorizon = startsAt >= this.now && startsAt < this.now + 30 * dayMillis
-    const isTaken = this.requests.some(
-      (held) =>
-        held.providerId === providerId && holds(held) && held.id !== requestId && overlap(held, startsAt),
+    const provider = this.directory.providers.find(({ id }) => id === providerId)
+    return Boolean(provider && this.offered(provider, 'any', requestId).includes(startsAt))
+  }
+
+  /** The starts of the slots that a provider offers, ascending; a request's own slot counted as free. */
+  offered(provider: KnownProvider, region: KnownRegion | 'any', requestId?: number): number[] {
+    const taken = this.requests.filter(
+      (held) => held.providerId === provider.id && holds(held) && held.id !== requestId,
     )
-    return Boolean(provider?.active && isOnGrid && isInHorizon && !isTaken)
-  }
-
-  /** When the next slot starts that is offered, or that somebody holds; now if there is none. */
-  nextStart(of: 'any' | 'held'): number {
-    const held = this.requests.filter((request) => holds(request)).map(({ startsAt }) => startsAt as number)
-    const starts = of === 'held' ? held : this.providers.flatMap((provider) => this.offered(provider))
-    const toCome = starts.filter((startsAt) => startsAt > this.now)
-    return toCome.length > 0 ? Math.min(...toCome) : this.now
-  }
-
-  /** The starts of the slots that a provider offers, ascending. */
-  offered({ id, starts }: OracleProvider): number[] {
-    const today = this.now - (this.now % dayMillis)
-    return Array.from({ length: 32 }, (_, days) =>
-      starts.map((at) => today + days * dayMillis + at * minuteMillis),
-    )
-      .flat()
-      .filter((startsAt) => this.isFree(id, startsAt))
-  }
-
-  /** A page of the search in the one region that there is. */
-  search(page: number, pageSize: number, url: string): Told {
-    const found = this.providers.filter(({ active }) => active)
-    const pages = Math.max(1, Math.ceil(found.length / pageSize))
-    if (page > pages) return refused('page_out_of_range', { message: 'page: past the last page' })
-    const urlOf = (other: number) =>
-      other < 1 || other > pages ? null : `${url}?region_id=31&page=${other}&page_size=${pageSize}`
-    const results = found.slice((page - 1) * pageSize, page * pageSize).map((provider) => ({
-      providerId: provider.id,
-      details: detailsOf(provider),
-      availability: this.offered(provider).map((startsAt) => ({
-        utcStartTime: instant(startsAt),
-        utcEndTime: instant(startsAt + slotMillis),
-      })),
-    }))
-    return answered(200, { count: found.length, next: urlOf(page + 1), previous: urlOf(page - 1), results })
+    return this.directory
+      .slotsOf(provider, region, this.now)
+      .filter((startsAt) => !taken.some((held) => overlap(held, startsAt)))
   }
 
   /** Accepts or declines a request. Tells why it cannot be; null if it was. */
@@ -344,16 +298,77 @@ export class Oracle {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
     if (!request.isIntake || request.memberId === null) return 'move_unknown'
-    if (!this.providers.some((one) => one.id === providerId && one.active)) return 'move_unknown'
+    if (!this.#isActive(providerId)) return 'move_unknown'
     if (startsAt !== null) {
       if (!this.isFree(providerId, startsAt, id)) return 'slot_unavailable'
       const others = this.requests.filter((one) => one.id !== id && one.memberId === request.memberId)
       if (others.some((one) => holds(one) && overlap(one, startsAt))) return 'slot_conflicts_with_yours'
     }
     const authorizationNumber = request.authorizationNumber ?? this.#newNumber(number)
-    Object.assign(request, { state: 'pending', providerId, startsAt, authorizationNumber })
+    const localOffsetMinutes = startsAt === null ? null : this.#clockOf(providerId, startsAt)
+    Object.assign(request, {
+      state: 'pending',
+      providerId,
+      startsAt,
+      localOffsetMinutes,
+      authorizationNumber,
+    })
     Object.assign(request, { acceptedAt: null, declinedAt: null })
     return this.#did('request.assign', `request ${id}`)
+  }
+
+  /** Declines what can be of all that a partner's members submitted at or after an instant (ms). */
+  declineAll(partner: number, since: number): { readonly declined: number; readonly unassigned: number } {
+    const submitted = this.requests.filter(
+      (one) => one.partner === partner && one.memberId !== null && one.submittedAt >= since,
+    )
+    const unassigned = submitted.filter(({ state }) => state === 'unassigned').length
+    const declined = submitted.filter(({ id }) => this.move(id, 'declined') === null).length
+    return { declined, unassigned }
+  }
+
+  /** The slots of a provider that requests hold in a time to come: the requests' ids. */
+  heldIn(provider: KnownProvider, absence: Absence): number[] {
+    const [from, until] = periodOf(provider, absence)
+    return this.requests
+      .filter((held) => {
+        const at = held.startsAt ?? 0
+        const isToCome = at + slotMillis > this.now && at < until && from < at + slotMillis
+        return held.providerId === provider.id && holds(held) && isToCome
+      })
+      .map(({ id }) => id)
+  }
+
+  /** A new token, from an instant (ms) on. Tells why there can be none; null if it was made. */
+  issue(partner: OraclePartner, token: string | undefined): string | null {
+    if (partner.keys.some(({ from, until }) => this.now < until && from < until)) return 'token_exists'
+    partner.keys.push({ token: token ?? '', from: this.now, until: Number.POSITIVE_INFINITY })
+    return this.#did('token.issue', `partner ${partner.id}`)
+  }
+
+  /** The same in place of the one in force, with no overlap; one that waits never will be. */
+  rotate(partner: OraclePartner, cutover: number, token: string | undefined): string | null {
+    if (cutover < this.now) return 'field_invalid'
+    const inForce = partner.keys.find((key) => this.isInForce(key))
+    if (!inForce) return 'record_unknown'
+    this.#cancelWaiting(partner)
+    inForce.until = cutover
+    partner.keys.push({ token: token ?? '', from: cutover, until: Number.POSITIVE_INFINITY })
+    return this.#did('token.rotate', `partner ${partner.id}`)
+  }
+
+  revoke(partner: OraclePartner): string | null {
+    const inForce = partner.keys.find((key) => this.isInForce(key))
+    const waits = this.#cancelWaiting(partner)
+    if (!inForce && !waits) return 'record_unknown'
+    if (inForce) inForce.until = this.now
+    return this.#did('token.revoke', `partner ${partner.id}`)
+  }
+
+  #cancelWaiting({ keys }: OraclePartner): boolean {
+    const waiting = keys.filter(({ from, until }) => this.now < from && from < until)
+    for (const key of waiting) key.until = key.from
+    return waiting.length > 0
   }
 
   switchMember(id: number, active: boolean): string | null {
@@ -363,14 +378,27 @@ export class Oracle {
     return this.#did(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
   }
 
-  erase(id: number): string | null {
+  /** Tells which of their requests go on holding a slot. */
+  erase(id: number): number[] {
     const at = this.members.findIndex((one) => one.id === id)
-    if (at < 0) return 'record_unknown'
     this.members.splice(at, 1)
-    for (const request of this.requests.filter((one) => one.memberId === id)) {
-      Object.assign(request, { memberId: null, answers: null })
-    }
-    return this.#did('member.erase', `member ${id}`)
+    const theirs = this.requests.filter((one) => one.memberId === id)
+    for (const request of theirs) Object.assign(request, { memberId: null, answers: null })
+    this.#did('member.erase', `member ${id}`)
+    return theirs.filter((one) => holds(one)).map((one) => one.id)
+  }
+
+  findByEmail(email: string): number | null {
+    const member = this.members.find(({ told }) => told.email !== '' && fold(told.email) === fold(email))
+    this.#did('member.find', member ? `member ${member.id}` : 'null')
+    return member?.id ?? null
+  }
+
+  readAnswers(id: number): readonly unknown[] | string {
+    const request = this.requests.find((one) => one.id === id)
+    if (!request) return 'record_unknown'
+    this.#did('request.read-screening', `request ${id}`)
+    return request.answers ?? []
   }
 
   /** Empties a member's address, so that another member can have it. */
@@ -383,28 +411,58 @@ export class Oracle {
     return this.#did('member.release-email', `member ${id}`)
   }
 
-  /** What the operator did to a partner, a provider or an organization. */
-  note(action: string, record: string): null {
-    return this.#did(action, record)
+  /** @param idOf the id that the service gave a provider whom it did not know before */
+  load(file: DirectoryFile, idOf: (ref: string) => number): DirectoryLoad {
+    this.#did('directory.load', 'null')
+    return this.directory.load(file, idOf)
+  }
+
+  switchProvider(provider: KnownProvider, active: boolean): null {
+    provider.active = active
+    return this.#did(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
+  }
+
+  /** Tells whether the absence was there before, and which requests hold a slot in it. */
+  addTimeOff(provider: KnownProvider, absence: Absence) {
+    const held = this.heldIn(provider, absence).sort()
+    const { timeOff = [] } = provider.said
+    const isKnown = timeOff.some((one) => one.from === absence.from && one.until === absence.until)
+    if (isKnown) return { isKnown, held }
+    provider.said = { ...provider.said, timeOff: [...timeOff, absence] }
+    this.#did('provider.time-off-add', `provider ${provider.id}`)
+    return { isKnown, held }
+  }
+
+  removeTimeOff(provider: KnownProvider, { from, until }: Absence): string | null {
+    const { timeOff = [] } = provider.said
+    const left = timeOff.filter((one) => one.from !== from || one.until !== until)
+    if (left.length === timeOff.length) return 'record_unknown'
+    provider.said = { ...provider.said, timeOff: left }
+    return this.#did('provider.time-off-remove', `provider ${provider.id}`)
+  }
+
+  switchPartner(partner: OraclePartner, active: boolean): null {
+    partner.active = active
+    return this.#did(`partner.${active ? 'reactivate' : 'deactivate'}`, `partner ${partner.id}`)
+  }
+
+  /** @param organization its place; null for none */
+  join(partner: OraclePartner, organization: number | null): null {
+    partner.organization = organization
+    return this.#did('partner.set-organization', `partner ${partner.id}`)
+  }
+
+  switchOrganization(organization: { readonly id: number; active: boolean }, active: boolean): null {
+    organization.active = active
+    return this.#did(
+      `organization.${active ? 'reactivate' : 'deactivate'}`,
+      `organization ${organization.id}`,
+    )
   }
 
   #did(action: string, record: string): null {
     this.audit.push(`test ${action} ${record} done`)
     return null
-  }
-}
-
-export function detailsOf({ lastName }: OracleProvider) {
-  return {
-    firstName: 'Marlow',
-    lastName,
-    credentials: null,
-    pronouns: null,
-    gender: null,
-    bio: null,
-    timeZone: 'Etc/UTC',
-    languagesSpoken: ['en'],
-    modalities: ['in-video'],
   }
 }
 
