@@ -2,13 +2,27 @@ import { Database } from 'bun:sqlite'
 import type { Limits } from '../../src/domain/limits'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import { daily, endOf, paths } from '../contract/contract'
-import { hoursOf, organizationOf, startsOf } from '../hostile/moves'
-import { type Body, type Chosen, instant, Oracle, type OracleRequest, type Told } from '../hostile/oracle'
 import { provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner, type TestService } from '../support/service'
 import { type Command, command, type Ended } from './commands'
+import { type Body, type Chosen, instant, Oracle, type OracleRequest, type Told } from './oracle'
 import { OtherProcess } from './other-process'
 import type { Done, Model } from './serial-order'
+
+/** The organization of each partner. */
+export const organizationOf = [0, 0, 1]
+/** When the slots of a day start, in minutes after midnight UTC: slots of one provider overlap with those of the others. */
+const startsOf = [
+  [540, 585, 630, 675],
+  [570, 615, 660, 705],
+  [600, 645],
+]
+/** How the directory file tells the same. */
+const hoursOf = [
+  ['09:00', '12:00'],
+  ['09:30', '12:30'],
+  ['10:00', '11:30'],
+] as const
 
 const dayMillis = 86_400_000
 const firstDay = Date.parse('2026-12-01T08:00:00Z')

@@ -1,0 +1,231 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { paths } from '../contract/contract'
+import { booking, provider, region } from '../support/builders'
+import { tellFigure, times } from '../support/long'
+import { Operator, type Served } from '../support/operator'
+import { eventually } from '../support/process'
+
+// A mixed load on the real program, at a rate that it can easily bear: whatever it keeps of a request for ever shows as
+// memory, descriptors, log or latency that grow. TEST_LONG=1 goes on for ten minutes.
+const seconds = times(30, 600)
+const perSecond = times(25, 80)
+const samples = times(6, 30)
+setDefaultTimeout((seconds + 120) * 1_000)
+
+const providers = 1_000
+const mebibyte = 2 ** 20
+
+/** What a soak is held to. A request that leaves so much as a descriptor, or some kilobytes, goes beyond. */
+const bounds = {
+  memoryGrowth: times(64, 96) * mebibyte,
+  /** Four times what SQLite lets gather before it checkpoints. */
+  log: 16 * mebibyte,
+  descriptors: 4,
+  /** Of the last third's p99 to the first's, besides what other tests on this machine take. */
+  latency: { factor: 3, millis: 250 },
+}
+
+interface Slot {
+  readonly providerId: number
+  readonly utcStartTime: string
+}
+
+interface Sample {
+  readonly memory: number
+  readonly descriptors: number
+  readonly log: number
+  readonly p99: number
+}
+
+/** A service with 1,000 providers, and all that a load needs to know of it. */
+async function start(operator: Operator) {
+  await operator.do('init')
+  const file = operator.folder.file('directory.json')
+  const everybody = Array.from({ length: providers }, (_, place) => provider(`soak-${place}`))
+  await Bun.write(file, JSON.stringify({ regions: [region()], providers: everybody }))
+  await operator.do('directory', 'load', file)
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  // The limits that would be all that is met with: one partner alone asks.
+  const off = ['--reads-per-minute', '--bookings-per-minute', '--failed-authentications-per-minute']
+  const service = await operator.serve(
+    ...[...off, '--email-conflicts-per-hour'].flatMap((flag) => [flag, 'off']),
+  )
+  return { service, token }
+}
+
+/** All that is offered: of each provider the first slot, then the second, and so on. */
+async function offeredBy(service: Served, token: string): Promise<Slot[]> {
+  const found: { providerId: number; availability: Slot[] }[] = []
+  for (let page = 1; page <= providers / 100; page++) {
+    const { body } = await service.get(`${paths.providers}?region_id=1&page=${page}&page_size=100`, token)
+    found.push(...body.results)
+  }
+  // Not the first of all: their time may come while the soak goes on.
+  return Array.from({ length: 20 }, (_, place) =>
+    found.map(({ providerId, availability }) => ({
+      providerId,
+      utcStartTime: availability[place + 8]?.utcStartTime as string,
+    })),
+  ).flat()
+}
+
+/** One caller after another: each request with the status that it must have. */
+class Load {
+  readonly unexpected: string[] = []
+  /** Requests that hold a slot, the newest last. */
+  readonly held: { readonly id: number; readonly slot: Slot }[] = []
+  #taken: number[] = []
+  #count = 0
+  #members = 0
+
+  constructor(
+    private readonly service: Served,
+    private readonly token: string,
+    readonly slots: Slot[],
+  ) {}
+
+  /** Makes the member whom all look-ups are of. */
+  async begin(): Promise<void> {
+    await this.#post(booking('soak-known'), 201)
+  }
+
+  /** Sends the next request of the mixture and waits for its answer. */
+  async next(): Promise<void> {
+    const count = this.#count++
+    const startedAt = performance.now()
+    const place = count % 12
+    if (place < 4)
+      await this.#get(`${paths.providers}?region_id=1&page=${1 + (count % 200)}&page_size=5`, 200)
+    else if (place === 4) await this.#get(`${paths.regions}?country_code=CA`, 200)
+    else if (place === 5) await this.#get(`${paths.user}?external_user_id=soak-known`, 200)
+    else if (place < 9) await this.#book()
+    else if (place === 9) await this.#post(booking(this.#somebody()), 201)
+    else await this.#refused(count)
+    this.#taken.push(performance.now() - startedAt)
+  }
+
+  /** What 99 % of the requests since the last time took at most, in ms. */
+  takeP99(): number {
+    const taken = this.#taken.sort((a, b) => a - b)
+    this.#taken = []
+    return taken[Math.floor(taken.length * 0.99)] ?? 0
+  }
+
+  #somebody(): string {
+    return `soak-${this.#members++}`
+  }
+
+  async #book(): Promise<void> {
+    const slot = this.slots.shift() as Slot
+    const body = await this.#post(booking(this.#somebody(), slot), 201)
+    this.held.push({ id: body.id, slot })
+  }
+
+  async #refused(count: number): Promise<void> {
+    const [first] = this.held
+    if (count % 2 && first) await this.#post(booking('soak-late', first.slot), 400)
+    else if (count % 3 === 0) await this.#get(`${paths.user}?external_user_id=nobody`, 404)
+    else if (count % 3 === 1) await this.#get(`${paths.regions}?country_code=CA`, 401, 'not-a-token')
+    else await this.#post(booking('soak-other', undefined, { email: 'SOAK-KNOWN@example.com' }), 409)
+  }
+
+  #get(path: string, expected: number, token = this.token) {
+    return this.#send(path, { headers: { Authorization: `Bearer ${token}` } }, expected)
+  }
+
+  #post(body: unknown, expected: number) {
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${this.token}` }
+    return this.#send(paths.booking, { method: 'POST', headers, body: JSON.stringify(body) }, expected)
+  }
+
+  /** On a connection of its own, so that each is a descriptor which has to be given back. */
+  async #send(path: string, init: RequestInit, expected: number) {
+    const response = await fetch(`http://127.0.0.1:${this.service.port}${path}`, {
+      ...init,
+      keepalive: false,
+    })
+    const text = await response.text()
+    if (response.status !== expected)
+      this.unexpected.push(`${init.method ?? 'GET'} ${path}: ${response.status} ${text.slice(0, 200)}`)
+    return JSON.parse(text)
+  }
+}
+
+const descriptorsOf = ({ pid }: Served): number => readdirSync(`/proc/${pid}/fd`).length
+
+function memoryOf({ pid }: Served): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kibibytes) * 1_024
+}
+
+function sampleOf(operator: Operator, service: Served, load: Load): Sample {
+  return {
+    memory: memoryOf(service),
+    descriptors: descriptorsOf(service),
+    log: statSync(`${operator.database}-wal`).size,
+    p99: load.takeP99(),
+  }
+}
+
+/** Sends at an even rate, whatever has been answered, until some time is over. */
+async function sendFor(millis: number, load: Load): Promise<void> {
+  const startedAt = performance.now()
+  const underWay: Promise<void>[] = []
+  for (let sent = 0; performance.now() - startedAt < millis; sent++) {
+    underWay.push(load.next())
+    await Bun.sleep(Math.max(0, startedAt + (sent * 1_000) / perSecond - performance.now()))
+  }
+  await Promise.all(underWay)
+}
+
+/** The operator declines the newest booking, whose slot is booked again. */
+async function decline(operator: Operator, load: Load): Promise<void> {
+  const { id, slot } = load.held.pop() as (typeof load.held)[number]
+  await operator.do('request', 'decline', String(id), '--yes')
+  load.slots.unshift(slot)
+}
+
+const mean = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length
+
+/** The mean of what samples of one third of the time have. */
+function inThird(taken: readonly Sample[], third: 0 | 1 | 2, of: keyof Sample): number {
+  const size = taken.length / 3
+  return mean(taken.slice(third * size, (third + 1) * size).map((sample) => sample[of]))
+}
+
+test(`memory, descriptors, log and latency stay as they are through ${seconds} s of a mixed load`, async () => {
+  using operator = new Operator()
+  const { service, token } = await start(operator)
+  await using _ = service
+  const load = new Load(service, token, await offeredBy(service, token))
+  await load.begin()
+  await eventually('the connections of the start to be closed', () => descriptorsOf(service) < 32)
+  const before = descriptorsOf(service)
+  const taken: Sample[] = []
+  for (let sample = 1; sample <= samples; sample++) {
+    const sending = sendFor((seconds * 1_000) / samples, load)
+    if (load.held.length > 0) await decline(operator, load)
+    await sending
+    const found = sampleOf(operator, service, load)
+    taken.push(found)
+    const [memory, log] = [found.memory, found.log].map((bytes) => `${Math.round(bytes / mebibyte)} MiB`)
+    const at = Math.round((sample * seconds) / samples)
+    tellFigure(
+      `soak, ${at} s: memory ${memory}, ${found.descriptors} descriptors, log ${log}, p99 ${Math.round(found.p99)} ms`,
+    )
+  }
+  expect(load.unexpected).toEqual([])
+  const growth = inThird(taken, 2, 'memory') - inThird(taken, 1, 'memory')
+  expect(growth).toBeLessThan(bounds.memoryGrowth)
+  expect(Math.max(...taken.map(({ log }) => log))).toBeLessThan(bounds.log)
+  const { factor, millis } = bounds.latency
+  expect(inThird(taken, 2, 'p99')).toBeLessThan(inThird(taken, 0, 'p99') * factor + millis)
+  await eventually(
+    'the descriptors to be given back',
+    () => descriptorsOf(service) <= before + bounds.descriptors,
+  )
+  expect((await service.stop()).code).toBe(0)
+})

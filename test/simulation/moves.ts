@@ -1,0 +1,376 @@
+import type { DirectoryFile } from '../../src/directory-files/document'
+import type { Limits } from '../../src/domain/limits'
+import type { Dice } from './dice'
+import { absenceFrom, directoryFileFrom, providerCount, regionIds, withKnownRegions } from './directory-files'
+import type { Body } from './oracle'
+import type { Absence } from './oracle-directory'
+
+// What partners, the operator and the world do, at random and from a seed, in words of places and numbers: a world has
+// its own ids, tokens and texts for them.
+
+export const partnerCount = 4
+/** The first two partners share an organization, and the last has none. */
+export const organizationOf: readonly (number | null)[] = [0, 0, 1, null]
+export const organizationCount = 2
+
+export type Caps = Pick<Limits, 'openRequests' | 'emailConflicts'>
+
+/** Which token a partner sends: the one in force, or one of all that it ever had, or none that is any good. */
+export type TokenChoice = 'in force' | 'forged' | 'of nobody' | 'without a key' | { readonly old: number }
+
+/** A slot by how it is found: the `pick`th of those of its kind, counted anew behind the last. */
+export interface SlotChoice {
+  /** The place of a provider, or one behind them all. */
+  readonly provider: number
+  /** Offered, soon or ever; held by a request, or by one of the member's; overlapping one that the member holds; of the grid, whatever is said of it. */
+  readonly of: 'soon' | 'offered' | 'held' | 'mine' | 'beside mine' | 'grid'
+  readonly pick: number
+  /** From there, in minutes. */
+  readonly aside: number
+}
+
+interface Called {
+  readonly partner: number
+  readonly token: TokenChoice
+  /** Which of the services on the same file is asked. */
+  readonly via: number
+}
+
+interface Named {
+  readonly partner: number
+  /** A number that names the person among those of the partner. */
+  readonly person: number
+}
+
+export interface Submitted extends Called, Named {
+  readonly act: 'submit'
+  readonly email: number
+  readonly isUpperCase: boolean
+  /** Null for an intake. */
+  readonly slot: SlotChoice | null
+  /** Optional members, each sent with a text, an empty text or a value of the few that it may have. */
+  readonly more: Readonly<Record<string, string | null>>
+  readonly answers: number
+  /** What its texts are told from others by. */
+  readonly serial: number
+}
+
+export interface Searched extends Called {
+  readonly act: 'search'
+  readonly query: Readonly<Record<string, string | number>>
+}
+
+/** To where the clock goes, and how far behind it, in ms. */
+export interface Tick {
+  readonly act: 'tick'
+  readonly to: 'now' | 'slot' | 'held' | 'date' | 'month' | 'clock change' | 'cutover'
+  readonly millis: number
+}
+
+/** Requests are counted from the newest back. */
+export type RequestMove = { readonly via: number; readonly request: number } & (
+  | { readonly act: 'accept' | 'decline' | 'read answers' }
+  | {
+      readonly act: 'assign'
+      /** Whether intakes alone are counted. */
+      readonly ofIntakes: boolean
+      readonly provider: number
+      readonly slot: SlotChoice | null
+    }
+)
+
+export type MemberMove = { readonly via: number } & Named &
+  (
+    | { readonly act: 'erase' }
+    | { readonly act: 'release' }
+    | { readonly act: 'find by email' }
+    | { readonly act: 'switch member'; readonly active: boolean }
+  )
+
+export type TokenMove = { readonly via: number; readonly partner: number } & (
+  | { readonly act: 'revoke' | 'issue' }
+  /** In so many ms from now. */
+  | { readonly act: 'rotate'; readonly cutover: number }
+)
+
+export type StaffMove = { readonly via: number } & (
+  | { readonly act: 'load'; readonly file: DirectoryFile }
+  | { readonly act: 'switch provider'; readonly provider: number; readonly active: boolean }
+  | { readonly act: 'add time off' | 'remove time off'; readonly provider: number; readonly absence: Absence }
+  | { readonly act: 'switch partner'; readonly partner: number; readonly active: boolean }
+  | { readonly act: 'switch organization'; readonly organization: number; readonly active: boolean }
+  | { readonly act: 'join'; readonly partner: number; readonly organization: number | null }
+  /** All of a partner's that was submitted in so many ms before now. */
+  | { readonly act: 'decline all'; readonly partner: number; readonly since: number }
+)
+
+/** What happens to the service itself. */
+export type Upheaval =
+  /** Its files are copied as they are, and opened again from the copy; or it is left as it is, and opened again beside. */
+  | { readonly act: 'crash'; readonly keeps: 'copy' | 'files' }
+  /** The same while it is asked for all of these: its files are copied once so many of them were answered. */
+  | { readonly act: 'crash amid'; readonly asked: readonly Submitted[]; readonly answered: number }
+  /** Stops in order, and starts. */
+  | { readonly act: 'restart' }
+  /** Another process opens the same file. */
+  | { readonly act: 'second' }
+  /** What was noted in memory is written down. */
+  | { readonly act: 'flush' }
+  /** All that can be seen is looked at. */
+  | { readonly act: 'census' }
+
+export type Move =
+  | Submitted
+  | (Called & Named & { readonly act: 'look up' })
+  | Searched
+  | (Called & { readonly act: 'regions'; readonly query: Readonly<Record<string, string | number>> })
+  | Tick
+  | RequestMove
+  | MemberMove
+  | TokenMove
+  | StaffMove
+  | Upheaval
+
+/** Persons whom all partners know by the same id, and those of one partner alone. */
+export const [sharedPersons, knownPersons] = [4, 6]
+/** Addresses that all partners try; behind them each person has one of their own. */
+export const sharedEmails = 5
+/** The text for a member that is sent with a text of the partner's own. */
+export const ownText = null
+
+const freeTexts = ['preferredName', 'gender', 'suite', 'city', 'reasonForSeekingSupport', 'preferredModality']
+
+/** How moves are chosen. */
+export interface Chooser {
+  readonly dice: Dice
+  /** How many persons of each partner take part. */
+  readonly persons: number
+  /** The day at which it all begins. */
+  readonly today: number
+  /** Whether the service itself meets with something. */
+  readonly upheavals: boolean
+}
+
+/** Makes moves one after another, without end. */
+export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => Move {
+  const { below, chance, pick } = dice
+  let serial = 0
+
+  // One more than the others: lives are short, and things have to meet.
+  const partner = () => (chance(0.4) ? 0 : below(partnerCount))
+  const someone = () => ({ partner: partner(), person: below(persons) })
+  const via = () => (chance(0.3) ? 1 : 0)
+  const token = (): TokenChoice =>
+    chance(0.94) ? 'in force' : pick([{ old: below(4) }, 'forged', 'of nobody', 'without a key'])
+  const called = () => ({ partner: partner(), token: token(), via: via() })
+
+  const slot = (): SlotChoice => ({
+    provider: chance(0.03) ? providerCount : below(providerCount),
+    of: dice.weighed<SlotChoice['of']>([
+      [50, () => 'soon'],
+      [14, () => 'offered'],
+      [6, () => 'held'],
+      [5, () => 'mine'],
+      [10, () => 'beside mine'],
+      [16, () => 'grid'],
+    ]),
+    pick: below(1_000),
+    aside: chance(0.04) ? pick([-15, 15, 45]) : 0,
+  })
+
+  const optional = () => {
+    const more: Record<string, string | null> = {}
+    for (const name of freeTexts) if (chance(0.2)) more[name] = chance(0.3) ? '' : ownText
+    if (chance(0.2)) more.phoneNumber = ownText
+    if (chance(0.2)) more.dob = chance(0.1) ? '9999-01-01' : `199${below(10)}-02-2${below(9)}`
+    if (chance(0.1)) more.leaveVoicemail = pick(['Yes', 'No'])
+    if (chance(0.2)) more.preferredSpokenLanguage = pick(['en', 'fr', 'fr-CA', 'es'])
+    return more
+  }
+
+  const submit = (): Submitted => {
+    const who = someone()
+    return {
+      act: 'submit',
+      ...called(),
+      ...who,
+      email: chance(0.6) ? sharedEmails + who.person : below(sharedEmails + persons),
+      isUpperCase: chance(0.3),
+      slot: chance(0.75) ? slot() : null,
+      more: optional(),
+      answers: below(3),
+      serial: serial++,
+    }
+  }
+
+  const paging = () => ({
+    ...(chance(0.4) && { page: 1 + below(3) }),
+    ...(chance(0.6) && { page_size: 1 + below(4) }),
+  })
+  const search = (): Searched => ({
+    act: 'search',
+    ...called(),
+    query: {
+      ...(chance(0.75) && { region_id: chance(0.05) ? 77 : chance(0.7) ? regionIds[0] : pick(regionIds) }),
+      ...(chance(0.35) && { country_code: pick(['CA', 'GB', 'gb', 'IE', 'NL']) }),
+      ...(chance(0.2) && { modality: pick(['in-person', 'telephonic', 'in-video']) }),
+      ...(chance(0.2) && { language: pick(['en', 'fr', 'fr-CA', 'FR-fr']) }),
+      ...paging(),
+    },
+  })
+
+  const tick = (): Tick => {
+    const to = pick([
+      'now',
+      'now',
+      'now',
+      'slot',
+      'slot',
+      'held',
+      'held',
+      'date',
+      'month',
+      'clock change',
+      'cutover',
+    ] as const)
+    const minutes = pick([1, 15, 45, 59, 60, 240, 600, 1_440, 2_880, 14_400])
+    const millis =
+      to === 'now' ? minutes * 60_000 - below(60_000) : pick([-1, 0, 0, 1, 60_000, 1_200_000, 2_700_000])
+    return { act: 'tick', to, millis }
+  }
+
+  const ofRequest = () => ({ via: via(), request: below(14) })
+  const assign = (): Move => ({
+    act: 'assign',
+    via: via(),
+    request: below(chance(0.9) ? 3 : 14),
+    ofIntakes: chance(0.85),
+    provider: below(providerCount),
+    slot: chance(0.75) ? { ...slot(), ...(chance(0.4) && { of: 'beside mine' as const }) } : null,
+  })
+  const ofMember = () => ({ via: via(), ...someone() })
+  const ofPartner = () => ({ via: via(), partner: partner() })
+  const ofProvider = () => ({ via: via(), provider: below(providerCount) })
+  const timeOff = (act: 'add time off' | 'remove time off'): Move => ({
+    act,
+    ...ofProvider(),
+    absence: absenceFrom(dice, today),
+  })
+  const load = (): Move => ({
+    act: 'load',
+    via: via(),
+    file: withKnownRegions(directoryFileFrom(dice, today)),
+  })
+  const amid = (): Move => ({
+    act: 'crash amid',
+    asked: Array.from({ length: 2 + below(5) }, (_, place) => ({
+      ...submit(),
+      // Such that none stands in the way of another, whichever comes first.
+      via: 0,
+      partner: 0,
+      person: 50 + serial,
+      email: sharedEmails + 50 + serial,
+      slot: place % 2 ? { provider: below(providerCount), of: 'soon', pick: place, aside: 0 } : null,
+      more: {},
+    })),
+    answered: below(4),
+  })
+
+  const everyday: readonly (readonly [share: number, make: () => Move])[] = [
+    [44, submit],
+    [12, () => ({ act: 'look up', ...called(), ...someone() })],
+    [11, search],
+    [
+      2,
+      () => ({
+        act: 'regions',
+        ...called(),
+        query: { country_code: pick(['CA', 'gb', 'IE', 'NL']), ...paging() },
+      }),
+    ],
+    [17, tick],
+    [4, () => ({ act: 'accept', ...ofRequest() })],
+    [6, () => ({ act: 'decline', ...ofRequest() })],
+    [8, assign],
+    [1, () => ({ act: 'read answers', ...ofRequest() })],
+    [5, () => ({ act: 'switch member', ...ofMember(), active: chance(0.5) })],
+    [2, () => ({ act: 'erase', ...ofMember() })],
+    [2, () => ({ act: 'release', ...ofMember() })],
+    [1, () => ({ act: 'find by email', ...ofMember() })],
+    [2, () => ({ act: 'switch provider', ...ofProvider(), active: chance(0.7) })],
+    [2, () => timeOff('add time off')],
+    [1, () => timeOff('remove time off')],
+    [1, () => ({ act: 'switch partner', ...ofPartner(), active: chance(0.8) })],
+    [
+      1,
+      () => ({
+        act: 'switch organization',
+        via: via(),
+        organization: below(organizationCount),
+        active: chance(0.8),
+      }),
+    ],
+    [1, () => ({ act: 'join', ...ofPartner(), organization: chance(0.2) ? null : below(organizationCount) })],
+    [3, () => ({ act: 'rotate', ...ofPartner(), cutover: pick([0, 0, -1, 60_000, 3_600_000, 86_400_000]) })],
+    [1.2, () => ({ act: 'revoke', ...ofPartner() })],
+    [3, () => ({ act: 'issue', ...ofPartner() })],
+    [2, load],
+    [1, () => ({ act: 'decline all', ...ofPartner(), since: pick([0, 3_600_000, 864_000_000]) })],
+  ]
+  const rare: typeof everyday = [
+    [1, () => ({ act: 'crash', keeps: pick(['copy', 'files'] as const) })],
+    [1, amid],
+    [0.5, () => ({ act: 'restart' })],
+    [1, () => ({ act: 'second' })],
+    [1, () => ({ act: 'flush' })],
+    [1.5, () => ({ act: 'census' })],
+  ]
+  const kinds = upheavals ? [...everyday, ...rare] : everyday
+  return () => dice.weighed(kinds)
+}
+
+/** How a world words what partners send. */
+export interface Wardrobe {
+  externalUserId(partner: number, person: number): string
+  email(partner: number, email: number): string
+  /** A text that no other submission has. */
+  text(partner: number, name: string, serial: number): string
+}
+
+/** What a move of a partner's and of the operator has come to. */
+export interface Outcome {
+  readonly told: unknown
+  readonly foretold: unknown
+}
+
+/** A submission as it is sent. @param bookingData null for an intake */
+export function bodyOf(
+  move: Submitted,
+  { externalUserId, email, text }: Wardrobe,
+  bookingData: Body['bookingData'] | null,
+): Body {
+  const { partner, person, isUpperCase, serial } = move
+  const address = email(partner, move.email)
+  const own = (name: string) => {
+    const digits = String(1_000_000 + ((serial * 7_919 + partner) % 1_000_000))
+    return name === 'phoneNumber'
+      ? `+1 (${text(partner, name, serial).replace(/\D/g, '').slice(0, 3)}) ${digits}`
+      : text(partner, name, serial)
+  }
+  const more = Object.entries(move.more).map(([name, value]) => [name, value ?? own(name)])
+  return {
+    user: { external_user_id: externalUserId(partner, person) },
+    ...(bookingData && { bookingData }),
+    memberData: {
+      email: isUpperCase ? address.toUpperCase() : address,
+      firstName: own('firstName'),
+      lastName: own('lastName'),
+      country: serial % 2 ? 'CA' : 'us',
+      ...Object.fromEntries(more),
+    },
+    phq9Data: Array.from({ length: move.answers }, (_, i) => ({
+      question: own(`question${i}`),
+      answer: own(`answer${i}`),
+    })),
+  }
+}

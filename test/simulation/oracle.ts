@@ -1,0 +1,485 @@
+import type { DirectoryFile } from '../../src/directory-files/document'
+import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { Limits } from '../../src/domain/limits'
+import { answered, refused, type Told } from './oracle-answers'
+import {
+  type Absence,
+  clockOf,
+  type KnownProvider,
+  type KnownRegion,
+  OracleDirectory,
+  periodOf,
+  slotMillis,
+} from './oracle-directory'
+import { hourMillis, instant } from './wall-clock'
+
+// What the contract and the decisions say of partners, members and requests, said again as plainly as can be: lists
+// that are looked through from end to end, without a database, a snapshot or a queue.
+
+export interface OracleKey {
+  readonly token: string
+  /** In force from `from` (inclusive) to `until` (exclusive), both ms. */
+  readonly from: number
+  until: number
+}
+
+export interface OraclePartner {
+  readonly id: number
+  /** A place among the organizations; null for none. */
+  organization: number | null
+  active: boolean
+  /** In order of issue. */
+  readonly keys: OracleKey[]
+}
+
+export interface OracleMember {
+  readonly id: number
+  /** A place among the partners. */
+  readonly partner: number
+  readonly externalUserId: string
+  active: boolean
+  readonly told: Record<string, string>
+  readonly createdAt: number
+  updatedAt: number
+}
+
+export interface OracleRequest {
+  readonly id: number
+  /** Null once the person was erased. */
+  memberId: number | null
+  readonly isIntake: boolean
+  state: 'unassigned' | 'pending' | 'accepted' | 'declined'
+  providerId: number | null
+  authorizationNumber: string | null
+  startsAt: number | null
+  /** What the provider's clock was to be east of UTC at startsAt when it was booked, in minutes. */
+  localOffsetMinutes: number | null
+  acceptedAt: number | null
+  declinedAt: number | null
+  answers: readonly unknown[] | null
+  readonly submittedAt: number
+  readonly partner: number
+}
+
+/** What a partner sends to submit something. */
+export interface Body {
+  readonly user: { readonly external_user_id: string }
+  readonly bookingData?: {
+    readonly selfSchedulingProviderId: number
+    readonly utcStartTime: string
+    readonly utcEndTime: string
+  }
+  readonly memberData: Record<string, string>
+  readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
+}
+
+/** What the service alone can choose, as an answer tells it. */
+export interface Chosen {
+  readonly id?: unknown
+  readonly authorizationNumber?: unknown
+  readonly member?: { readonly id?: unknown }
+}
+
+const languageNames: Readonly<Record<string, string>> = {
+  en: 'English',
+  fr: 'French',
+  'fr-CA': 'French (Canada)',
+  es: 'Spanish',
+}
+
+/** All that is known, and what follows from it. */
+export class Oracle {
+  readonly directory = new OracleDirectory()
+  readonly members: OracleMember[] = []
+  readonly requests: OracleRequest[] = []
+  /** Who did what to which record, in order. */
+  readonly audit: string[] = []
+  readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
+  readonly #idsEver = { member: new Set<unknown>(), request: new Set<unknown>(), number: new Set<unknown>() }
+
+  /** @param organizations each with its id and whether it is active */
+  constructor(
+    public now: number,
+    readonly partners: OraclePartner[],
+    readonly organizations: { readonly id: number; active: boolean }[],
+    readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
+  ) {}
+
+  /** Why a token of a partner's, as it was issued, gets no further; null if it does. */
+  admit({ keys, active, organization }: OraclePartner, token: string): Told | null {
+    const key = keys.find((one) => one.token === token)
+    if (!key || !this.isInForce(key)) return refused('token_invalid')
+    if (!active) return refused('partner_inactive')
+    if (organization === null) return refused('organization_not_configured')
+    return this.organizations[organization]?.active ? null : refused('organization_deactivated')
+  }
+
+  isInForce({ from, until }: OracleKey): boolean {
+    return from <= this.now && this.now < until
+  }
+
+  lookUp(partner: number, externalUserId: string): Told {
+    const member = this.find(partner, externalUserId)
+    if (!member) return refused('member_not_found')
+    if (!member.active) return refused('member_deactivated')
+    const { told } = member
+    const code = told.preferredSpokenLanguage ?? 'en'
+    return answered(200, {
+      id: member.id,
+      firstName: told.firstName,
+      lastName: told.lastName,
+      email: told.email,
+      userType: 'member',
+      country: told.country,
+      preferredSpokenLanguage: languageNames[code],
+      preferredSpokenLanguageCode: code,
+      externalUserId,
+    })
+  }
+
+  /** @param chosen what the service has answered: its own choices are taken, if it was free to choose so */
+  submit(partner: number, body: Body, chosen: Chosen): Told {
+    const refusal = this.#refuse(partner, body)
+    if (refusal) return refusal
+    const member = this.#tell(partner, body, chosen.member?.id)
+    const slot = slotOf(body)
+    const request: OracleRequest = {
+      id: this.#newId('request', chosen.id),
+      memberId: member.id,
+      isIntake: slot === null,
+      state: slot ? 'pending' : 'unassigned',
+      providerId: slot?.providerId ?? null,
+      authorizationNumber: slot ? this.#newNumber(chosen.authorizationNumber) : null,
+      startsAt: slot?.startsAt ?? null,
+      localOffsetMinutes: slot && this.#clockOf(slot.providerId, slot.startsAt),
+      acceptedAt: null,
+      declinedAt: null,
+      answers: body.phq9Data,
+      submittedAt: this.now,
+      partner,
+    }
+    this.requests.push(request)
+    const { id, providerId, authorizationNumber } = request
+    return answered(201, {
+      id,
+      providerId,
+      authorizationNumber,
+      phoneNumber: member.told.phoneNumber ?? '',
+      preferredModality: member.told.preferredModality ?? '',
+      acceptedAt: null,
+      declinedAt: null,
+      member: { id: member.id, firstName: member.told.firstName, email: member.told.email },
+      utcStartTime: slot && instant(slot.startsAt),
+    })
+  }
+
+  /** The order of checks is the decisions'. */
+  #refuse(partner: number, body: Body): Told | null {
+    const { dob, email = '' } = body.memberData
+    if (dob !== undefined && dob > instant(this.now).slice(0, 10)) return refused('field_invalid')
+    const member = this.find(partner, body.user.external_user_id)
+    if (member && !member.active) return refused('member_deactivated')
+    const slot = slotOf(body)
+    const refusal = slot && this.#refuseSlot(member, slot.providerId, slot.startsAt)
+    return refusal ?? this.#refuseEmail(partner, member, email)
+  }
+
+  #refuseSlot(member: OracleMember | undefined, providerId: number, startsAt: number): Told | null {
+    const theirs = this.requests.filter((held) => holds(held) && member && held.memberId === member.id)
+    if (theirs.some((held) => held.providerId === providerId && held.startsAt === startsAt)) {
+      return refused('slot_already_yours')
+    }
+    if (!this.#isActive(providerId)) {
+      return refused('provider_unknown')
+    }
+    if (!this.isFree(providerId, startsAt)) return refused('slot_unavailable')
+    if (theirs.some((held) => overlap(held, startsAt))) return refused('slot_conflicts_with_yours')
+    const toCome = theirs.filter((held) => (held.startsAt as number) > this.now)
+    const most = this.limits.openRequests ?? Number.POSITIVE_INFINITY
+    if (toCome.length < most) return null
+    const why = `the member has ${most} open requests with a slot to come, and may have no more`
+    return refused('too_many_open_requests', { message: `user.external_user_id: ${why}` })
+  }
+
+  #refuseEmail(partner: number, member: OracleMember | undefined, email: string): Told | null {
+    if (fold(member?.told.email) === fold(email)) return null
+    const most = this.limits.emailConflicts ?? Number.POSITIVE_INFINITY
+    const past = this.#conflicts.filter((one) => one.partner === partner && one.at > this.now - hourMillis)
+    if (past.length >= most) {
+      const freeAt = (past.at(-most)?.at as number) + hourMillis
+      return refused('email_conflicts_limited', {
+        retryAfter: String(Math.ceil((freeAt - this.now) / 1_000)),
+      })
+    }
+    const owner = this.members.find(({ told }) => fold(told.email) === fold(email))
+    if (!owner) return null
+    this.#conflicts.push({ partner, at: this.now })
+    this.audit.push(
+      `partner ${this.partners[partner]?.id} member.email-conflict member ${owner.id} email_taken`,
+    )
+    return refused('email_taken')
+  }
+
+  #tell(partner: number, { user, memberData }: Body, id: unknown): OracleMember {
+    const sent = { ...memberData, country: memberData.country?.toUpperCase() as string }
+    const known = this.find(partner, user.external_user_id)
+    if (known) {
+      Object.assign(known.told, sent)
+      known.updatedAt = this.now
+      return known
+    }
+    const member = {
+      id: this.#newId('member', id),
+      partner,
+      externalUserId: user.external_user_id,
+      active: true,
+      told: sent,
+      createdAt: this.now,
+      updatedAt: this.now,
+    }
+    this.members.push(member)
+    return member
+  }
+
+  /** An id that the service was free to choose, or one that no answer has. */
+  #newId(kind: 'member' | 'request', id: unknown): number {
+    if (!Number.isSafeInteger(id) || this.#idsEver[kind].has(id)) return -1
+    this.#idsEver[kind].add(id)
+    return id as number
+  }
+
+  #newNumber(number: unknown): string {
+    if (!/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/.test(String(number)) || this.#idsEver.number.has(number)) return '-'
+    this.#idsEver.number.add(number)
+    return number as string
+  }
+
+  find(partner: number, externalUserId: string): OracleMember | undefined {
+    return this.members.find((one) => one.partner === partner && one.externalUserId === externalUserId)
+  }
+
+  #isActive(providerId: number): boolean {
+    return this.directory.providers.some((one) => one.id === providerId && one.active)
+  }
+
+  #clockOf(providerId: number, at: number): number {
+    return clockOf(this.directory.providers.find((one) => one.id === providerId) as KnownProvider, at)
+  }
+
+  /** Whether a slot can be booked now, a request's own slot counted as free. */
+  isFree(providerId: number, startsAt: number, requestId?: number): boolean {
+    const provider = this.directory.providers.find(({ id }) => id === providerId)
+    return Boolean(provider && this.offered(provider, 'any', requestId).includes(startsAt))
+  }
+
+  /** The starts of the slots that a provider offers, ascending; a request's own slot counted as free. */
+  offered(provider: KnownProvider, region: KnownRegion | 'any', requestId?: number): number[] {
+    const taken = this.requests.filter(
+      (held) => held.providerId === provider.id && holds(held) && held.id !== requestId,
+    )
+    return this.directory
+      .slotsOf(provider, region, this.now)
+      .filter((startsAt) => !taken.some((held) => overlap(held, startsAt)))
+  }
+
+  /** Accepts or declines a request. Tells why it cannot be; null if it was. */
+  move(id: number, to: 'accepted' | 'declined'): string | null {
+    const request = this.requests.find((one) => one.id === id)
+    if (!request) return 'record_unknown'
+    const isPossible = to === 'accepted' ? request.state === 'pending' : holds(request, false)
+    if (!isPossible) return 'move_unknown'
+    request.state = to
+    request[`${to}At`] = this.now
+    return this.#did(`request.${to === 'accepted' ? 'accept' : 'decline'}`, `request ${id}`)
+  }
+
+  /** @param number the authorization number that the service chose, where it had to choose one */
+  assign(id: number, providerId: number, startsAt: number | null, number: unknown): string | null {
+    const request = this.requests.find((one) => one.id === id)
+    if (!request) return 'record_unknown'
+    if (!request.isIntake || request.memberId === null) return 'move_unknown'
+    if (!this.#isActive(providerId)) return 'move_unknown'
+    if (startsAt !== null) {
+      if (!this.isFree(providerId, startsAt, id)) return 'slot_unavailable'
+      const others = this.requests.filter((one) => one.id !== id && one.memberId === request.memberId)
+      if (others.some((one) => holds(one) && overlap(one, startsAt))) return 'slot_conflicts_with_yours'
+    }
+    const authorizationNumber = request.authorizationNumber ?? this.#newNumber(number)
+    const localOffsetMinutes = startsAt === null ? null : this.#clockOf(providerId, startsAt)
+    Object.assign(request, {
+      state: 'pending',
+      providerId,
+      startsAt,
+      localOffsetMinutes,
+      authorizationNumber,
+    })
+    Object.assign(request, { acceptedAt: null, declinedAt: null })
+    return this.#did('request.assign', `request ${id}`)
+  }
+
+  /** Declines what can be of all that a partner's members submitted at or after an instant (ms). */
+  declineAll(partner: number, since: number): { readonly declined: number; readonly unassigned: number } {
+    const submitted = this.requests.filter(
+      (one) => one.partner === partner && one.memberId !== null && one.submittedAt >= since,
+    )
+    const unassigned = submitted.filter(({ state }) => state === 'unassigned').length
+    const declined = submitted.filter(({ id }) => this.move(id, 'declined') === null).length
+    return { declined, unassigned }
+  }
+
+  /** The slots of a provider that requests hold in a time to come: the requests' ids. */
+  heldIn(provider: KnownProvider, absence: Absence): number[] {
+    const [from, until] = periodOf(provider, absence)
+    return this.requests
+      .filter((held) => {
+        const at = held.startsAt ?? 0
+        const isToCome = at + slotMillis > this.now && at < until && from < at + slotMillis
+        return held.providerId === provider.id && holds(held) && isToCome
+      })
+      .map(({ id }) => id)
+  }
+
+  /** A new token, from an instant (ms) on. Tells why there can be none; null if it was made. */
+  issue(partner: OraclePartner, token: string | undefined): string | null {
+    if (partner.keys.some(({ from, until }) => this.now < until && from < until)) return 'token_exists'
+    partner.keys.push({ token: token ?? '', from: this.now, until: Number.POSITIVE_INFINITY })
+    return this.#did('token.issue', `partner ${partner.id}`)
+  }
+
+  /** The same in place of the one in force, with no overlap; one that waits never will be. */
+  rotate(partner: OraclePartner, cutover: number, token: string | undefined): string | null {
+    if (cutover < this.now) return 'field_invalid'
+    const inForce = partner.keys.find((key) => this.isInForce(key))
+    if (!inForce) return 'record_unknown'
+    this.#cancelWaiting(partner)
+    inForce.until = cutover
+    partner.keys.push({ token: token ?? '', from: cutover, until: Number.POSITIVE_INFINITY })
+    return this.#did('token.rotate', `partner ${partner.id}`)
+  }
+
+  revoke(partner: OraclePartner): string | null {
+    const inForce = partner.keys.find((key) => this.isInForce(key))
+    const waits = this.#cancelWaiting(partner)
+    if (!inForce && !waits) return 'record_unknown'
+    if (inForce) inForce.until = this.now
+    return this.#did('token.revoke', `partner ${partner.id}`)
+  }
+
+  #cancelWaiting({ keys }: OraclePartner): boolean {
+    const waiting = keys.filter(({ from, until }) => this.now < from && from < until)
+    for (const key of waiting) key.until = key.from
+    return waiting.length > 0
+  }
+
+  switchMember(id: number, active: boolean): string | null {
+    const member = this.members.find((one) => one.id === id)
+    if (!member) return 'record_unknown'
+    member.active = active
+    return this.#did(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
+  }
+
+  /** Tells which of their requests go on holding a slot. */
+  erase(id: number): number[] {
+    const at = this.members.findIndex((one) => one.id === id)
+    this.members.splice(at, 1)
+    const theirs = this.requests.filter((one) => one.memberId === id)
+    for (const request of theirs) Object.assign(request, { memberId: null, answers: null })
+    this.#did('member.erase', `member ${id}`)
+    return theirs.filter((one) => holds(one)).map((one) => one.id)
+  }
+
+  findByEmail(email: string): number | null {
+    const member = this.members.find(({ told }) => told.email !== '' && fold(told.email) === fold(email))
+    this.#did('member.find', member ? `member ${member.id}` : 'null')
+    return member?.id ?? null
+  }
+
+  readAnswers(id: number): readonly unknown[] | string {
+    const request = this.requests.find((one) => one.id === id)
+    if (!request) return 'record_unknown'
+    this.#did('request.read-screening', `request ${id}`)
+    return request.answers ?? []
+  }
+
+  /** Empties a member's address, so that another member can have it. */
+  release(id: number): string | null {
+    const member = this.members.find((one) => one.id === id)
+    if (!member) return 'record_unknown'
+    if (member.told.email === '') return 'move_unknown'
+    member.told.email = ''
+    member.updatedAt = this.now
+    return this.#did('member.release-email', `member ${id}`)
+  }
+
+  /** @param idOf the id that the service gave a provider whom it did not know before */
+  load(file: DirectoryFile, idOf: (ref: string) => number): DirectoryLoad {
+    this.#did('directory.load', 'null')
+    return this.directory.load(file, idOf)
+  }
+
+  switchProvider(provider: KnownProvider, active: boolean): null {
+    provider.active = active
+    return this.#did(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
+  }
+
+  /** Tells whether the absence was there before, and which requests hold a slot in it. */
+  addTimeOff(provider: KnownProvider, absence: Absence) {
+    const held = this.heldIn(provider, absence).sort()
+    const { timeOff = [] } = provider.said
+    const isKnown = timeOff.some((one) => one.from === absence.from && one.until === absence.until)
+    if (isKnown) return { isKnown, held }
+    provider.said = { ...provider.said, timeOff: [...timeOff, absence] }
+    this.#did('provider.time-off-add', `provider ${provider.id}`)
+    return { isKnown, held }
+  }
+
+  removeTimeOff(provider: KnownProvider, { from, until }: Absence): string | null {
+    const { timeOff = [] } = provider.said
+    const left = timeOff.filter((one) => one.from !== from || one.until !== until)
+    if (left.length === timeOff.length) return 'record_unknown'
+    provider.said = { ...provider.said, timeOff: left }
+    return this.#did('provider.time-off-remove', `provider ${provider.id}`)
+  }
+
+  switchPartner(partner: OraclePartner, active: boolean): null {
+    partner.active = active
+    return this.#did(`partner.${active ? 'reactivate' : 'deactivate'}`, `partner ${partner.id}`)
+  }
+
+  /** @param organization its place; null for none */
+  join(partner: OraclePartner, organization: number | null): null {
+    partner.organization = organization
+    return this.#did('partner.set-organization', `partner ${partner.id}`)
+  }
+
+  switchOrganization(organization: { readonly id: number; active: boolean }, active: boolean): null {
+    organization.active = active
+    return this.#did(
+      `organization.${active ? 'reactivate' : 'deactivate'}`,
+      `organization ${organization.id}`,
+    )
+  }
+
+  #did(action: string, record: string): null {
+    this.audit.push(`test ${action} ${record} done`)
+    return null
+  }
+}
+
+const fold = (email: string | undefined) => email?.toLowerCase()
+
+function holds({ state, startsAt }: OracleRequest, slot = true): boolean {
+  return (state === 'pending' || state === 'accepted') && (!slot || startsAt !== null)
+}
+
+function overlap(held: OracleRequest, startsAt: number): boolean {
+  return Math.abs((held.startsAt as number) - startsAt) < slotMillis
+}
+
+function slotOf({ bookingData }: Body) {
+  if (!bookingData) return null
+  return {
+    providerId: bookingData.selfSchedulingProviderId,
+    startsAt: Date.parse(bookingData.utcStartTime),
+  }
+}

@@ -1,0 +1,146 @@
+import { endOf, paths } from '../contract/contract'
+import type { Answer } from '../support/service'
+import {
+  bodyOf,
+  type Move,
+  type Outcome,
+  type Searched,
+  type SlotChoice,
+  type Submitted,
+  type TokenChoice,
+} from './moves'
+import type { Chosen, Oracle, OraclePartner, OracleRequest } from './oracle'
+import { refused, type Told, urlWith } from './oracle-answers'
+import { slotMillis } from './oracle-directory'
+import { listRegions, search } from './oracle-search'
+import { dayMillis, hourMillis, instant, minuteMillis } from './wall-clock'
+import { toldBy, urlOf, type World } from './world'
+
+/** An id that no provider and no request has. */
+export const unknownId = 4_711_000
+
+type Call = Extract<Move, { act: 'submit' | 'look up' | 'search' | 'regions' }>
+
+/** A submission that is about to be sent. */
+export interface Prepared {
+  readonly partnerId: number
+  readonly externalUserId: string
+  send(): Promise<Answer>
+  /** What its answer must be, with what the service has chosen. */
+  foretell(chosen: Chosen): Told
+}
+
+/** Calls the service as a partner does. */
+export async function callPartner(world: World, move: Call): Promise<Outcome> {
+  if (move.act !== 'submit') return read(world, move)
+  const { send, foretell } = prepare(world, move)
+  const answer = await send()
+  world.last = answer
+  const chosen = answer.body as Chosen
+  if (answer.status === 201) world.requests.push(Number(chosen.id))
+  return { told: toldBy(answer), foretold: foretell(chosen) }
+}
+
+/** Chooses a submission's slot and words, and who sends it. */
+export function prepare(world: World, move: Submitted): Prepared {
+  const { oracle, site, wardrobe } = world
+  const { partner: place } = move
+  const { token, refusal } = callerOf(oracle, move)
+  const externalUserId = wardrobe.externalUserId(place, move.person)
+  const member = oracle.find(place, externalUserId)
+  const slot = move.slot && slotOf(oracle, move.slot, member?.id)
+  const body = bodyOf(move, wardrobe, slot && bookingDataOf(slot))
+  return {
+    partnerId: oracle.partners[place]?.id ?? 0,
+    externalUserId,
+    // A place for an Idempotency-Key: what is sent again with the same one is answered the same.
+    send: () =>
+      site.via(move.via).ask(paths.booking, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...bearer(token) },
+        body: JSON.stringify(body),
+      }),
+    foretell: (chosen) => refusal ?? oracle.submit(place, body, chosen),
+  }
+}
+
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+
+async function read(world: World, move: Exclude<Call, Submitted>): Promise<Outcome> {
+  const { oracle, site, wardrobe } = world
+  const { token, refusal } = callerOf(oracle, move)
+  const get = async (path: string, query: Searched['query']) => {
+    const answer = await site.via(move.via).ask(urlWith(path, query), { headers: bearer(token) })
+    world.last = answer
+    return toldBy(answer)
+  }
+  if (move.act === 'search') {
+    const told = await get(paths.providers, move.query)
+    return { told, foretold: refusal ?? search(oracle, move.query, urlOf(paths.providers)) }
+  }
+  if (move.act === 'regions') {
+    const told = await get(paths.regions, move.query)
+    return { told, foretold: refusal ?? listRegions(oracle, move.query, urlOf(paths.regions)) }
+  }
+  const externalUserId = wardrobe.externalUserId(move.partner, move.person)
+  const told = await get(paths.user, { external_user_id: externalUserId })
+  return { told, foretold: refusal ?? oracle.lookUp(move.partner, externalUserId) }
+}
+
+/** Which token a partner sends, and why that gets no further, if it does not. */
+function callerOf(
+  oracle: Oracle,
+  { partner: place, token: choice }: { partner: number; token: TokenChoice },
+) {
+  const partner = oracle.partners[place] as OraclePartner
+  const inForce = partner.keys.find((key) => oracle.isInForce(key)) ?? partner.keys.at(-1)
+  const token = inForce?.token ?? ''
+  if (choice === 'in force') return { token, refusal: oracle.admit(partner, token) }
+  if (typeof choice === 'object') {
+    const { token: old = '' } = partner.keys[choice.old % partner.keys.length] ?? {}
+    return { token: old, refusal: oracle.admit(partner, old) }
+  }
+  const [head = '', payload = '', signature = ''] = token.split('.')
+  if (choice === 'forged') {
+    const other = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`
+    return { token: `${head}.${payload}.${other}`, refusal: refused('token_invalid') }
+  }
+  const header = choice === 'of nobody' ? { alg: 'HS256', kid: 'nobody' } : { alg: 'HS256' }
+  const made = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`
+  const code = choice === 'of nobody' ? 'partner_not_found' : 'missing_claim'
+  return { token: made, refusal: refused(code) }
+}
+
+interface Slot {
+  readonly providerId: number
+  readonly startsAt: number
+}
+
+function bookingDataOf({ providerId, startsAt }: Slot) {
+  const utcStartTime = instant(startsAt)
+  return { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime: endOf(utcStartTime) }
+}
+
+/** The slot that is meant; any full hour where there is none of its kind. @param memberId whose it shall be */
+export function slotOf(oracle: Oracle, choice: SlotChoice, memberId: number | undefined): Slot {
+  const { now, directory, requests } = oracle
+  const nextHour = now - (now % hourMillis) + hourMillis
+  const provider = directory.providerAt(choice.provider)
+  if (!provider) return { providerId: unknownId, startsAt: nextHour }
+  const held = requests.filter((one): one is OracleRequest & { startsAt: number } => one.startsAt !== null)
+  const offered = () => oracle.offered(provider, 'any')
+  const mine = held.filter((one) => one.memberId === memberId)
+  const own = mine[choice.pick % mine.length]
+  if (choice.of === 'mine' && own) return { providerId: own.providerId ?? unknownId, startsAt: own.startsAt }
+  const found = {
+    mine: () => [],
+    soon: () => offered().slice(0, 4),
+    offered,
+    held: () => held.filter((one) => one.providerId === provider.id).map(({ startsAt }) => startsAt),
+    'beside mine': () =>
+      offered().filter((at) => mine.some(({ startsAt }) => Math.abs(startsAt - at) < slotMillis)),
+    grid: () => directory.gridOf(provider, now - dayMillis, now + 32 * dayMillis),
+  }[choice.of]()
+  const startsAt = found[choice.pick % found.length] ?? offered()[0] ?? nextHour
+  return { providerId: provider.id, startsAt: startsAt + choice.aside * minuteMillis }
+}

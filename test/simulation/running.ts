@@ -1,0 +1,177 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Limits, unlimited } from '../../src/domain/limits'
+import { createApp } from '../../src/http/app'
+import { addOrganization, addPartner } from '../../src/operations/partners'
+import { issueFirstToken } from '../../src/operations/tokens'
+import { openService } from '../../src/service'
+import type { Answer } from '../support/service'
+import { organizationCount, organizationOf } from './moves'
+
+export const baseUrl = 'http://localhost'
+
+// In memory where there is such a folder: what is copied when a service crashes is copied as SQLite wrote it, so that
+// nothing here depends on the disk.
+const folders = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** Before all worlds begin. */
+export const madeAt = Date.UTC(2026, 0, 1)
+
+/** The service on a file, as one process has it. */
+export interface Running {
+  readonly service: Awaited<ReturnType<typeof openService>>
+  /** Answers as the server does. */
+  ask(path: string, init?: RequestInit): Promise<Answer>
+}
+
+/** A database, and the processes that have it open. */
+export class Site implements AsyncDisposable {
+  readonly #folder = mkdtempSync(join(folders, 'anteroom-simulation-'))
+  #path = join(this.#folder, 'first.sqlite')
+  #copies = 0
+  /** Those that have the database open; the first is the server that crashes. */
+  readonly running: Running[] = []
+  /** Those that have crashed: nobody asks them any more. */
+  readonly #dropped: Running[] = []
+
+  private constructor(
+    private readonly clock: { now(): number },
+    private readonly limits: Partial<Limits>,
+  ) {}
+
+  static async open(clock: { now(): number }, limits: Partial<Limits>): Promise<Site> {
+    const site = new Site(clock, limits)
+    copyDatabase((await template()).database, site.#path)
+    await site.start()
+    return site
+  }
+
+  get path(): string {
+    return this.#path
+  }
+
+  /** One more process opens the database. */
+  async start(): Promise<void> {
+    this.running.push(await openOn(this.#path, this.clock, this.limits))
+  }
+
+  /** Whoever is asked through one of several processes, of which there may be one alone. */
+  via(place: number): Running {
+    return this.running[place % this.running.length] as Running
+  }
+
+  /** Copies the files as they are, whatever is under way. Tells where the copy is. */
+  copy(): string {
+    const copy = join(this.#folder, `copy-${this.#copies++}.sqlite`)
+    copyDatabase(this.#path, copy)
+    return copy
+  }
+
+  /** All processes are gone without having been asked; the next opens a copy, or the same files. */
+  async crash(copy: string | null): Promise<void> {
+    const gone = this.running.splice(0)
+    if (copy === null) this.#dropped.push(...gone)
+    else {
+      // What they do to their own files is seen by nobody.
+      for (const { service } of gone) await service.close()
+      this.#path = copy
+    }
+    await this.start()
+  }
+
+  async restart(): Promise<void> {
+    for (const { service } of this.running.splice(0)) {
+      await service.context.notebook.flush(service.context.store)
+      await service.close()
+    }
+    await this.start()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { service } of [...this.running, ...this.#dropped]) await service.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** The files as they are: without the index of the log, which is in memory and belongs to who has it open. */
+function copyDatabase(from: string, to: string): void {
+  copyFileSync(from, to)
+  if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
+}
+
+/** A database with partners and their organizations, made once, and a token of each partner. */
+interface Template {
+  readonly database: string
+  readonly organizations: readonly number[]
+  readonly partners: readonly { readonly id: number; readonly token: string }[]
+}
+
+let made: Promise<Template> | undefined
+
+/** What each world begins with. */
+export function template(): Promise<Template> {
+  made ??= makeTemplate()
+  return made
+}
+
+/** Removes it, once the worlds of a test are gone: under `bun test` a process is not told that it ends. */
+export async function dropTemplate(): Promise<void> {
+  if (made) rmSync(dirname((await made).database), { recursive: true, force: true })
+  made = undefined
+}
+
+async function makeTemplate(): Promise<Template> {
+  const folder = mkdtempSync(join(folders, 'anteroom-simulation-'))
+  const database = join(folder, 'template.sqlite')
+  keyFile = `${database}.key`
+  const { service } = await openOn(database, { now: () => madeAt }, {}, true)
+  const { context } = service
+  const act = { actor: 'setup', at: madeAt }
+  const organizations = []
+  for (let place = 0; place < organizationCount; place++) {
+    organizations.push(await addOrganization(context, `Organization ${place}`, act))
+  }
+  const partners = []
+  for (const [place, organization] of organizationOf.entries()) {
+    const of = organization === null ? null : (organizations[organization] ?? null)
+    const partner = await addPartner(context, `Partner ${place}`, of, act)
+    partners.push({ id: partner.id, token: await issueFirstToken(context, partner, act) })
+  }
+  await service.close()
+  return { database, organizations: organizations.map(({ id }) => id), partners }
+}
+
+let keyFile = ''
+
+async function openOn(
+  database: string,
+  clock: { now(): number },
+  limits: Partial<Limits>,
+  create = false,
+): Promise<Running> {
+  const service = await openService({
+    purpose: 'production',
+    database,
+    masterKey: { file: keyFile },
+    create,
+    clock,
+    limits: { ...unlimited, ...limits },
+    report: () => {},
+  })
+  const serving = { context: service.context, baseUrl, isSandbox: false, noDocs: true }
+  const app = createApp(serving, () => '127.0.0.1')
+  return {
+    service,
+    async ask(path, init = {}) {
+      const response = await app.fetch(new Request(`${baseUrl}${path}`, init))
+      const text = await response.text()
+      const isJson = response.headers.get('content-type')?.startsWith('application/json')
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: isJson && text ? JSON.parse(text) : text,
+      }
+    },
+  }
+}

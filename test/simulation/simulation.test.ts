@@ -1,0 +1,127 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { isLong, times } from '../support/long'
+import { diceFrom } from './dice'
+import { directoryFileFrom, withKnownRegions } from './directory-files'
+import {
+  type Caps,
+  knownPersons,
+  type Move,
+  movesFrom,
+  sharedEmails,
+  sharedPersons,
+  type Wardrobe,
+} from './moves'
+import { dropTemplate } from './running'
+import { dayMillis } from './wall-clock'
+import { carryOut, openWorld } from './world'
+
+// Lives of a service, each from its seed: partners, staff and other processes do what they like, the clock goes on by
+// minutes and by weeks, and the service crashes and is opened again. Whatever is answered must be what the oracle says, and
+// so must be, now and then, all that can be seen. TEST_LONG=1 lives 10,000 lives; a failure names the seed and the step,
+// and SIMULATION_SEED=… lives that one life again and prints its steps.
+setDefaultTimeout(isLong ? 14_400_000 : 300_000)
+
+afterAll(dropTemplate)
+
+const lives = times(200, 10_000)
+const steps = times(32, 90)
+const again = process.env.SIMULATION_SEED
+const seeds = again ? [Number(again)] : Array.from({ length: lives }, (_, index) => index + 1)
+
+/** When lives begin: before clocks are changed, at ends of months and of years, before a leap day, and on a day like others. */
+const beginnings = [
+  '2026-10-22T11:00:00Z',
+  '2026-12-29T22:30:00Z',
+  '2027-02-26T13:05:00Z',
+  '2027-03-11T15:00:00Z',
+  '2028-02-25T09:00:00Z',
+  '2026-06-15T18:00:00Z',
+].map((at) => Date.parse(at))
+
+const capsTried: readonly Caps[] = [
+  { openRequests: 10, emailConflicts: 20 },
+  { openRequests: 2, emailConflicts: 3 },
+  { openRequests: 1, emailConflicts: 1 },
+  { openRequests: null, emailConflicts: null },
+]
+
+const plain: Wardrobe = {
+  externalUserId: (partner, person) => (person < sharedPersons ? `m-${person}` : `m-${partner}-${person}`),
+  email: (partner, email) => `e${email < sharedEmails ? '' : partner}.${email}@example.com`,
+  text: (_, name, serial) => `${name} ${serial}`,
+}
+
+const seen = new Set<string>()
+
+async function live(seed: number, tell: (line: string) => void): Promise<void> {
+  const dice = diceFrom(seed)
+  const startsAt = dice.pick(beginnings)
+  const today = Math.floor(startsAt / dayMillis)
+  await using world = await openWorld(startsAt, dice.pick(capsTried), plain)
+  const next = movesFrom({ dice, persons: knownPersons - 2, today, upheavals: true })
+  const first: Move = { act: 'load', via: 0, file: withKnownRegions(directoryFileFrom(dice, today)) }
+  for (let step = 0; step <= steps; step++) {
+    const move = step === 0 ? first : step === steps ? ({ act: 'census' } as const) : next()
+    tell(`${step} ${new Date(world.oracle.now).toISOString()} ${JSON.stringify(move)}`)
+    try {
+      const { told, foretold } = await carryOut(world, move)
+      tell(`  ${JSON.stringify(told)}`)
+      seen.add(kindOf(move, told))
+      if (!Bun.deepEquals(told, foretold)) expect(told).toEqual(foretold)
+    } catch (error) {
+      throw new Error(`SIMULATION_SEED=${seed}, step ${step}: ${JSON.stringify(move)}\n${error}`)
+    }
+  }
+}
+
+/** What a move has come to, in a word or two. */
+function kindOf({ act }: Move, told: unknown): string {
+  if (typeof told === 'string') return `${act}: ${told}`
+  const { status, code } = Object(told)
+  return `${act}: ${code ?? status ?? 'done'}`
+}
+
+test(`in ${seeds.length} lives of a service nothing is told or kept but what the oracle says`, async () => {
+  for (const one of seeds) await live(one, again ? console.log : () => {})
+})
+
+test('such lives meet with everything that can happen', () => {
+  if (again) return
+  const met = (act: string) =>
+    [...seen].filter((kind) => kind.startsWith(`${act}: `)).map((kind) => kind.slice(act.length + 2))
+  const atTheGate = [
+    'missing_claim',
+    'organization_deactivated',
+    'organization_not_configured',
+    'partner_inactive',
+    'partner_not_found',
+    'token_invalid',
+  ]
+  expect(met('submit').sort()).toEqual(
+    [
+      ...atTheGate,
+      '201',
+      'email_conflicts_limited',
+      'email_taken',
+      'field_invalid',
+      'member_deactivated',
+      'provider_unknown',
+      'slot_already_yours',
+      'slot_conflicts_with_yours',
+      'slot_unavailable',
+      'too_many_open_requests',
+    ].sort(),
+  )
+  const searches = ['200', 'page_out_of_range', 'region_outside_country', 'region_required', 'region_unknown']
+  expect(met('search')).toEqual(expect.arrayContaining([...searches, ...atTheGate]))
+  expect(met('look up')).toEqual(expect.arrayContaining(['200', 'member_not_found', 'member_deactivated']))
+  for (const act of ['accept', 'decline', 'assign']) {
+    expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown', 'record_unknown']))
+  }
+  expect(met('assign')).toEqual(expect.arrayContaining(['slot_unavailable', 'slot_conflicts_with_yours']))
+  expect(met('issue')).toEqual(expect.arrayContaining(['done', 'token_exists']))
+  expect(met('rotate')).toEqual(expect.arrayContaining(['done', 'field_invalid', 'record_unknown']))
+  for (const act of ['erase', 'crash', 'crash amid', 'restart', 'second', 'load', 'revoke', 'decline all']) {
+    expect(met(act)).toContain('done')
+  }
+})

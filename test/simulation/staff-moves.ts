@@ -1,0 +1,238 @@
+import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { Partner } from '../../src/domain/partner'
+import { assignProvider } from '../../src/operations/assign-provider'
+import type { Context } from '../../src/operations/context'
+import { loadDirectory } from '../../src/operations/load-directory'
+import {
+  deactivateMember,
+  eraseMember,
+  findMemberByEmail,
+  reactivateMember,
+  releaseEmail,
+} from '../../src/operations/members'
+import {
+  deactivateOrganization,
+  deactivatePartner,
+  reactivateOrganization,
+  reactivatePartner,
+  setPartnerOrganization,
+} from '../../src/operations/partners'
+import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import {
+  acceptRequest,
+  declineRequest,
+  declineRequests,
+  listSubmitted,
+  readScreening,
+} from '../../src/operations/requests'
+import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
+import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
+import type { MemberMove, Outcome, RequestMove, StaffMove, TokenMove } from './moves'
+import type { OraclePartner } from './oracle'
+import { slotOf, unknownId } from './partner-moves'
+import { actOf, comingTo, contextOf, type World } from './world'
+
+type Move = RequestMove | MemberMove | TokenMove | StaffMove
+
+/** Does what the operator's commands do, and tells what came of it and what had to. */
+export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | Outcome {
+  switch (move.act) {
+    case 'accept':
+    case 'decline':
+    case 'read answers':
+    case 'assign':
+      return moveRequest(world, move)
+    case 'erase':
+    case 'release':
+    case 'find by email':
+    case 'switch member':
+      return changeMember(world, move)
+    case 'issue':
+    case 'rotate':
+    case 'revoke':
+      return changeToken(world, move)
+    case 'load':
+      return load(world, move)
+    case 'switch provider':
+    case 'add time off':
+    case 'remove time off':
+      return changeProvider(world, move)
+    default:
+      return changePartner(world, move)
+  }
+}
+
+/** Commands begin with what is stored at that moment. */
+async function contextFor({ site }: World, { via }: { via: number }): Promise<Context> {
+  const context = contextOf(site.via(via))
+  await context.directory.catchUp()
+  return context
+}
+
+async function moveRequest(world: World, move: RequestMove): Promise<Outcome> {
+  const { oracle, requests } = world
+  const context = await contextFor(world, move)
+  if (move.act === 'assign') return assign(world, move)
+  const id = requests.at(-1 - move.request) ?? unknownId
+  const act = actOf(world)
+  if (move.act === 'read answers') {
+    const told = await comingTo(readScreening(context, id, act).then(({ answers }) => answers))
+    return { told, foretold: oracle.readAnswers(id) }
+  }
+  const [change, to] =
+    move.act === 'accept' ? ([acceptRequest, 'accepted'] as const) : ([declineRequest, 'declined'] as const)
+  return { told: (await comingTo(change(context, id, act))) ?? null, foretold: oracle.move(id, to) }
+}
+
+async function assign(world: World, move: Extract<RequestMove, { act: 'assign' }>): Promise<Outcome> {
+  const { oracle, requests } = world
+  const isIntake = (id: number) => oracle.requests.some((one) => one.id === id && one.isIntake)
+  const named = move.ofIntakes ? requests.filter(isIntake) : requests
+  const id = named.at(-1 - move.request) ?? unknownId
+  const context = await contextFor(world, move)
+  const ref = `p${move.slot?.provider ?? move.provider}`
+  const known = context.directory.listProviders().find((one) => one.ref === ref)
+  if (!known) return { told: null, foretold: oracle.directory.providerAt(Number(ref.slice(1))) ?? null }
+  const memberId = oracle.requests.find((one) => one.id === id)?.memberId ?? undefined
+  const startsAt = move.slot && slotOf(oracle, move.slot, memberId).startsAt
+  const told = await comingTo(assignProvider(context, id, known, startsAt, actOf(world)))
+  if (typeof told === 'string') return { told, foretold: oracle.assign(id, known.id, startsAt, null) }
+  return { told: null, foretold: oracle.assign(id, known.id, startsAt, told.authorizationNumber) }
+}
+
+async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
+  const { oracle, wardrobe } = world
+  const context = await contextFor(world, move)
+  const act = actOf(world)
+  const known = oracle.find(move.partner, wardrobe.externalUserId(move.partner, move.person))
+  if (move.act === 'find by email') {
+    const email = known?.told.email ?? wardrobe.email(move.partner, move.person)
+    const found = await comingTo(findMemberByEmail(context, email.toUpperCase(), act))
+    return {
+      told: found && typeof found === 'object' ? found.id : found,
+      foretold: oracle.findByEmail(email),
+    }
+  }
+  const member = await context.store.findMemberById(known?.id ?? unknownId)
+  if (!known || !member) return { told: member && 'a member', foretold: known ? 'a member' : null }
+  if (move.act === 'erase') {
+    const told = await comingTo(eraseMember(context, member, act))
+    return { told, foretold: { holding: oracle.erase(known.id), isPurged: true } }
+  }
+  if (move.act === 'release') {
+    return {
+      told: (await comingTo(releaseEmail(context, member, act))) ?? null,
+      foretold: oracle.release(known.id),
+    }
+  }
+  const change = move.active ? reactivateMember : deactivateMember
+  const told = (await comingTo(change(context, member, act))) ?? null
+  return { told, foretold: oracle.switchMember(known.id, move.active) }
+}
+
+async function changeToken(world: World, move: TokenMove): Promise<Outcome> {
+  const { oracle } = world
+  const context = await contextFor(world, move)
+  const known = oracle.partners[move.partner] as OraclePartner
+  const partner = await partnerOf(context, known)
+  const act = actOf(world)
+  let made: string | undefined
+  const keep = (token: string) => {
+    made = token
+  }
+  const refusal = (told: unknown) => (told === made ? null : (told ?? null))
+  if (move.act === 'issue') {
+    const told = await comingTo(issueFirstToken(context, partner, act, keep))
+    return { told: refusal(told), foretold: oracle.issue(known, made) }
+  }
+  if (move.act === 'rotate') {
+    const cutover = oracle.now + move.cutover
+    const told = await comingTo(rotateToken(context, partner, cutover, act, keep))
+    return { told: refusal(told), foretold: oracle.rotate(known, cutover, made) }
+  }
+  return {
+    told: (await comingTo(revokeToken(context, partner, act))) ?? null,
+    foretold: oracle.revoke(known),
+  }
+}
+
+async function partnerOf({ store }: Context, { id }: OraclePartner): Promise<Partner> {
+  return (await store.listPartners()).find((one) => one.id === id) as Partner
+}
+
+async function load(world: World, move: Extract<StaffMove, { act: 'load' }>): Promise<Outcome> {
+  const context = await contextFor(world, move)
+  const told = await loadDirectory(context, move.file, actOf(world))
+  const known = context.directory.listProviders()
+  const foretold = world.oracle.load(move.file, (ref) => known.find((one) => one.ref === ref)?.id ?? 0)
+  return { told: sorted(told), foretold: sorted(foretold) }
+}
+
+/** The order of what was loaded is nobody's concern. */
+function sorted({ added, changed, deactivated, unchanged }: DirectoryLoad) {
+  return {
+    added: added.toSorted(),
+    changed: changed.toSorted(),
+    deactivated: deactivated.toSorted(),
+    unchanged,
+  }
+}
+
+type ProviderMove = Extract<StaffMove, { act: 'switch provider' | 'add time off' | 'remove time off' }>
+
+async function changeProvider(world: World, move: ProviderMove): Promise<Outcome> {
+  const { oracle } = world
+  const context = await contextFor(world, move)
+  const act = actOf(world)
+  const provider = context.directory.listProviders().find(({ ref }) => ref === `p${move.provider}`)
+  const known = oracle.directory.providerAt(move.provider)
+  if (!known || !provider) return { told: provider ?? null, foretold: known ?? null }
+  if (move.act === 'switch provider') {
+    const change = move.active ? reactivateProvider : deactivateProvider
+    const told = (await comingTo(change(context, provider, act))) ?? null
+    return { told, foretold: oracle.switchProvider(known, move.active) }
+  }
+  if (move.act === 'add time off') {
+    const added = await comingTo(addTimeOff(context, provider, move.absence, act))
+    const told =
+      typeof added === 'string'
+        ? added
+        : { ...added, held: added.held.map(({ requestId }) => requestId).sort() }
+    return { told, foretold: oracle.addTimeOff(known, move.absence) }
+  }
+  const absence = known.said.timeOff?.[0] ?? move.absence
+  const told = (await comingTo(removeTimeOff(context, provider, absence, act))) ?? null
+  return { told, foretold: oracle.removeTimeOff(known, absence) }
+}
+
+type PartnerMove = Exclude<StaffMove, ProviderMove | { act: 'load' }>
+
+async function changePartner(world: World, move: PartnerMove): Promise<Outcome> {
+  const { oracle } = world
+  const context = await contextFor(world, move)
+  const act = actOf(world)
+  if (move.act === 'switch organization') {
+    const known = oracle.organizations[move.organization] as (typeof oracle.organizations)[number]
+    const organization = (await context.store.listOrganizations()).find(({ id }) => id === known.id)
+    const change = move.active ? reactivateOrganization : deactivateOrganization
+    const told = await comingTo(change(context, organization as NonNullable<typeof organization>, act))
+    return { told: told ?? null, foretold: oracle.switchOrganization(known, move.active) }
+  }
+  const known = oracle.partners[move.partner] as OraclePartner
+  const partner = await partnerOf(context, known)
+  if (move.act === 'switch partner') {
+    const change = move.active ? reactivatePartner : deactivatePartner
+    const told = (await comingTo(change(context, partner, act))) ?? null
+    return { told, foretold: oracle.switchPartner(known, move.active) }
+  }
+  if (move.act === 'join') {
+    const id = move.organization === null ? null : oracle.organizations[move.organization]?.id
+    const organization = (await context.store.listOrganizations()).find((one) => one.id === id) ?? null
+    const told = (await comingTo(setPartnerOrganization(context, partner, organization, act))) ?? null
+    return { told, foretold: oracle.join(known, move.organization) }
+  }
+  const since = oracle.now - move.since
+  const { ids, unassigned } = await listSubmitted(context, partner, since)
+  const declined = await declineRequests(context, ids, act)
+  return { told: { declined, unassigned }, foretold: oracle.declineAll(move.partner, since) }
+}
