@@ -1,4 +1,4 @@
-import { asc, gt, lte, max, min } from 'drizzle-orm'
+import { and, asc, gt, lte, max, min, sql } from 'drizzle-orm'
 import type { Version } from '../../src/domain/directory-feed'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
 import { type Drizzle, placeholders } from './drizzle'
@@ -20,7 +20,14 @@ export function changeQueries(db: Drizzle) {
   const lowest = { version: min(changes.version) }
   const oldest = db.select(lowest).from(changes).prepare()
   const isLater = gt(changes.version, version)
-  const since = db.select().from(changes).where(isLater).orderBy(asc(changes.version)).prepare()
+  const all = db.select().from(changes).where(isLater).orderBy(asc(changes.version)).prepare()
+  const isNotTaken = sql`${changes.noun} <> 'taken'`
+  const untaken = db.select().from(changes).where(and(isLater, isNotTaken)).prepare()
+  /** Null if some of the changes after a version are no longer kept. */
+  const since = (query: typeof all | typeof untaken, version: Version): readonly Change[] | null => {
+    const from = version as unknown as number
+    return from < (oldest.get()?.version ?? 1) - 1 ? null : query.all({ version: from })
+  }
   return {
     add(noun: ChangedNoun, recordId: number): void {
       const { version } = add.get({ noun, recordId }) as { version: number }
@@ -30,9 +37,9 @@ export function changeQueries(db: Drizzle) {
     newestVersion: (): Version => (newest.get()?.version ?? 0) as unknown as Version,
 
     /** The changes after a version, or null if some of them are no longer kept. */
-    since(version: Version): readonly Change[] | null {
-      const from = version as unknown as number
-      return from < (oldest.get()?.version ?? 1) - 1 ? null : since.all({ version: from })
-    },
+    since: (version: Version) => since(all, version),
+
+    /** The same without those of taken slots, which make no decision stale: a group of bookings leaves many. */
+    sinceButTaken: (version: Version) => since(untaken, version),
   }
 }

@@ -22,12 +22,15 @@ interface Job {
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
+  readonly #statements: ReturnType<typeof prepareStatements>
 
   /** @param seal is called at the end of each transaction that changes something */
   constructor(
     private readonly database: Database,
     private readonly seal: () => void,
-  ) {}
+  ) {
+    this.#statements = prepareStatements(database)
+  }
 
   /**
    * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
@@ -57,7 +60,7 @@ export class Writer {
   #writeGroup(): void {
     this.#scheduled = false
     try {
-      this.database.run('BEGIN IMMEDIATE')
+      this.#statements.begin.run()
     } catch (error) {
       this.#postpone(error)
       return
@@ -80,7 +83,7 @@ export class Writer {
         this.seal()
         countTransaction(this.database)
       }
-      this.database.run('COMMIT')
+      this.#statements.commit.run()
       return answers
     } catch (error) {
       // A full disk, say: nothing of the group was stored.
@@ -98,20 +101,21 @@ export class Writer {
   }
 
   #countChanges(): number {
-    return this.database.query<{ count: number }, []>('SELECT total_changes() AS count').get()?.count ?? 0
+    return this.#statements.countChanges.get()?.count ?? 0
   }
 
   #attempt(job: Job): Answer {
-    this.database.run('SAVEPOINT job')
+    const { begin, undo, end } = this.#statements.job
+    begin.run()
     try {
       const value = job.work()
-      this.database.run('RELEASE job')
+      end.run()
       return { value }
     } catch (error) {
       // Some failures end the whole transaction: then there is nothing left to go back to.
       if (!this.database.inTransaction) throw error
-      this.database.run('ROLLBACK TO job')
-      this.database.run('RELEASE job')
+      undo.run()
+      end.run()
       return { error }
     }
   }
@@ -122,6 +126,20 @@ export class Writer {
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
     for (const job of refused) job.reject(toRefusal(error))
     if (this.#queue.length > 0) this.#schedule((drain) => setTimeout(drain, retryMillis))
+  }
+}
+
+/** What frames each group and each job in it, prepared once. */
+function prepareStatements(database: Database) {
+  return {
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    countChanges: database.prepare<{ count: number }, []>('SELECT total_changes() AS count'),
+    commit: database.prepare('COMMIT'),
+    job: {
+      begin: database.prepare('SAVEPOINT job'),
+      undo: database.prepare('ROLLBACK TO job'),
+      end: database.prepare('RELEASE job'),
+    },
   }
 }
 
