@@ -35,6 +35,8 @@ export interface ServiceOptions {
   readonly limits?: Limits
   /** Whether the API's documents are left out. */
   readonly noDocs?: boolean
+  /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
+  readonly largestGroup?: number | undefined
   /** Is told what an operator should know of. */
   readonly report: (line: string) => void
 }
@@ -56,18 +58,13 @@ export interface Service extends Pick<Engine, 'close'> {
 
 /** Opens the database alone: its directory is not read into memory. @throws Refusal database_unusable */
 export function openStorage(options: ServiceOptions) {
-  const { purpose, database, masterKey, create, upgrade = false, clock, report } = options
+  const { purpose, database, masterKey, create, upgrade = false, largestGroup, clock, report } = options
   // First: that a stranger's file has no key of ours is not what is wrong with it.
   recognizeFile(database, create)
   const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
-  const { store, upkeep, feed, close } = openEngine({
-    path: database,
-    purpose,
-    masterKey: masterKeyOf(key),
-    create,
-    upgrade,
-  })
+  const opening = { path: database, purpose, masterKey: masterKeyOf(key), create, upgrade }
+  const { store, upkeep, feed, close } = openEngine(opening, largestGroup)
   if (keptCopy !== null) report(keptCopyNote(keptCopy))
   const records: Records = { store, upkeep, clock, custody, directory: null }
   return { records, feed, close }

@@ -13,7 +13,11 @@ const keptChanges = 10_000
  */
 export function changeQueries(db: Drizzle) {
   const { version } = placeholders('version')
-  const add = db.insert(changes).values(placeholders('noun', 'recordId')).returning().prepare()
+  const add = db
+    .insert(changes)
+    .values(placeholders('noun', 'recordId'))
+    .returning({ version: changes.version })
+    .prepare()
   const forget = db.delete(changes).where(lte(changes.version, version)).prepare()
   const highest = { version: max(changes.version) }
   const newest = db.select(highest).from(changes).prepare()

@@ -19,11 +19,16 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** Opens an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
-export function openEngine(opening: Opening): Engine {
+/**
+ * Opens an embedded SQLite database.
+ *
+ * @param largestGroup writes in one transaction at most; the writer's own number unless something is to be measured
+ * @throws Refusal database_unusable, as openDatabase does
+ */
+export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
-  const writer = new Writer(database, queries.audit.sealRequests)
+  const writer = new Writer(database, queries.audit.sealRequests, largestGroup)
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),

@@ -24,10 +24,14 @@ export class Writer {
   #scheduled = false
   readonly #statements: ReturnType<typeof prepareStatements>
 
-  /** @param seal is called at the end of each transaction that changes something */
+  /**
+   * @param seal is called at the end of each transaction that changes something
+   * @param most writes in one transaction
+   */
   constructor(
     private readonly database: Database,
     private readonly seal: () => void,
+    private readonly most = largestGroup,
   ) {
     this.#statements = prepareStatements(database)
   }
@@ -65,7 +69,7 @@ export class Writer {
       this.#postpone(error)
       return
     }
-    const group = this.#queue.splice(0, largestGroup)
+    const group = this.#queue.splice(0, this.most)
     const answers = this.#commit(group)
     for (const [index, job] of group.entries()) {
       const answer = answers[index] as Answer
