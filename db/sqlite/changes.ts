@@ -1,7 +1,7 @@
 import { and, asc, gt, lte, max, min, sql } from 'drizzle-orm'
 import type { Version } from '../../src/domain/directory-feed'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
-import { type Drizzle, placeholders } from './drizzle'
+import { addedId, type Drizzle, placeholders } from './drizzle'
 import { changes } from './schema'
 
 /** How many changes are kept for those who are catching up; who is further behind reads everything. */
@@ -13,11 +13,7 @@ const keptChanges = 10_000
  */
 export function changeQueries(db: Drizzle) {
   const { version } = placeholders('version')
-  const add = db
-    .insert(changes)
-    .values(placeholders('noun', 'recordId'))
-    .returning({ version: changes.version })
-    .prepare()
+  const add = db.insert(changes).values(placeholders('noun', 'recordId')).prepare()
   const forget = db.delete(changes).where(lte(changes.version, version)).prepare()
   const highest = { version: max(changes.version) }
   const newest = db.select(highest).from(changes).prepare()
@@ -34,7 +30,7 @@ export function changeQueries(db: Drizzle) {
   }
   return {
     add(noun: ChangedNoun, recordId: number): void {
-      const { version } = add.get({ noun, recordId }) as { version: number }
+      const version = addedId(add.run({ noun, recordId }))
       if (version % keptChanges === 0) forget.run({ version: version - keptChanges })
     },
 

@@ -22,7 +22,6 @@ interface Job {
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
-  readonly #statements: ReturnType<typeof prepareStatements>
 
   /**
    * @param seal is called at the end of each transaction that changes something
@@ -32,9 +31,7 @@ export class Writer {
     private readonly database: Database,
     private readonly seal: () => void,
     private readonly most = largestGroup,
-  ) {
-    this.#statements = prepareStatements(database)
-  }
+  ) {}
 
   /**
    * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
@@ -64,7 +61,7 @@ export class Writer {
   #writeGroup(): void {
     this.#scheduled = false
     try {
-      this.#statements.begin.run()
+      this.database.run('BEGIN IMMEDIATE')
     } catch (error) {
       this.#postpone(error)
       return
@@ -87,7 +84,7 @@ export class Writer {
         this.seal()
         countTransaction(this.database)
       }
-      this.#statements.commit.run()
+      this.database.run('COMMIT')
       return answers
     } catch (error) {
       // A full disk, say: nothing of the group was stored.
@@ -105,21 +102,20 @@ export class Writer {
   }
 
   #countChanges(): number {
-    return this.#statements.countChanges.get()?.count ?? 0
+    return this.database.query<{ count: number }, []>('SELECT total_changes() AS count').get()?.count ?? 0
   }
 
   #attempt(job: Job): Answer {
-    const { begin, undo, end } = this.#statements.job
-    begin.run()
+    this.database.run('SAVEPOINT job')
     try {
       const value = job.work()
-      end.run()
+      this.database.run('RELEASE job')
       return { value }
     } catch (error) {
       // Some failures end the whole transaction: then there is nothing left to go back to.
       if (!this.database.inTransaction) throw error
-      undo.run()
-      end.run()
+      this.database.run('ROLLBACK TO job')
+      this.database.run('RELEASE job')
       return { error }
     }
   }
@@ -130,20 +126,6 @@ export class Writer {
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
     for (const job of refused) job.reject(toRefusal(error))
     if (this.#queue.length > 0) this.#schedule((drain) => setTimeout(drain, retryMillis))
-  }
-}
-
-/** What frames each group and each job in it, prepared once. */
-function prepareStatements(database: Database) {
-  return {
-    begin: database.prepare('BEGIN IMMEDIATE'),
-    countChanges: database.prepare<{ count: number }, []>('SELECT total_changes() AS count'),
-    commit: database.prepare('COMMIT'),
-    job: {
-      begin: database.prepare('SAVEPOINT job'),
-      undo: database.prepare('ROLLBACK TO job'),
-      end: database.prepare('RELEASE job'),
-    },
   }
 }
 
