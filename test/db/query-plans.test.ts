@@ -183,12 +183,6 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
     why: 'the directory is read whole, once, when it starts',
   },
   {
-    name: 'who refers to a record that is added',
-    table: 'booking_requests|partner_keys',
-    statement: /^insert into "(providers|partners)" .* returning "id"$/,
-    why: 'is passed over by SQLite unless a reference was broken in the same transaction (OP_FkIfZero)',
-  },
-  {
     name: 'who refers to a record that is removed',
     table: 'booking_requests|partner_keys',
     statement: /^delete from "(providers|partners)" where/,
