@@ -21,10 +21,10 @@ export interface Serving {
   readonly starts: readonly string[]
 }
 
-const providers = 2_000
+const providers = 3_000
 const [folder = '', largestGroup] = process.argv.slice(2)
-const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-const workingHours = [{ weekdays: [...weekdays], start: '08:00', end: '20:00' }]
+const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'] as const
+const workingHours = [{ weekdays: [...weekdays], start: '08:00', end: '16:00' }]
 
 // All limits are as they are but the rates: those are judged and never reached.
 const endless = '100000000'
@@ -61,6 +61,6 @@ const serving: Serving = {
   regionId: listing.licenses[0]?.regionId ?? 0,
   providerIds: listings.map(({ provider }) => provider.id),
   // What begins in the next days may be over before it is booked.
-  starts: slots.slice(32).map((minute) => formatInstant(minute * minuteMillis)),
+  starts: slots.slice(20).map((minute) => formatInstant(minute * minuteMillis)),
 }
 console.log(JSON.stringify(serving))
