@@ -39,6 +39,8 @@ export interface ServiceOptions {
   readonly limits?: Limits
   /** Whether the API's documents are left out. */
   readonly noDocs?: boolean
+  /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
+  readonly largestGroup?: number | undefined
   /** Is told what an operator should know of. */
   readonly report: (line: string) => void
 }
@@ -100,18 +102,14 @@ function openRecords({
   masterKey,
   create,
   upgrade = false,
+  largestGroup,
   clock,
   report,
 }: ServiceOptions) {
   const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
-  const { store, upkeep, feed, watch, close } = openEngine({
-    path: database,
-    purpose,
-    masterKey: masterKeyOf(key),
-    create,
-    upgrade,
-  })
+  const opening = { path: database, purpose, masterKey: masterKeyOf(key), create, upgrade }
+  const { store, upkeep, feed, watch, close } = openEngine(opening, largestGroup)
   if (keptCopy !== null) report(keptCopyNote(keptCopy))
   const records: Records = { store, upkeep, clock, custody, directory: null }
   return { records, feed, watch, close, key }

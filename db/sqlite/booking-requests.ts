@@ -144,8 +144,14 @@ function slotQueries(db: Drizzle) {
       touching.all({ providerId, from: startsAt - slotMillis, until: startsAt + slotMillis }) as SlotHolder[],
 
     /** The slots of a provider that are held and end after an instant. */
-    takenSlots: (providerId: number, after: number): TakenSlot[] =>
-      taken.all({ providerId, from: after - slotMillis }) as TakenSlot[],
+    takenSlots(providerId: number, after: number): TakenSlot[] {
+      // All are whole numbers: the driver's rows are taken as they are, since after a booking all are read again.
+      const rows = taken.values({ providerId, from: after - slotMillis }) as number[][]
+      return rows.map(
+        ([requestId, startsAt, endsAt, localOffsetMinutes]) =>
+          ({ requestId, startsAt, endsAt, localOffsetMinutes }) as TakenSlot,
+      )
+    },
 
     /** The slots that a member holds and that end after an instant. */
     heldBy: (id: number, after: number): HeldSlot[] =>

@@ -35,12 +35,17 @@ export interface Watched {
   isReady(): Promise<boolean>
 }
 
-/** Opens an embedded SQLite database. @throws Refusal database_unusable, as openDatabase does */
-export function openEngine(opening: Opening): Engine {
+/**
+ * Opens an embedded SQLite database.
+ *
+ * @param largestGroup writes in one transaction at most; the writer's own number unless something is to be measured
+ * @throws Refusal database_unusable, as openDatabase does
+ */
+export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
   const health = new Health(new Standing(opening.path))
-  const writer = new Writer(database, queries.audit.sealRequests, health)
+  const writer = new Writer(database, queries.audit.sealRequests, health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
   return {

@@ -10,11 +10,17 @@ const chunkSize = 500
 /** The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names. */
 export function directoryFeed(database: Database, queries: Queries): DirectoryFeed {
   const { changes, partners, directory, requests } = queries
-  /** In transactions, so that a provider's parts are of one moment while another process writes. */
+  /** In transactions, so that a provider's parts are of one moment while another process writes, and locks are few. */
+  const inTransactions = <Item>(
+    ids: readonly number[],
+    read: (chunk: readonly number[]) => readonly Item[],
+  ) => inChunks(ids, database.transaction(read))
   const readProviders = (ids: readonly number[]) =>
-    inChunks(ids, (chunk) => [database.transaction(() => directory.findProviders(chunk))()])
+    inTransactions(ids, (chunk) => [directory.findProviders(chunk)])
   const readTaken = (ids: readonly number[], after: number) =>
-    inChunks(ids, (chunk) => chunk.map((id): [number, TakenSlot[]] => [id, requests.takenSlots(id, after)]))
+    inTransactions(ids, (chunk) =>
+      chunk.map((id): [number, TakenSlot[]] => [id, requests.takenSlots(id, after)]),
+    )
 
   return {
     changesSince: (since, after) =>

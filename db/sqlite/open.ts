@@ -23,6 +23,8 @@ export interface Opening {
 /** How long opening waits for another process; afterwards the writer waits, without holding up the reads. */
 const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
+/** Pages kept in memory. A booking touches some ten pages anywhere in the indexes; SQLite's own 2 MiB hold few of them. */
+const cacheKibibytes = 16 * 1024
 
 /**
  * Opens the database of a path. The file and those that SQLite puts beside it can be read by their owner alone.
@@ -71,6 +73,9 @@ function setUp(database: Database, { path, purpose, masterKey, upgrade }: Openin
   database.run('PRAGMA synchronous = FULL')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
+  // What a savepoint goes back to: beyond 64 KiB SQLite would write it to a file, for each job anew.
+  database.run('PRAGMA temp_store = MEMORY')
+  database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   prove(upgrading, currentSchema)
 }
 

@@ -1,7 +1,7 @@
 import { eq, getTableColumns } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Noun, Records } from '../../src/domain/writes'
-import { type Drizzle, placeholders } from './drizzle'
+import { addedId, type Drizzle, placeholders } from './drizzle'
 
 /** How records of a noun are written. */
 export interface RecordTable<N extends Noun> {
@@ -27,7 +27,7 @@ export function recordTable<N extends Noun>(
 ): RecordTable<N> {
   const columns = Object.keys(getTableColumns(table))
   const row = placeholders(...columns) as never
-  const insert = db.insert(table).values(row).returning({ id: table.id }).prepare()
+  const insert = db.insert(table).values(row).prepare()
   const byId = eq(table.id, placeholders('id').id)
   const remove = db.delete(table).where(byId).prepare()
   const prepareUpdate = (names: readonly string[]) =>
@@ -40,7 +40,7 @@ export function recordTable<N extends Noun>(
   const updates = new Map<string, ReturnType<typeof prepareUpdate>>()
   const untold = Object.fromEntries(columns.map((name) => [name, null]))
   return {
-    add: (row) => (insert.get({ ...untold, ...toColumns(row) }) as { id: number }).id,
+    add: (row) => addedId(insert.run({ ...untold, ...toColumns(row) })),
     set(id, to) {
       const { id: _, ...values } = toColumns(to)
       const names = Object.keys(values)

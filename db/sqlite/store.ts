@@ -80,7 +80,7 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
   const provider = (id: number) => find(id).providers[0] ?? null
   return {
     loadDirectory: (comparison, act) =>
-      change(act, () => decideLoad(comparison, changes.since(comparison.version))),
+      change(act, () => decideLoad(comparison, changes.sinceButTaken(comparison.version))),
     setProviderActive: (id, active, act) =>
       change(act, () => decideProviderState(provider(id) ?? find(id).unreadable[0] ?? null, active)),
     addTimeOff: (id, absence, act) => change(act, () => decideTimeOff(provider(id), absence)),
@@ -96,7 +96,7 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
         const { partnerId, externalUserId, slot, retry, submittedAt } = draft
         const member = members.find(partnerId, externalUserId)
         const decision = decideSubmission(draft, {
-          since: changes.since(draft.version),
+          since: changes.sinceButTaken(draft.version),
           member,
           emailOwnerId: members.ownerOf(draft.member.email),
           holders: slot ? requests.touching(slot.providerId, slot.startsAt) : [],
@@ -133,7 +133,7 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
         const decision = moves.decideAssignment(draft, {
           request,
           isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
-          since: changes.since(version),
+          since: changes.sinceButTaken(version),
           holders: startsAt === null ? [] : requests.touching(providerId, startsAt),
           held: startsAt !== null && member ? requests.heldBy(member.id, startsAt) : [],
         })

@@ -36,11 +36,13 @@ export class Writer {
   /**
    * @param seal is called at the end of each transaction that changes something
    * @param watch nobody's, unless given
+   * @param most writes in one transaction
    */
   constructor(
     private readonly database: Database,
     private readonly seal: () => void,
     private readonly watch: Watch = unwatched,
+    private readonly most = largestGroup,
   ) {}
 
   /**
@@ -84,7 +86,7 @@ export class Writer {
       this.#postpone(error)
       return
     }
-    const group = this.#queue.splice(0, largestGroup)
+    const group = this.#queue.splice(0, this.most)
     const answers = this.#commit(group)
     for (const [index, job] of group.entries()) {
       const answer = answers[index] as Answer

@@ -9,7 +9,7 @@ import type {
 import type { PartnerKey } from '../domain/partner'
 import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
-import { type Availability, availabilityAt, type Calendar } from '../scheduling/availability'
+import { type Availability, availabilityAt, type Calendar, isAvailableAt } from '../scheduling/availability'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
@@ -184,25 +184,27 @@ export class Directory {
 
   /** The slots that can be had of a provider in any active region, at `now` (ms). */
   availabilityAnywhere(listing: Listing, now: number): Availability {
-    const isActive = (regionId: number) => this.#regions.get(regionId)?.active ?? false
-    return this.#availability(listing, anyRegion, isActive, now)
+    return this.#availability(listing, anyRegion, this.#isActive, now)
   }
 
   /** Whether the slot that starts at `startsAt` can be had of a provider in any active region; ms both. */
   isOffered(listing: Listing, startsAt: number, now: number): boolean {
-    return this.availabilityAnywhere(listing, now).slots.includes(startsAt / minuteMillis)
+    const licensed = licensedTime(listing, this.#isActive)
+    return isAvailableAt(listing.calendar, licensed, startsAt / minuteMillis, now)
   }
 
+  readonly #isActive = (regionId: number) => this.#regions.get(regionId)?.active ?? false
+
   #availability(
-    { calendar, licenses, answers }: Listing,
+    listing: Listing,
     region: number,
     counts: (regionId: number) => boolean,
     now: number,
   ): Availability {
+    const { calendar, answers } = listing
     const remembered = answers.get(region)
     if (remembered && remembered.heldFrom <= now && now < remembered.holdsUntil) return remembered
-    const licensed = licenses.filter(({ regionId }) => counts(regionId)).map(({ interval }) => interval)
-    const availability = availabilityAt(calendar, licensed, now)
+    const availability = availabilityAt(calendar, licensedTime(listing, counts), now)
     answers.set(region, availability)
     return availability
   }
@@ -279,6 +281,11 @@ export class Directory {
       this.#licensedIn.set(regionId, listed)
     }
   }
+}
+
+/** When a provider's licenses hold, of the regions that count. */
+function licensedTime({ licenses }: Listing, counts: (regionId: number) => boolean): Interval[] {
+  return licenses.filter(({ regionId }) => counts(regionId)).map(({ interval }) => interval)
 }
 
 function regionsOf(listing: Listing | undefined): Set<number> {

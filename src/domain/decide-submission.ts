@@ -32,7 +32,7 @@ export interface SubmissionDraft extends Submission {
 
 /** What holds at the moment of writing. */
 export interface SubmissionFacts extends RetryFacts {
-  /** What of the directory has changed since the draft's version; null where that can no longer be told. */
+  /** What of the directory but taken slots has changed since the draft's version; null where that can no longer be told. */
   readonly since: readonly Change[] | null
   /** The partner's member of that id. */
   readonly member: Member | null

@@ -54,7 +54,8 @@ async function readChunks({ body }: Request): Promise<Uint8Array> {
 
 function inTime(reading: Promise<Uint8Array>): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  const timer = setTimeout(reject, mostMillis, new Refusal('body_malformed', 'body: took too long'))
+  const giveUp = () => reject(new Refusal('body_malformed', 'body: took too long'))
+  const timer = setTimeout(giveUp, mostMillis)
   reading.then(resolve, reject).finally(() => clearTimeout(timer))
   return promise
 }

@@ -114,27 +114,38 @@ export class MethodNotAllowed extends Refusal {
   }
 }
 
-/** The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged. */
-export function answerTo(error: unknown, elysiaCode: string | number): Response {
+/**
+ * The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged.
+ *
+ * @param told headers that go with a refusal, where Elysia does not add them
+ */
+export function answerTo(error: unknown, elysiaCode: string | number, told = {}): Response {
   if (error instanceof Refusal && isTold(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
-    const response = errorResponse(error.kind, words, error.retryAfterSeconds)
-    if (error instanceof MethodNotAllowed) response.headers.set('Allow', error.allow)
-    return response
+    const more = error instanceof MethodNotAllowed ? { Allow: error.allow } : told
+    return errorResponse(error.kind, words, error.retryAfterSeconds, more)
   }
   if (elysiaCode === 'NOT_FOUND') return errorResponse('path_unknown', 'there is nothing at this path')
   logDefect('internal error', error)
   return errorResponse('internal_error', refusalsEverywhere.internal_error)
 }
 
+const jsonType = 'application/json;charset=utf-8'
+
 /** An error as the contract has it. */
-export function errorResponse(code: ErrorCode, words: string, retryAfterSeconds?: number | null): Response {
+export function errorResponse(
+  code: ErrorCode,
+  words: string,
+  retryAfterSeconds?: number | null,
+  told: Record<string, string> = {},
+): Response {
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = status === 401 ? { code, message } : { message, status }
-  const response = Response.json(body, { status, headers: { 'X-Error-Code': code } })
-  if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
-  if (status === 503 || status === 429) response.headers.set('Retry-After', String(retryAfterSeconds ?? 1))
-  return response
+  // All at once: a header that is set later costs as much as making the answer, of which a flood makes many.
+  const headers: Record<string, string> = { ...told, 'Content-Type': jsonType, 'X-Error-Code': code }
+  if (status === 401) headers['WWW-Authenticate'] = 'Bearer'
+  if (status === 503 || status === 429) headers['Retry-After'] = String(retryAfterSeconds ?? 1)
+  return new Response(JSON.stringify(body), { status, headers })
 }

@@ -29,13 +29,12 @@ export interface Availability {
  * [now + notice, now + 30 days).
  *
  * @param now milliseconds since 1970-01-01T00:00Z
+ * @param range where the slots start that are asked about: all that can be had, unless told
  */
-export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number) {
+export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number, range = rangeAt(now)) {
   const { schedule, taken, minimumNoticeMinutes } = calendar
   const earliest = Math.ceil(now / minuteMillis)
   const horizon = earliest + horizonMinutes
-  // One day more than is offered, to know when the next slot will come into the horizon.
-  const range = { start: Math.floor(now / minuteMillis), end: horizon + dayMinutes }
   return {
     /** The first minute that is not over. */
     earliest,
@@ -53,6 +52,14 @@ export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: n
 /** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
 export type Rule = ReturnType<typeof ruleAt>
 
+/** From now to one day past the horizon: so it is known when the next slot will come into it. */
+function rangeAt(now: number): Interval {
+  return {
+    start: Math.floor(now / minuteMillis),
+    end: Math.ceil(now / minuteMillis) + horizonMinutes + dayMinutes,
+  }
+}
+
 /** What can be had by the rule. @param now milliseconds since 1970-01-01T00:00Z */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
   const rule = ruleAt(calendar, licensed, now)
@@ -64,4 +71,21 @@ export function availabilityAt(calendar: Calendar, licensed: readonly Interval[]
   const enters = (entering - horizonMinutes) * minuteMillis + 1
   const holdsUntil = Math.min(leaves, enters, now + dayMinutes * minuteMillis)
   return { slots, heldFrom: now, holdsUntil }
+}
+
+/**
+ * Whether the slot that starts at `start` (minutes) can be had: what availabilityAt says of it, by the same rule, without
+ * working out all the others.
+ *
+ * @param now milliseconds since 1970-01-01T00:00Z
+ */
+export function isAvailableAt(
+  calendar: Calendar,
+  licensed: readonly Interval[],
+  start: number,
+  now: number,
+): boolean {
+  const rule = ruleAt(calendar, licensed, now, slotAt(start))
+  const isFree = dropTouching(toSlots(rule.windows), rule.busy).includes(start)
+  return isFree && rule.isLicensed(start) && rule.isNoticed(start) && rule.isWithinHorizon(start)
 }

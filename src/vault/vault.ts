@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto'
 import type { HashPurpose, MasterKey, SealedPlace, Vault } from '../domain/vault'
 
 /** The length of a master key. */
@@ -27,20 +35,20 @@ export function masterKeyOf(bytes: Uint8Array): MasterKey {
 export function createVault(masterKey: Uint8Array): Vault {
   if (masterKey.length !== masterKeyBytes) throw new RangeError(`a master key has ${masterKeyBytes} bytes`)
   const head = Buffer.concat([Uint8Array.of(format), keyIdOf(masterKey)])
+  const sealingKey = createSecretKey(masterKey)
 
   function seal(plain: Uint8Array, place: SealedPlace): Uint8Array {
-    const nonce = randomBytes(nonceBytes)
-    const cipher = createCipheriv('aes-256-gcm', masterKey, nonce)
+    const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
+    const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce)
     cipher.setAAD(bindingOf(head, place))
-    const body = Buffer.concat([cipher.update(plain), cipher.final()])
-    return Buffer.concat([head, nonce, body, cipher.getAuthTag()])
+    return Buffer.concat([head, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
   }
 
   /** @param start where the nonce begins */
   function decipher(sealed: Uint8Array, start: number, binding: Uint8Array): Uint8Array {
     const body = start + nonceBytes
     if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
-    const decipher = createDecipheriv('aes-256-gcm', masterKey, sealed.subarray(start, body))
+    const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(start, body))
     decipher.setAAD(binding)
     decipher.setAuthTag(sealed.subarray(-tagBytes))
     return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])

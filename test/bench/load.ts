@@ -7,16 +7,33 @@ import { booking } from '../support/builders'
 export interface Load {
   readonly baseUrl: string
   readonly token: string
-  /** What to get, one after the other and again; none to submit intakes, each for a member of its own. */
+  /** What to get, one after the other and again; none to submit requests, each for a member of its own. */
   readonly paths: readonly string[]
+  /** What is booked by the requests that are submitted; intakes unless given. */
+  readonly slots?: Slots
   readonly connections: number
   readonly seconds: number
   /** Open loop: requests begun in a second, whatever has been answered. Null for closed: each connection's next at once. */
   readonly perSecond: number | null
 }
 
-/** The answers by status: how many in a second, and the time in ms that half and 99 % of them took at most. */
-export type Measured = Record<string, { perSecond: number; p50: number; p99: number }>
+/** Slots that are booked in this order: of each provider the first, then of each the second, and so on. */
+export interface Slots {
+  readonly providerIds: readonly number[]
+  readonly starts: readonly string[]
+  /** How many were booked before. */
+  readonly booked: number
+}
+
+/**
+ * The answers by status: how many there were, how many came in a second while the load was on, and the time in ms that half and 99 % of them
+ * took at most. In an open loop that is the time since a request was due, be it that it waited for a connection, that this
+ * process was held up or that the answer came after the load's end: nothing slow is left out (coordinated omission).
+ */
+export type Measured = Record<string, { count: number; perSecond: number; p50: number; p99: number }>
+
+/** How long answers are waited for once the load has ended. What comes later counts as `unanswered`. */
+const patienceMillis = 3_000
 
 /** Runs a load in a process of its own. */
 export async function measure(load: Load): Promise<Measured> {
@@ -47,30 +64,43 @@ interface Connection {
 
 type Socket = Bun.Socket<Connection>
 
-async function run({ baseUrl, token, paths, connections, seconds, perSecond }: Load): Promise<Measured> {
+async function run({
+  baseUrl,
+  token,
+  paths,
+  slots,
+  connections,
+  seconds,
+  perSecond,
+}: Load): Promise<Measured> {
   const { hostname, port, host } = new URL(baseUrl)
-  const started = performance.now()
-  const endsAt = started + seconds * 1_000
+  let endsAt = Number.POSITIVE_INFINITY
   const times: Record<string, number[]> = {}
+  const inTime: Record<string, number> = {}
   const idle: Socket[] = []
   const due: number[] = []
   let count = 0
+  let inFlight = 0
 
   const head = `Host: ${host}\r\nAuthorization: Bearer ${token}\r\n`
   const gets = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`))
   const intake = () => {
-    const body = JSON.stringify(booking(`load-${process.pid}-${started}-${count}`))
+    const body = JSON.stringify(
+      booking(`load-${process.pid}-${performance.timeOrigin}-${count}`, slots && slotAt(slots, count)),
+    )
     const lines = `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
     return Buffer.from(`POST /partners/v1/booking-request/ HTTP/1.1\r\n${lines}${body}`)
   }
   const send = (socket: Socket, dueAt: number) => {
+    inFlight++
     socket.data.dueAt = dueAt
     socket.data.unsent = gets[count % gets.length] ?? intake()
     count++
     flush(socket)
   }
   const next = (socket: Socket) => {
-    if (performance.now() > endsAt) return
+    inFlight--
+    if (perSecond === null && performance.now() > endsAt) return
     if (perSecond === null) send(socket, performance.now())
     else if (due.length > 0) send(socket, due.shift() as number)
     else idle.push(socket)
@@ -79,6 +109,7 @@ async function run({ baseUrl, token, paths, connections, seconds, perSecond }: L
     const { status, dueAt } = socket.data
     times[status] ??= []
     times[status].push(performance.now() - dueAt)
+    if (performance.now() <= endsAt) inTime[status] = (inTime[status] ?? 0) + 1
     next(socket)
   }
   for (let made = 0; made < connections; made++) {
@@ -96,20 +127,36 @@ async function run({ baseUrl, token, paths, connections, seconds, perSecond }: L
       data,
       socket: { data: (socket, bytes) => receive(socket, bytes, answered), drain: flush },
     })
-    next(opened)
+    idle.push(opened)
   }
+  const begunAt = performance.now()
+  endsAt = begunAt + seconds * 1_000
+  if (perSecond === null) for (const socket of idle) send(socket, begunAt)
   let begun = 0
+  const dueAt = (place: number) => begunAt + (place / (perSecond ?? 0)) * 1_000
   while (performance.now() < endsAt) {
-    const wanted = perSecond === null ? 0 : ((performance.now() - started) / 1_000) * perSecond
-    for (; begun < wanted; begun++) {
+    for (; perSecond !== null && dueAt(begun) <= performance.now(); begun++) {
       const socket = idle.pop()
-      if (socket) send(socket, performance.now())
-      else due.push(performance.now())
+      if (socket) send(socket, dueAt(begun))
+      else due.push(dueAt(begun))
     }
     await Bun.sleep(1)
   }
-  if (due.length > 0) times['never sent'] = due.map((at) => performance.now() - at)
-  return Object.fromEntries(Object.entries(times).map(([status, taken]) => [status, told(taken, seconds)]))
+  while ((inFlight > 0 || due.length > 0) && performance.now() < endsAt + patienceMillis) await Bun.sleep(1)
+  if (inFlight + due.length > 0) {
+    times.unanswered = Array.from({ length: inFlight + due.length }, () => Number.POSITIVE_INFINITY)
+  }
+  return Object.fromEntries(
+    Object.entries(times).map(([status, taken]) => [status, told(taken, (inTime[status] ?? 0) / seconds)]),
+  )
+}
+
+function slotAt({ providerIds, starts, booked }: Slots, count: number) {
+  const place = booked + count
+  const providerId = providerIds[place % providerIds.length]
+  const utcStartTime = starts[Math.floor(place / providerIds.length)]
+  if (providerId === undefined || utcStartTime === undefined) throw new Error('no slot is left to book')
+  return { providerId, utcStartTime }
 }
 
 function flush(socket: Socket): void {
@@ -140,8 +187,8 @@ function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) =
   answered(socket)
 }
 
-function told(taken: number[], seconds: number) {
+function told(taken: number[], perSecond: number) {
   taken.sort((a, b) => a - b)
   const at = (share: number) => Number((taken[Math.floor(taken.length * share)] as number).toFixed(2))
-  return { perSecond: Math.round(taken.length / seconds), p50: at(0.5), p99: at(0.99) }
+  return { count: taken.length, perSecond: Math.round(perSecond), p50: at(0.5), p99: at(0.99) }
 }

@@ -6,7 +6,7 @@ import { slotMinutes } from '../../src/scheduling/slots'
 import { isLong } from '../support/long'
 import { tellSlots } from './oracle'
 import { asked } from './practices'
-import { availabilityOf, obstacleOf, type Practice } from './provider'
+import { availabilityOf, obstacleOf, offers, type Practice } from './provider'
 
 // TEST_LONG=1 looks for longer. A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
 const seed = process.env.FAST_CHECK_SEED
@@ -28,6 +28,30 @@ describe('availability, whatever the practice and the moment', () => {
           expect([...availabilityOf(practice, now).slots]).toEqual(told.slots)
         }),
         200,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'is the same for each slot that is asked about alone, on the grid and off it, now and at any time',
+    () => {
+      const elsewhere = fc.oneof(
+        fc.integer({ min: -50, max: 50 }),
+        fc.integer({ min: -5e6, max: 5e6 }),
+        fc.double({ min: 0, max: 40_000, noNaN: true }),
+      )
+      holds(
+        fc.property(asked, fc.array(elsewhere, { maxLength: 20 }), ({ practice, now }, moved) => {
+          const { slots } = availabilityOf(practice, now)
+          const first = slots[0] ?? Math.floor(now / minuteMillis)
+          const begins = now / minuteMillis
+          const taken = practice.taken.flatMap((start) => [start, start + slotMinutes])
+          const starts = [...slots, ...moved.flatMap((by) => [first + by, begins + by]), ...taken]
+          const told = starts.filter((start) => offers(practice, start, now))
+          expect(told).toEqual(starts.filter((start) => slots.includes(start)))
+        }),
+        150,
       )
     },
     timeout,

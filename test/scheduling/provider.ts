@@ -1,7 +1,12 @@
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import type { License, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
 import type { ZoneData } from '../../src/domain/zone-data'
-import { type Availability, availabilityAt, type Calendar } from '../../src/scheduling/availability'
+import {
+  type Availability,
+  availabilityAt,
+  type Calendar,
+  isAvailableAt,
+} from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import type { Interval } from '../../src/scheduling/interval'
 import { type Obstacle, obstacleAt } from '../../src/scheduling/obstacle'
@@ -61,6 +66,12 @@ export function availabilityOf(of: Practice, now: number, zones: ZoneData = buil
 /** The same as UTC timestamps, at a UTC timestamp. */
 export function slotsOf(of: Practice, now: string, zones: ZoneData = builtIn): string[] {
   return availabilityOf(of, Date.parse(now), zones).slots.map((start) => formatInstant(start * minuteMillis))
+}
+
+/** Whether a practice offers at `now` (ms) the slot that starts at a minute, asked of that slot alone. */
+export function offers(of: Practice, start: number, now: number): boolean {
+  const { calendar, licensed } = compile(of, builtIn)
+  return isAvailableAt(calendar, licensed, start, now)
 }
 
 /** Why a practice does not offer at `now` (ms) the slot that starts at a minute. */

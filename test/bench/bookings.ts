@@ -1,0 +1,224 @@
+import { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Serving } from './bookings-server'
+import { type Load, type Measured, measure } from './load'
+import { median, printRow } from './row'
+
+const rounds = 5
+const seconds = 2
+const [bookingConnections, searchingConnections, floodingConnections] = [64, 64, 1_000]
+const rowsOfAGroup = 32
+
+/** A service in a process of its own, and what was booked there. Leaving its scope ends it. */
+class Server implements AsyncDisposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'anteroom-bench-'))
+  readonly #child: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+  #asked = 0
+
+  constructor(largestGroup?: number) {
+    const words = [this.folder, ...(largestGroup === undefined ? [] : [String(largestGroup)])]
+    const command = [process.execPath, join(import.meta.dir, 'bookings-server.ts'), ...words]
+    this.#child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' })
+  }
+
+  serving = {} as Serving
+
+  async start(): Promise<this> {
+    const { value } = await this.#child.stdout.getReader().read()
+    this.serving = JSON.parse(new TextDecoder().decode(value))
+    return this
+  }
+
+  /** Books slots that nobody has booked: closed loop, or so many in a second. */
+  async book(connections: number, perSecond: number | null): Promise<Measured> {
+    const { baseUrl, token, providerIds, starts } = this.serving
+    const slots = { providerIds, starts, booked: this.#asked }
+    const told = await measure({ baseUrl, token, paths: [], slots, connections, seconds, perSecond })
+    this.#asked += Object.values(told).reduce((sum, { count }) => sum + count, 0)
+    return told
+  }
+
+  /** Searches of the usual page, by as many connections as there are bookings at once. */
+  async search(): Promise<number> {
+    const { baseUrl, token, regionId } = this.serving
+    const paths = [`/partners/v1/providers/?region_id=${regionId}`]
+    const load: Load = { baseUrl, token, paths, connections: searchingConnections, seconds, perSecond: null }
+    return (await measure(load))['200']?.perSecond ?? 0
+  }
+
+  /** The time of a core that the process has taken so far, in us: Linux tells it in hundredths of a second. */
+  async cpuMicros(): Promise<number> {
+    const stat = await Bun.file(`/proc/${this.#child.pid}/stat`).text()
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13)
+    return (Number(user) + Number(system)) * 10_000
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill()
+    await this.#child.exited
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** What booking takes beside writing the same rows, and what bookings in numbers leave of the rest. */
+export async function benchBookings(): Promise<void> {
+  await using grouped = await new Server().start()
+  await using single = await new Server(1).start()
+  using rows = new Rows(grouped.folder)
+  await grouped.book(bookingConnections, null)
+  await single.book(bookingConnections, null)
+  rows.write()
+
+  const bare: number[] = []
+  const booked: number[] = []
+  const one: number[] = []
+  const cpu: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const before = await grouped.cpuMicros()
+    const told = await grouped.book(bookingConnections, null)
+    booked.push(storedIn(told))
+    cpu.push(((await grouped.cpuMicros()) - before) / (told['201']?.count ?? 0))
+    bare.push(rows.write())
+    one.push(storedIn(await single.book(bookingConnections, null)))
+  }
+  printRatio(
+    'bookings over HTTP, 64 connections',
+    booked,
+    `${rowsOfAGroup} rows at once, bare SQLite`,
+    bare,
+    '>= 0.50',
+  )
+  printRatio('bookings over HTTP, 64 connections', booked, 'groups of one', one, '>= 4')
+  printRow({ name: 'CPU of the server for a booking', figure: `${Math.round(median(cpu))} us` })
+  await benchSearches(grouped)
+  await benchFlood(grouped)
+}
+
+async function benchSearches(server: Server): Promise<void> {
+  const idle: number[] = []
+  const beside: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    idle.push(await server.search())
+    const [searched] = await Promise.all([server.search(), server.book(bookingConnections, null)])
+    beside.push(searched)
+  }
+  printRatio('searches beside these bookings', beside, 'searches of an idle service', idle, '>= 0.4')
+}
+
+/** Open loop: as many connections as a proxy may hold, and requests that come whether others are answered or not. */
+async function benchFlood(server: Server): Promise<void> {
+  const told: Measured[] = []
+  const capacities: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const capacity = storedIn(await server.book(bookingConnections, null))
+    capacities.push(capacity)
+    told.push(await server.book(floodingConnections, 4 * capacity))
+  }
+  const of = (status: string, what: keyof Measured[string]) =>
+    median(told.map((measured) => measured[status]?.[what] ?? 0))
+  const name = 'at 4 times the capacity'
+  printRatio(`bookings stored ${name}`, told.map(storedIn), 'the capacity', capacities, '>= 0.8')
+  printRow({
+    name: `p99 of what is stored ${name}`,
+    figure: `${of('201', 'p99')} ms since it was due`,
+    goal: '< 500',
+  })
+  const refused = `${of('503', 'p99')} ms since it was due (${of('503', 'perSecond')} a second)`
+  printRow({ name: `p99 of what is refused ${name}`, figure: refused, goal: '< 50' })
+  const unanswered = of('unanswered', 'count')
+  if (unanswered > 0) printRow({ name: `never answered ${name}`, figure: `${unanswered} requests` })
+}
+
+function storedIn(told: Measured): number {
+  return told['201']?.perSecond ?? 0
+}
+
+function printRatio(
+  name: string,
+  ours: readonly number[],
+  what: string,
+  theirs: readonly number[],
+  goal: string,
+): void {
+  const ratio = median(ours.map((figure, round) => figure / (theirs[round] as number)))
+  const reference = `${Math.round(median(theirs))} (${what})`
+  printRow({ name, figure: `${Math.round(median(ours))} a second`, reference, ratio, goal })
+}
+
+type Row = (string | number | Uint8Array | null)[]
+
+/**
+ * The rows that the service has stored, written again to a copy of its database by prepared statements: the same tables,
+ * indexes, settings and bytes, as durable, and nothing around it.
+ */
+class Rows implements Disposable {
+  readonly #written: Database
+  readonly #copy: Database
+  #after = { members: 0, booking_requests: 0, changes: 0 }
+
+  constructor(folder: string) {
+    this.#written = new Database(join(folder, 'service.sqlite'))
+    const path = join(folder, 'copy.sqlite')
+    this.#written.run(`VACUUM INTO '${path}'`)
+    this.#copy = new Database(path)
+    for (const setting of [
+      'secure_delete = ON',
+      'journal_mode = WAL',
+      'synchronous = FULL',
+      'foreign_keys = ON',
+    ]) {
+      this.#copy.run(`PRAGMA ${setting}`)
+    }
+    for (const setting of ['temp_store = MEMORY', 'cache_size = -16384']) this.#copy.run(`PRAGMA ${setting}`)
+    this.#readNew('changes', 'version')
+  }
+
+  /** Writes what is new, so many bookings in a transaction. Tells how many it were in a second. */
+  write(): number {
+    const members = this.#readNew('members', 'id')
+    const requests = this.#readNew('booking_requests', 'id')
+    const changes = this.#readNew('changes', 'version')
+    const seal = this.#written
+      .query<{ value: Uint8Array }, []>("SELECT value FROM settings WHERE name = 'audit'")
+      .get()
+    const [addMember, addRequest, addChange] = [
+      this.#insertInto('members', members),
+      this.#insertInto('booking_requests', requests),
+      this.#insertInto('changes', changes),
+    ]
+    const keepSeal = this.#copy.query("UPDATE settings SET value = ? WHERE name = 'audit'")
+    const group = this.#copy.transaction((from: number) => {
+      for (let at = from; at < Math.min(from + rowsOfAGroup, members.length); at++) {
+        addMember.run(...(members[at] as Row))
+        addRequest.run(...(requests[at] as Row))
+        addChange.run(...(changes[at] as Row))
+      }
+      keepSeal.run(seal?.value ?? null)
+    })
+    const begunAt = performance.now()
+    for (let from = 0; from < members.length; from += rowsOfAGroup) group.immediate(from)
+    return (members.length / (performance.now() - begunAt)) * 1_000
+  }
+
+  #readNew(table: 'members' | 'booking_requests' | 'changes', key: string): Row[] {
+    const rows = this.#written
+      .query(`SELECT * FROM ${table} WHERE ${key} > ? ORDER BY ${key}`)
+      .values(this.#after[table]) as Row[]
+    this.#after[table] = (rows.at(-1)?.[0] as number | undefined) ?? this.#after[table]
+    return rows
+  }
+
+  #insertInto(table: string, [first = []]: readonly Row[]) {
+    return this.#copy.query(`INSERT INTO ${table} VALUES (${first.map(() => '?').join()})`)
+  }
+
+  [Symbol.dispose](): void {
+    this.#written.close()
+    this.#copy.close()
+  }
+}
