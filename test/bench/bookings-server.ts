@@ -56,7 +56,7 @@ const [listing] = listings
 if (!listing) throw new Error('the bench has no provider')
 const { slots } = context.directory.availabilityAnywhere(listing, now)
 const serving: Serving = {
-  baseUrl: service.listen('127.0.0.1', 0).baseUrl,
+  baseUrl: (await service.listen('127.0.0.1', 0)).baseUrl,
   token,
   regionId: listing.licenses[0]?.regionId ?? 0,
   providerIds: listings.map(({ provider }) => provider.id),

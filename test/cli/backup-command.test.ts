@@ -82,7 +82,11 @@ describe('backup', () => {
       'members',
     ]
     expect(words.filter((word) => plain.includes(word))).toEqual(inTheClear)
-    expect(leftOf('anteroom.sqlite')).toEqual(['anteroom.sqlite', 'anteroom.sqlite.key'])
+    expect(leftOf('anteroom.sqlite').sort()).toEqual([
+      'anteroom.sqlite',
+      'anteroom.sqlite.key',
+      'anteroom.sqlite.serving',
+    ])
   })
 
   test('leaves it as it is where that is asked for', async () => {

@@ -88,7 +88,7 @@ describe('backup verify', () => {
     const cases: [string, string][] = [
       ['DELETE FROM licenses', 'licenses has 0 records and not 1'],
       ["UPDATE providers SET first_name = 'Mallory'", 'a record is not what its manifest has the hash of'],
-      ["DELETE FROM settings WHERE name = 'zone_data'", 'settings has 4 records and not 5'],
+      ["DELETE FROM settings WHERE name = 'zone_data'", 'settings has 5 records and not 6'],
     ]
     for (const [statement, fault] of cases) {
       expect(await verify(changed('changed.sqlite', statement))).toEqual({

@@ -71,6 +71,8 @@ async function expectReadsGoOn(): Promise<void> {
 
 describe('while writes wait for the lock that another process holds', () => {
   test('what finds no place is 503 overloaded at once, reads go on, and then all that waited is stored', async () => {
+    // For so long the writes of the set-up show that there can be more.
+    await Bun.sleep(1_000)
     using locking = new Database(service.databasePath)
     locking.run('BEGIN IMMEDIATE')
     const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
