@@ -16,6 +16,9 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
+/** A turn of the event loop that took less, in ms, had nothing to do but to look for what came in. */
+const idleTurnMillis = 0.05
+
 interface Job {
   readonly work: () => unknown
   readonly queuedAt: number
@@ -30,6 +33,8 @@ interface Job {
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
+  /** How long the newest group took, in ms. */
+  #lastTook = 0
   /** Whether the transaction that is open is to reach the disk though nothing is changed in it. */
   #mustReachDisk = false
 
@@ -71,14 +76,28 @@ export class Writer {
     if (this.#queue.length > 0) await this.write(() => {}).catch(() => {})
   }
 
-  #schedule(later: (drain: () => void) => void = setImmediate): void {
+  #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    later(() => this.#writeGroup())
+    this.#gather(performance.now() + this.#lastTook)
+  }
+
+  /**
+   * Begins a group once nothing comes in any more, or after as long as the last one took: so those who read have as much
+   * of the time as those who write, and what comes in meanwhile goes with the same sync.
+   */
+  #gather(until: number): void {
+    const beganAt = performance.now()
+    setImmediate(() => {
+      const now = performance.now()
+      if (now - beganAt > idleTurnMillis && now < until) this.#gather(until)
+      else this.#writeGroup()
+    })
   }
 
   #writeGroup(): void {
     this.#scheduled = false
+    const beganAt = performance.now()
     try {
       this.watch.requireStanding()
       this.database.run('BEGIN IMMEDIATE')
@@ -88,6 +107,7 @@ export class Writer {
     }
     const group = this.#queue.splice(0, this.most)
     const answers = this.#commit(group)
+    this.#lastTook = performance.now() - beganAt
     for (const [index, job] of group.entries()) {
       const answer = answers[index] as Answer
       if ('error' in answer) job.reject(toRefusal(answer.error))
@@ -154,7 +174,9 @@ export class Writer {
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)
     if (refused.length > 0) this.watch.noteFailed(error)
     for (const job of refused) job.reject(toRefusal(error))
-    if (this.#queue.length > 0) this.#schedule((drain) => setTimeout(drain, retryMillis))
+    if (this.#queue.length === 0) return
+    this.#scheduled = true
+    setTimeout(() => this.#writeGroup(), retryMillis)
   }
 }
 
