@@ -1,10 +1,10 @@
 import { Database } from 'bun:sqlite'
 import { paths } from '../contract/contract'
 import type { Oracle, OracleMember, OraclePartner } from './oracle'
-import { type Query, type Told, urlWith } from './oracle-answers'
+import { type Query, type Told, toldBy, urlWith } from './oracle-answers'
 import { listRegions, search } from './oracle-search'
 import type { Running } from './running'
-import { contextOf, toldBy, urlOf, type World } from './world'
+import { contextOf, urlOf, type World } from './world'
 
 /** All that can be seen of a world, by partners and by staff, through each process; and the same as the oracle has it. */
 export async function compareWith(world: World): Promise<{ told: unknown; foretold: unknown }> {

@@ -1,3 +1,5 @@
+import type { Answer } from '../support/service'
+
 // What partners are answered, as the contract and the decisions have it.
 
 /** What of an answer must be as foretold; null for headers that it has not. */
@@ -8,6 +10,19 @@ export interface Told {
   readonly link: string | null
   readonly total: string | null
   readonly body: unknown
+}
+
+/** That of an answer as it came. */
+export function toldBy({ status, headers, body }: Answer): Told {
+  const header = (name: string) => headers.get(name)
+  return {
+    status,
+    code: header('x-error-code'),
+    retryAfter: header('retry-after'),
+    link: header('link'),
+    total: header('x-total-count'),
+    body,
+  }
 }
 
 /** The parameters of a search or of a list of regions. */

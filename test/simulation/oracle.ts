@@ -105,6 +105,22 @@ export class Oracle {
     readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
   ) {}
 
+  /** The same once more: what becomes of the one is nothing to the other. */
+  copy(): Oracle {
+    const { now, limits } = this
+    const copy = new Oracle(now, structuredClone(this.partners), structuredClone(this.organizations), limits)
+    copy.directory.regions.push(...structuredClone(this.directory.regions))
+    copy.directory.providers.push(...structuredClone(this.directory.providers))
+    copy.members.push(...structuredClone(this.members))
+    copy.requests.push(...structuredClone(this.requests))
+    copy.audit.push(...this.audit)
+    copy.#conflicts.push(...this.#conflicts)
+    for (const kind of ['member', 'request', 'number'] as const) {
+      for (const id of this.#idsEver[kind]) copy.#idsEver[kind].add(id)
+    }
+    return copy
+  }
+
   /** Why a token of a partner's, as it was issued, gets no further; null if it does. */
   admit({ keys, active, organization }: OraclePartner, token: string): Told | null {
     const key = keys.find((one) => one.token === token)
@@ -378,9 +394,10 @@ export class Oracle {
     return this.#did(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
   }
 
-  /** Tells which of their requests go on holding a slot. */
-  erase(id: number): number[] {
+  /** Tells which of their requests go on holding a slot, or why it cannot be. */
+  erase(id: number): number[] | string {
     const at = this.members.findIndex((one) => one.id === id)
+    if (at < 0) return 'record_unknown'
     this.members.splice(at, 1)
     const theirs = this.requests.filter((one) => one.memberId === id)
     for (const request of theirs) Object.assign(request, { memberId: null, answers: null })

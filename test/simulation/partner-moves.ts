@@ -10,11 +10,11 @@ import {
   type TokenChoice,
 } from './moves'
 import type { Chosen, Oracle, OraclePartner, OracleRequest } from './oracle'
-import { refused, type Told, urlWith } from './oracle-answers'
+import { refused, type Told, toldBy, urlWith } from './oracle-answers'
 import { slotMillis } from './oracle-directory'
 import { listRegions, search } from './oracle-search'
 import { dayMillis, hourMillis, instant, minuteMillis } from './wall-clock'
-import { toldBy, urlOf, type World } from './world'
+import { urlOf, type World } from './world'
 
 /** An id that no provider and no request has. */
 export const unknownId = 4_711_000

@@ -4,7 +4,6 @@ import type { Answer } from '../support/service'
 import { compareWith } from './census'
 import { type Caps, type Move, type Outcome, organizationOf, type Wardrobe } from './moves'
 import { type Chosen, Oracle } from './oracle'
-import type { Told } from './oracle-answers'
 import { callPartner, type Prepared, prepare } from './partner-moves'
 import { baseUrl, madeAt, type Running, Site, template } from './running'
 import { carryOutForStaff } from './staff-moves'
@@ -157,19 +156,6 @@ async function findStored({ site }: World, { partnerId, externalUserId }: Prepar
 
 export function urlOf(path: string): string {
   return `${baseUrl}${path}`
-}
-
-/** What of an answer must be as foretold. */
-export function toldBy({ status, headers, body }: Answer): Told {
-  const header = (name: string) => headers.get(name)
-  return {
-    status,
-    code: header('x-error-code'),
-    retryAfter: header('retry-after'),
-    link: header('link'),
-    total: header('x-total-count'),
-    body,
-  }
 }
 
 /** What an operator's move has come to: what it tells, or the kind of refusal that it met with. */
