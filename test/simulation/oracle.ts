@@ -285,17 +285,22 @@ export class Oracle {
   /** Whether a slot can be booked now, a request's own slot counted as free. */
   isFree(providerId: number, startsAt: number, requestId?: number): boolean {
     const provider = this.directory.providers.find(({ id }) => id === providerId)
-    return Boolean(provider && this.offered(provider, 'any', requestId).includes(startsAt))
+    const slots = provider ? this.directory.slotsOf(provider, 'any', this.now, startsAt) : []
+    return slots.length > 0 && !this.#isTaken(providerId, startsAt, requestId)
   }
 
-  /** The starts of the slots that a provider offers, ascending; a request's own slot counted as free. */
-  offered(provider: KnownProvider, region: KnownRegion | 'any', requestId?: number): number[] {
-    const taken = this.requests.filter(
-      (held) => held.providerId === provider.id && holds(held) && held.id !== requestId,
-    )
+  /** The starts of the slots that a provider offers, ascending. */
+  offered(provider: KnownProvider, region: KnownRegion | 'any'): number[] {
     return this.directory
       .slotsOf(provider, region, this.now)
-      .filter((startsAt) => !taken.some((held) => overlap(held, startsAt)))
+      .filter((startsAt) => !this.#isTaken(provider.id, startsAt))
+  }
+
+  #isTaken(providerId: number, startsAt: number, requestId?: number): boolean {
+    return this.requests.some(
+      (held) =>
+        held.providerId === providerId && held.id !== requestId && holds(held) && overlap(held, startsAt),
+    )
   }
 
   /** Accepts or declines a request. Tells why it cannot be; null if it was. */
