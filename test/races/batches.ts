@@ -193,7 +193,7 @@ export class BatchWorld implements AsyncDisposable {
     if (refusal) return refusal
     if (move.act === 'search') return this.#foretellSearch(oracle)
     if (move.act === 'look up') return oracle.lookUp(move.partner, externalUserId(day, move.person))
-    return oracle.submit(move.partner, bodyOf(day, move), (told as Told).body as Chosen)
+    return oracle.submit(move.partner, bodyOf(day, move), (told as Told).body as Chosen, null)
   }
 
   #foretellSearch(oracle: Oracle): Told {

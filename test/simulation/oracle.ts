@@ -11,7 +11,7 @@ import {
   periodOf,
   slotMillis,
 } from './oracle-directory'
-import { hourMillis, instant } from './wall-clock'
+import { dayMillis, hourMillis, instant } from './wall-clock'
 
 // What the contract and the decisions say of partners, members and requests, said again as plainly as can be: lists
 // that are looked through from end to end, without a database, a snapshot or a queue.
@@ -73,12 +73,30 @@ export interface Body {
   readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
 }
 
+/** What a submission comes with so that it can be sent again. */
+export interface Keyed {
+  readonly key: string
+  /** The body to the byte. */
+  readonly text: string
+}
+
+/** An answer that is given again to whoever sends the same again. */
+interface KeptAnswer extends Keyed {
+  /** A place among the partners. */
+  readonly partner: number
+  readonly memberId: number
+  readonly answer: Told
+  readonly at: number
+}
+
 /** What the service alone can choose, as an answer tells it. */
 export interface Chosen {
   readonly id?: unknown
   readonly authorizationNumber?: unknown
   readonly member?: { readonly id?: unknown }
 }
+
+const keptMillis = dayMillis
 
 const languageNames: Readonly<Record<string, string>> = {
   en: 'English',
@@ -94,6 +112,7 @@ export class Oracle {
   readonly requests: OracleRequest[] = []
   /** Who did what to which record, in order. */
   readonly audit: string[] = []
+  #kept: KeptAnswer[] = []
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
   readonly #idsEver = { member: new Set<unknown>(), request: new Set<unknown>(), number: new Set<unknown>() }
 
@@ -114,6 +133,7 @@ export class Oracle {
     copy.members.push(...structuredClone(this.members))
     copy.requests.push(...structuredClone(this.requests))
     copy.audit.push(...this.audit)
+    copy.#kept.push(...this.#kept)
     copy.#conflicts.push(...this.#conflicts)
     for (const kind of ['member', 'request', 'number'] as const) {
       for (const id of this.#idsEver[kind]) copy.#idsEver[kind].add(id)
@@ -154,8 +174,9 @@ export class Oracle {
   }
 
   /** @param chosen what the service has answered: its own choices are taken, if it was free to choose so */
-  submit(partner: number, body: Body, chosen: Chosen): Told {
-    const refusal = this.#refuse(partner, body)
+  submit(partner: number, body: Body, chosen: Chosen, keyed: Keyed | null): Told {
+    const known = this.#refuseDate(body) ?? (keyed && this.#answerAgain(partner, keyed))
+    const refusal = known ?? this.#refuse(partner, body)
     if (refusal) return refusal
     const member = this.#tell(partner, body, chosen.member?.id)
     const slot = slotOf(body)
@@ -176,7 +197,7 @@ export class Oracle {
     }
     this.requests.push(request)
     const { id, providerId, authorizationNumber } = request
-    return answered(201, {
+    const answer = answered(201, {
       id,
       providerId,
       authorizationNumber,
@@ -187,12 +208,29 @@ export class Oracle {
       member: { id: member.id, firstName: member.told.firstName, email: member.told.email },
       utcStartTime: slot && instant(slot.startsAt),
     })
+    if (keyed) this.#kept.push({ ...keyed, partner, memberId: member.id, answer, at: this.now })
+    return answer
+  }
+
+  #refuseDate({ memberData: { dob } }: Body): Told | null {
+    return dob !== undefined && dob > instant(this.now).slice(0, 10) ? refused('field_invalid') : null
+  }
+
+  /** What was answered before to the same key, whatever has become of it; null if nothing was. */
+  #answerAgain(partner: number, { key, text }: Keyed): Told | null {
+    const kept = this.keptAnswers().find((one) => one.partner === partner && one.key === key)
+    if (!kept) return null
+    return kept.text === text ? { ...kept.answer, replayed: 'true' } : refused('idempotency_key_reused')
+  }
+
+  /** Those that are kept still. */
+  keptAnswers(): readonly KeptAnswer[] {
+    return this.#kept.filter(({ at }) => this.now < at + keptMillis)
   }
 
   /** The order of checks is the decisions'. */
   #refuse(partner: number, body: Body): Told | null {
-    const { dob, email = '' } = body.memberData
-    if (dob !== undefined && dob > instant(this.now).slice(0, 10)) return refused('field_invalid')
+    const { email = '' } = body.memberData
     const member = this.find(partner, body.user.external_user_id)
     if (member && !member.active) return refused('member_deactivated')
     const slot = slotOf(body)
@@ -404,6 +442,7 @@ export class Oracle {
     const at = this.members.findIndex((one) => one.id === id)
     if (at < 0) return 'record_unknown'
     this.members.splice(at, 1)
+    this.#kept = this.#kept.filter(({ memberId }) => memberId !== id)
     const theirs = this.requests.filter((one) => one.memberId === id)
     for (const request of theirs) Object.assign(request, { memberId: null, answers: null })
     this.#did('member.erase', `member ${id}`)
