@@ -42,6 +42,8 @@ export type Move =
       readonly slot: Slot | null
       /** What its texts are told from others by. */
       readonly serial: number
+      /** Its idempotency key; none if left out. */
+      readonly key?: string | null
     }
   | { readonly act: 'look up'; readonly partner: number; readonly person: number }
   | { readonly act: 'search'; readonly partner: number }
@@ -163,7 +165,10 @@ export class BatchWorld implements AsyncDisposable {
       return isElsewhere ? this.other.do(move.command, now) : this.command(move.command, now)
     }
     const token = this.partners[move.partner]?.token ?? ''
-    if (move.act === 'submit') return toldBy(await service.post(paths.booking, bodyOf(day, move), token))
+    if (move.act === 'submit') {
+      const headers = move.key ? { 'Idempotency-Key': move.key } : undefined
+      return toldBy(await service.post(paths.booking, bodyOf(day, move), token, headers))
+    }
     if (move.act === 'search') {
       return toldBy(await service.get(urlWith(paths.providers, everyProvider), token))
     }
@@ -193,7 +198,9 @@ export class BatchWorld implements AsyncDisposable {
     if (refusal) return refusal
     if (move.act === 'search') return this.#foretellSearch(oracle)
     if (move.act === 'look up') return oracle.lookUp(move.partner, externalUserId(day, move.person))
-    return oracle.submit(move.partner, bodyOf(day, move), (told as Told).body as Chosen, null)
+    const body = bodyOf(day, move)
+    const keyed = move.key ? { key: move.key, text: JSON.stringify(body) } : null
+    return oracle.submit(move.partner, body, (told as Told).body as Chosen, keyed)
   }
 
   #foretellSearch(oracle: Oracle): Told {
