@@ -73,7 +73,14 @@ function ghostMovesFrom(seed: number, watched: number): () => Move | null {
     const token = kind === 3 ? 'forged' : 'in force'
     if (kind < 4) return { act: 'look up', ...who, token }
     const more = kind === 4 ? { dob: '9999-01-01' } : { preferredName: null, phoneNumber: null }
-    const told = { email: sharedEmails + person, isUpperCase: kind === 5, slot: null, more, answers: 2 }
+    const told = {
+      email: sharedEmails + person,
+      isUpperCase: kind === 5,
+      slot: null,
+      more,
+      answers: 2,
+      key: 'none' as const,
+    }
     return { act: 'submit', ...who, token, ...told, serial: serial++ }
   }
 }

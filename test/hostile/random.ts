@@ -24,6 +24,14 @@ export function pick<T>(random: Random, from: readonly T[]): T {
   return from[below(random, from.length)] as T
 }
 
+/** The same things in any order. */
+export function shuffled<T>(random: Random, things: readonly T[]): T[] {
+  return things
+    .map((thing) => ({ thing, place: random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ thing }) => thing)
+}
+
 /** Calls for each thing, so many at a time, the results in the order of the things. */
 export async function eachOf<T, R>(
   things: readonly T[],

@@ -1,30 +1,35 @@
 import { Database } from 'bun:sqlite'
-import type { Limits } from '../../src/domain/limits'
-import { minuteMillis } from '../../src/scheduling/calendar'
 import { daily, endOf, paths } from '../contract/contract'
+import type { Caps } from '../simulation/moves'
+import { type Body, type Chosen, Oracle, type OracleRequest } from '../simulation/oracle'
+import { type Told, toldBy, urlWith } from '../simulation/oracle-answers'
+import type { KnownProvider } from '../simulation/oracle-directory'
+import { search } from '../simulation/oracle-search'
+import { dayMillis, instant } from '../simulation/wall-clock'
 import { provider, region } from '../support/builders'
-import { type Answer, startService, type TestPartner, type TestService } from '../support/service'
+import { startService, type TestPartner, type TestService } from '../support/service'
 import { type Command, command, type Ended } from './commands'
-import { type Body, type Chosen, instant, Oracle, type OracleRequest, type Told } from './oracle'
 import { OtherProcess } from './other-process'
 import type { Done, Model } from './serial-order'
 
 /** The organization of each partner. */
 export const organizationOf = [0, 0, 1]
-/** When the slots of a day start, in minutes after midnight UTC: slots of one provider overlap with those of the others. */
-const startsOf = [
-  [540, 585, 630, 675],
-  [570, 615, 660, 705],
-  [600, 645],
-]
-/** How the directory file tells the same. */
+/** When providers work: slots of one overlap with those of the others. */
 const hoursOf = [
   ['09:00', '12:00'],
   ['09:30', '12:30'],
   ['10:00', '11:30'],
 ] as const
 
-const dayMillis = 86_400_000
+const directory = {
+  regions: [region({ id: 31 })],
+  providers: hoursOf.map(([start, end], place) => {
+    const workingHours = [daily(start, end)]
+    return provider(`p${place}`, { lastName: `Provider ${place}`, timeZone: 'Etc/UTC', workingHours })
+  }),
+}
+const everyProvider = { region_id: 31, page: 1, page_size: 20 }
+
 const firstDay = Date.parse('2026-12-01T08:00:00Z')
 
 /** What partners and the operator do at once. Persons and addresses are numbers of the day's own; slots are the day's. */
@@ -37,6 +42,8 @@ export type Move =
       readonly slot: Slot | null
       /** What its texts are told from others by. */
       readonly serial: number
+      /** Its idempotency key; none if left out. */
+      readonly key?: string | null
     }
   | { readonly act: 'look up'; readonly partner: number; readonly person: number }
   | { readonly act: 'search'; readonly partner: number }
@@ -70,21 +77,11 @@ export class BatchWorld implements AsyncDisposable {
     private readonly other: OtherProcess,
     /** A connection of its own, which sees what is committed and nothing else. */
     readonly database: Database,
-    private readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
+    private readonly limits: Caps,
   ) {}
 
-  static async open(limits: Pick<Limits, 'openRequests' | 'emailConflicts'>): Promise<BatchWorld> {
-    const service = await startService({
-      now: instant(firstDay),
-      limits,
-      directory: {
-        regions: [region({ id: 31 })],
-        providers: hoursOf.map(([start, end], place) => {
-          const workingHours = [daily(start, end)]
-          return provider(`p${place}`, { lastName: `Provider ${place}`, timeZone: 'Etc/UTC', workingHours })
-        }),
-      },
-    })
+  static async open(limits: Caps): Promise<BatchWorld> {
+    const service = await startService({ now: instant(firstDay), limits, directory })
     const partners: TestPartner[] = []
     for (const [place, organization] of organizationOf.entries()) {
       const shared = organizationOf.indexOf(organization)
@@ -109,13 +106,13 @@ export class BatchWorld implements AsyncDisposable {
     const oracle = new Oracle(
       now,
       this.partners.map(({ partner, token }, place) => {
-        return { id: partner.id, organization: organizationOf[place] ?? 0, active: true, token }
+        const keys = [{ token, from: 0, until: Number.POSITIVE_INFINITY }]
+        return { id: partner.id, organization: organizationOf[place] ?? null, active: true, keys }
       }),
-      this.providerIds.map((id, place) => {
-        return { id, lastName: `Provider ${place}`, starts: startsOf[place] ?? [], active: true }
-      }),
+      this.#organizations().map((id) => ({ id, active: true })),
       this.limits,
     )
+    oracle.directory.load(directory, (ref) => this.providerIds[Number(ref.slice(1))] as number)
     const highest = (table: string) => this.#ask(`SELECT max(id) AS id FROM ${table}`)[0] ?? 0
     return {
       number: this.#days++,
@@ -128,21 +125,24 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
+  /** The ids of the organizations, by their places. */
+  #organizations(): number[] {
+    return [...new Set(this.partners.map(({ organization }) => organization?.id ?? 0))]
+  }
+
   /** Puts back in force what was taken from partners and providers. @param oracle as the day ends */
   async endDay(oracle: Oracle): Promise<void> {
-    for (const [place, { id, active, token }] of oracle.partners.entries()) {
+    for (const [place, { id, active, keys }] of oracle.partners.entries()) {
       if (!active) await this.command({ act: 'reactivate', noun: 'partner', id }, oracle.now)
       const partner = this.partners[place] as TestPartner
-      if (token !== null) continue
+      if (keys.some((key) => oracle.isInForce(key))) continue
       const { token: made } = await this.command({ act: 'issue', partner: id }, oracle.now)
       this.partners[place] = { ...partner, token: made as string }
     }
-    for (const [place, active] of oracle.organizationsActive.entries()) {
-      const { organization } = this.partners[organizationOf.indexOf(place)] ?? {}
-      if (active || !organization) continue
-      await this.command({ act: 'reactivate', noun: 'organization', id: organization.id }, oracle.now)
+    for (const { id, active } of oracle.organizations) {
+      if (!active) await this.command({ act: 'reactivate', noun: 'organization', id }, oracle.now)
     }
-    for (const { id, active } of oracle.providers) {
+    for (const { id, active } of oracle.directory.providers) {
       if (!active) await this.command({ act: 'reactivate', noun: 'provider', id }, oracle.now)
     }
   }
@@ -165,9 +165,12 @@ export class BatchWorld implements AsyncDisposable {
       return isElsewhere ? this.other.do(move.command, now) : this.command(move.command, now)
     }
     const token = this.partners[move.partner]?.token ?? ''
-    if (move.act === 'submit') return toldBy(await service.post(paths.booking, bodyOf(day, move), token))
+    if (move.act === 'submit') {
+      const headers = move.key ? { 'Idempotency-Key': move.key } : undefined
+      return toldBy(await service.post(paths.booking, bodyOf(day, move), token, headers))
+    }
     if (move.act === 'search') {
-      return toldBy(await service.get(`${paths.providers}?region_id=31&page=1&page_size=20`, token))
+      return toldBy(await service.get(urlWith(paths.providers, everyProvider), token))
     }
     const query = `external_user_id=${externalUserId(day, move.person)}`
     return toldBy(await service.get(`${paths.user}?${query}`, token))
@@ -193,9 +196,15 @@ export class BatchWorld implements AsyncDisposable {
     const partner = oracle.partners[move.partner] as Oracle['partners'][number]
     const refusal = oracle.admit(partner, this.partners[move.partner]?.token ?? '')
     if (refusal) return refusal
-    if (move.act === 'search') return oracle.search(1, 20, `${this.service.baseUrl}${paths.providers}`)
+    if (move.act === 'search') return this.#foretellSearch(oracle)
     if (move.act === 'look up') return oracle.lookUp(move.partner, externalUserId(day, move.person))
-    return oracle.submit(move.partner, bodyOf(day, move), (told as Told).body as Chosen)
+    const body = bodyOf(day, move)
+    const keyed = move.key ? { key: move.key, text: JSON.stringify(body) } : null
+    return oracle.submit(move.partner, body, (told as Told).body as Chosen, keyed)
+  }
+
+  #foretellSearch(oracle: Oracle): Told {
+    return search(oracle, everyProvider, `${this.service.baseUrl}${paths.providers}`)
   }
 
   #foretellRefusal(oracle: Oracle, asked: Command, numbers: Numbers): string | null {
@@ -207,18 +216,13 @@ export class BatchWorld implements AsyncDisposable {
       case 'assign':
         return oracle.assign(asked.request, asked.provider, asked.startsAt, numbers.get(asked.request))
       case 'erase':
-        return oracle.erase(asked.member)
+        return refusalIn(oracle.erase(asked.member))
       case 'release':
         return oracle.release(asked.member)
       case 'revoke':
-        return foretellRevocation(oracle, asked.partner)
+        return oracle.revoke(known(oracle.partners, asked.partner))
       case 'deactivate':
       case 'reactivate':
-        if (asked.noun === 'organization') {
-          const place =
-            organizationOf[this.partners.findIndex(({ organization }) => organization?.id === asked.id)]
-          oracle.organizationsActive[place as number] = asked.act === 'reactivate'
-        }
         return foretellSwitch(oracle, asked)
       default:
         throw new Error(`the model does not know ${asked.act}`)
@@ -244,14 +248,14 @@ export class BatchWorld implements AsyncDisposable {
       }),
       requests: requests.flatMap((request) => {
         if (!request) return []
-        const { member, localOffsetMinutes: _, ...rest } = request
-        return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) as unknown }
+        const { member, ...rest } = request
+        return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) ?? null }
       }),
       // What was done; look-ups and refused tokens are noted in a time of their own.
       audit: audit
         .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
         .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
-      search: toldBy(await this.service.get(`${paths.providers}?region_id=31&page=1&page_size=20`)),
+      search: toldBy(await this.service.get(urlWith(paths.providers, everyProvider))),
     }
   }
 
@@ -264,9 +268,11 @@ export class BatchWorld implements AsyncDisposable {
         return { id, partnerId, externalUserId, active, told: { preferredSpokenLanguage: 'en', ...told } }
       }),
       // An erased person's are none.
-      requests: inOrder(requests).map((request) => ({ ...request, answers: request.answers ?? [] })),
+      requests: inOrder(requests).map(({ partner: _, ...request }) => {
+        return { ...request, answers: request.answers ?? [] }
+      }),
       audit,
-      search: oracle.search(1, 20, `${this.service.baseUrl}${paths.providers}`),
+      search: this.#foretellSearch(oracle),
     }
   }
 
@@ -285,7 +291,7 @@ export interface Kept {
     readonly active: boolean
     readonly told: Record<string, string>
   }[]
-  readonly requests: readonly OracleRequest[]
+  readonly requests: readonly Omit<OracleRequest, 'partner'>[]
   readonly audit: readonly string[]
   readonly search: Told
 }
@@ -295,11 +301,12 @@ type Numbers = ReadonlyMap<number, string | null>
 
 const inOrder = <T extends { readonly id: number }>(all: readonly T[]) => all.toSorted((a, b) => a.id - b.id)
 
-function foretellRevocation(oracle: Oracle, id: number): string | null {
-  const partner = oracle.partners.find((one) => one.id === id)
-  if (!partner?.token) return 'record_unknown'
-  partner.token = null
-  return oracle.note('token.revoke', `partner ${id}`)
+const refusalIn = (told: unknown) => (typeof told === 'string' ? told : null)
+
+function known<T extends { readonly id: number }>(all: readonly T[], id: number): T {
+  const found = all.find((one) => one.id === id)
+  if (!found) throw new Error(`the model knows no ${id}`)
+  return found
 }
 
 type Switch = Extract<Command, { act: 'deactivate' | 'reactivate' }>
@@ -307,16 +314,17 @@ type Switch = Extract<Command, { act: 'deactivate' | 'reactivate' }>
 function foretellSwitch(oracle: Oracle, { act, noun, id }: Switch): string | null {
   const active = act === 'reactivate'
   if (noun === 'member') return oracle.switchMember(id, active)
-  const records = { provider: oracle.providers, partner: oracle.partners, organization: [] }[noun]
-  for (const record of records) if (record.id === id) record.active = active
-  return oracle.note(`${noun}.${act}`, `${noun} ${id}`)
+  if (noun === 'provider') return oracle.switchProvider(known(oracle.directory.providers, id), active)
+  if (noun === 'partner') return oracle.switchPartner(known(oracle.partners, id), active)
+  return oracle.switchOrganization(known(oracle.organizations, id), active)
 }
 
 export const externalUserId = ({ number }: Day, person: number) => `m${number}.${person}`
 
 /** When a slot of a day starts, in ms. */
-export function startOf({ oracle: { now } }: Day, { provider, place }: Slot): number {
-  return now - (now % dayMillis) + (startsOf[provider]?.[place] ?? 0) * minuteMillis
+export function startOf({ oracle: { now, directory } }: Day, { provider, place }: Slot): number {
+  const starts = directory.gridOf(directory.providerAt(provider) as KnownProvider, now, now + dayMillis)
+  return starts[place] as number
 }
 
 function bodyOf(day: Day, { partner, person, email, slot, serial }: Extract<Move, { act: 'submit' }>): Body {
@@ -338,10 +346,6 @@ function bodyOf(day: Day, { partner, person, email, slot, serial }: Extract<Move
 function booked(day: Day, slot: Slot) {
   const startsAt = startOf(day, slot)
   const utcStartTime = instant(startsAt)
-  const selfSchedulingProviderId = day.oracle.providers[slot.provider]?.id as number
+  const selfSchedulingProviderId = day.oracle.directory.providerAt(slot.provider)?.id as number
   return { selfSchedulingProviderId, utcStartTime, utcEndTime: endOf(utcStartTime) }
-}
-
-function toldBy({ status, headers, body }: Answer): Told {
-  return { status, code: headers.get('x-error-code'), retryAfter: headers.get('retry-after'), body }
 }

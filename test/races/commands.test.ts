@@ -2,11 +2,11 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { daily, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
+import { instant } from '../simulation/wall-clock'
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
 import { type Answer, startService, type TestPartner, type TestService } from '../support/service'
 import type { Command } from './commands'
-import { instant } from './oracle'
 import { OtherProcess } from './other-process'
 
 // Another process takes something from a partner who is booking: the provider, the time, the token. What was answered

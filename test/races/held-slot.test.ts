@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { below, type Random, randomFrom, seed } from '../hostile/random'
+import { below, type Random, randomFrom, seed, shuffled } from '../hostile/random'
 import { tellFigure, times } from '../support/long'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
 import { type Done, serialOrder } from './serial-order'
@@ -36,10 +36,7 @@ function rivals(world: BatchWorld, day: Day, random: Random, [booked, intake]: r
     submission(2, 2, slot),
     submission(0, 3, slot),
   ]
-  return moves
-    .map((move) => ({ move, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ move }) => move)
+  return shuffled(random, moves)
 }
 
 const idOf = ({ told }: Done<Move, Outcome>) => ('status' in told ? (told.body as { id: number }).id : 0)

@@ -25,15 +25,24 @@ export function serialOrder<State, Move, Told>(
   state: State,
   done: readonly Done<Move, Told>[],
 ): Done<Move, Told>[] | null {
-  if (done.length === 0) return model.isEnd(state) ? [] : null
-  const firstEnd = Math.min(...done.map(({ toldAt }) => toldAt))
-  for (const one of done) {
-    if (one.askedAt > firstEnd) continue
+  const waiting = done.toSorted((one, other) => one.toldAt - other.toldAt)
+  const [first] = waiting
+  if (!first) return model.isEnd(state) ? [] : null
+  // Of those that are alike the first to be answered is tried: any order that begins with another is one with these two
+  // exchanged.
+  const tried: Done<Move, Told>[] = []
+  for (const one of waiting) {
+    if (one.askedAt > first.toldAt || tried.some((other) => isAlike(one, other))) continue
+    tried.push(one)
     const { told, state: after } = model.next(state, one)
     if (!Bun.deepEquals(told, one.told)) continue
-    const others = done.filter((other) => other !== one)
+    const others = waiting.filter((other) => other !== one)
     const rest = serialOrder(model, after, others)
     if (rest) return [one, ...rest]
   }
   return null
+}
+
+function isAlike<Move, Told>(one: Done<Move, Told>, other: Done<Move, Told>): boolean {
+  return Bun.deepEquals(one.move, other.move) && Bun.deepEquals(one.told, other.told)
 }

@@ -1,10 +1,11 @@
 import { Database } from 'bun:sqlite'
 import { paths } from '../contract/contract'
 import type { Oracle, OracleMember, OraclePartner } from './oracle'
-import { type Query, type Told, urlWith } from './oracle-answers'
+import { type Query, type Told, toldBy, urlWith } from './oracle-answers'
 import { listRegions, search } from './oracle-search'
 import type { Running } from './running'
-import { contextOf, toldBy, urlOf, type World } from './world'
+import { dayMillis } from './wall-clock'
+import { contextOf, urlOf, type World } from './world'
 
 /** All that can be seen of a world, by partners and by staff, through each process; and the same as the oracle has it. */
 export async function compareWith(world: World): Promise<{ told: unknown; foretold: unknown }> {
@@ -91,7 +92,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   const keys = await store.listKeys()
   const audit = await store.listAudit(100_000, { after: madeBy })
   return {
-    counts: countsOf(site.path),
+    counts: countsOf(site.path, oracle.now),
     members: members.map(({ member: { profile, ...member }, createdAt, updatedAt }) => ({
       ...member,
       createdAt,
@@ -114,11 +115,17 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   }
 }
 
-function countsOf(path: string) {
+/** How many answers are kept for retries, were it longer than they have to be. */
+export function countReplays(path: string): number {
+  return countsOf(path, 0).answers
+}
+
+function countsOf(path: string, now: number) {
   using database = new Database(path, { readonly: true })
   const count = (table: string) =>
-    database.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count
+    database.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${table}`).get()?.count ?? 0
   return {
+    answers: count(`replays WHERE submitted_at > ${now - dayMillis}`),
     members: count('members'),
     requests: count('booking_requests'),
     forgotten: count('booking_requests WHERE sealed_screening_answers IS NULL'),
@@ -130,6 +137,7 @@ function foretoldOfAll({ oracle }: World) {
   const { members, requests, audit, partners } = oracle
   return {
     counts: {
+      answers: oracle.keptAnswers().length,
       members: members.length,
       requests: requests.length,
       forgotten: requests.filter(({ answers }) => answers === null).length,

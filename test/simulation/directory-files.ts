@@ -2,7 +2,7 @@ import type { DirectoryFile, ProviderInFile } from '../../src/directory-files/do
 import { countryWide, region } from '../support/builders'
 import type { Dice } from './dice'
 import type { Absence } from './oracle-directory'
-import { dateOf, type ZoneName, zoneNames } from './wall-clock'
+import { dateOf, zoneNames } from './wall-clock'
 
 // Directory files at random: of the few regions and providers that there are, told otherwise each time.
 
@@ -21,8 +21,10 @@ const regions = [
 const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 const workdays = everyDay.slice(0, 5)
 
+type Zone = (typeof zoneNames)[number]
+
 /** The first working in each zone at the same time as the others, so that members meet with slots that overlap. */
-const usualHours: Record<ZoneName, readonly [start: string, end: string]> = {
+const usualHours: Record<Zone, readonly [start: string, end: string]> = {
   'America/Toronto': ['09:00', '12:00'],
   'Europe/London': ['14:10', '17:10'],
   'Asia/Kolkata': ['19:00', '22:00'],
@@ -57,7 +59,7 @@ export function withKnownRegions(file: DirectoryFile): DirectoryFile {
 
 function providerFrom(dice: Dice, place: number, today: number): ProviderInFile {
   const usual = ([0, 1, 2, 0, 1] as const)[place % 5] ?? 0
-  const timeZone = zoneNames[dice.chance(0.9) ? usual : dice.below(zoneNames.length)] as ZoneName
+  const timeZone = zoneNames[dice.chance(0.9) ? usual : dice.below(zoneNames.length)] as Zone
   return {
     ref: `p${place}`,
     firstName: 'Marlow',
@@ -104,7 +106,7 @@ function licensesFrom(dice: Dice, today: number): ProviderInFile['licenses'] {
   ]
 }
 
-function workingHoursFrom(dice: Dice, zone: ZoneName, today: number): ProviderInFile['workingHours'] {
+function workingHoursFrom(dice: Dice, zone: Zone, today: number): ProviderInFile['workingHours'] {
   const [start, end] = usualHours[zone]
   const usual = { weekdays: [...(dice.chance(0.5) ? workdays : everyDay)], start, end }
   return dice.pick([

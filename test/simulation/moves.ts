@@ -42,6 +42,9 @@ interface Named {
   readonly person: number
 }
 
+/** Under which key something is sent: one of its own, or one under which the partner has sent something else, counted anew behind the last. */
+export type KeyChoice = 'none' | 'own' | { readonly sent: number }
+
 export interface Submitted extends Called, Named {
   readonly act: 'submit'
   readonly email: number
@@ -51,8 +54,20 @@ export interface Submitted extends Called, Named {
   /** Optional members, each sent with a text, an empty text or a value of the few that it may have. */
   readonly more: Readonly<Record<string, string | null>>
   readonly answers: number
+  readonly key: KeyChoice
   /** What its texts are told from others by. */
   readonly serial: number
+}
+
+/** What was sent under a key is sent again. */
+export interface Retried extends Called {
+  readonly act: 'retry'
+  /** The caller's own, if there is any that something has become of since; or another partner's, in the caller's words. */
+  readonly of: 'own' | 'own and moved' | 'another'
+  /** The so many-th of these, counted anew behind the last. */
+  readonly sent: number
+  /** Whether its body ends in a space more. */
+  readonly isSpaced: boolean
 }
 
 export interface Searched extends Called {
@@ -63,7 +78,7 @@ export interface Searched extends Called {
 /** To where the clock goes, and how far behind it, in ms. */
 export interface Tick {
   readonly act: 'tick'
-  readonly to: 'now' | 'slot' | 'held' | 'date' | 'month' | 'clock change' | 'cutover'
+  readonly to: 'now' | 'slot' | 'held' | 'date' | 'month' | 'clock change' | 'cutover' | 'expiry'
   readonly millis: number
 }
 
@@ -114,13 +129,14 @@ export type Upheaval =
   | { readonly act: 'restart' }
   /** Another process opens the same file. */
   | { readonly act: 'second' }
-  /** What was noted in memory is written down. */
+  /** What was noted in memory is written down, and what was kept for as long as it may be is removed. */
   | { readonly act: 'flush' }
   /** All that can be seen is looked at. */
   | { readonly act: 'census' }
 
 export type Move =
   | Submitted
+  | Retried
   | (Called & Named & { readonly act: 'look up' })
   | Searched
   | (Called & { readonly act: 'regions'; readonly query: Readonly<Record<string, string | number>> })
@@ -199,9 +215,22 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
       slot: chance(0.75) ? slot() : null,
       more: optional(),
       answers: below(3),
+      key: dice.weighed<KeyChoice>([
+        [5, () => 'none'],
+        [5, () => 'own'],
+        [1, () => ({ sent: below(100) })],
+      ]),
       serial: serial++,
     }
   }
+
+  const retry = (): Retried => ({
+    act: 'retry',
+    ...called(),
+    of: pick(['own', 'own', 'own and moved', 'own and moved', 'own and moved', 'another'] as const),
+    sent: below(100),
+    isSpaced: chance(0.15),
+  })
 
   const paging = () => ({
     ...(chance(0.4) && { page: 1 + below(3) }),
@@ -232,6 +261,7 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
       'month',
       'clock change',
       'cutover',
+      'expiry',
     ] as const)
     const minutes = pick([1, 15, 45, 59, 60, 240, 600, 1_440, 2_880, 14_400])
     const millis =
@@ -272,12 +302,14 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
       email: sharedEmails + 50 + serial,
       slot: place % 2 ? { provider: below(providerCount), of: 'soon', pick: place, aside: 0 } : null,
       more: {},
+      key: chance(0.6) ? 'own' : 'none',
     })),
     answered: below(4),
   })
 
   const everyday: readonly (readonly [share: number, make: () => Move])[] = [
     [44, submit],
+    [13, retry],
     [12, () => ({ act: 'look up', ...called(), ...someone() })],
     [11, search],
     [
@@ -341,6 +373,8 @@ export interface Wardrobe {
 export interface Outcome {
   readonly told: unknown
   readonly foretold: unknown
+  /** What had become meanwhile of that which was sent again. */
+  readonly since?: readonly string[]
 }
 
 /** A submission as it is sent. @param bookingData null for an intake */

@@ -1,3 +1,5 @@
+import type { Answer } from '../support/service'
+
 // What partners are answered, as the contract and the decisions have it.
 
 /** What of an answer must be as foretold; null for headers that it has not. */
@@ -7,7 +9,22 @@ export interface Told {
   readonly retryAfter: string | null
   readonly link: string | null
   readonly total: string | null
+  readonly replayed: string | null
   readonly body: unknown
+}
+
+/** That of an answer as it came. */
+export function toldBy({ status, headers, body }: Answer): Told {
+  const header = (name: string) => headers.get(name)
+  return {
+    status,
+    code: header('x-error-code'),
+    retryAfter: header('retry-after'),
+    link: header('link'),
+    total: header('x-total-count'),
+    replayed: header('idempotency-replayed'),
+    body,
+  }
 }
 
 /** The parameters of a search or of a list of regions. */
@@ -21,6 +38,7 @@ const refusals: Readonly<Record<string, readonly [status: number, message: strin
   organization_not_configured: [409, 'the partner has no organization configured'],
   organization_deactivated: [403, "the partner's organization is deactivated"],
   field_invalid: [400, 'memberData.dob: must not be in the future'],
+  idempotency_key_reused: [422, 'Idempotency-Key: was sent before with another body'],
   member_deactivated: [403, 'the member is deactivated'],
   member_not_found: [404, 'external_user_id: no member has this id'],
   provider_unknown: [400, 'bookingData.selfSchedulingProviderId: names no provider who can be booked'],
@@ -42,7 +60,7 @@ export function refused(code: string, more: { message?: string; retryAfter?: str
   const [status, words] = refusals[code] ?? [400, '']
   const message = more.message ?? words
   const body = status === 401 ? { code, message } : { message, status }
-  return { status, code, retryAfter: more.retryAfter ?? null, link: null, total: null, body }
+  return { ...answered(status, body), code, retryAfter: more.retryAfter ?? null }
 }
 
 /** The answer to what is done. */
@@ -52,7 +70,7 @@ export function answered(
   headers: { link?: string; total?: string } = {},
 ): Told {
   const { link = null, total = null } = headers
-  return { status, code: null, retryAfter: null, link, total, body }
+  return { status, code: null, retryAfter: null, link, total, replayed: null, body }
 }
 
 /** A URL or a path with a query. */

@@ -104,15 +104,20 @@ export class OracleDirectory {
       .sort((a, b) => a.id - b.id)
   }
 
-  /** The slots that a provider has to give in one region, or in any that is active, whoever holds them: ascending. */
-  slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number): number[] {
+  /**
+   * The slots that a provider has to give in one region, or in any that is active, whoever holds them: ascending.
+   * @param only those that start at this instant (ms)
+   */
+  slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number, only?: number): number[] {
     if (!provider.active) return []
     const { minimumNoticeMinutes = 0, timeOff = [] } = provider.said
     const absences = timeOff.map((absence) => periodOf(provider, absence))
     const codes = (region === 'any' ? this.regions.filter(({ active }) => active) : [region]).map(
       ({ said }) => codeOf(said),
     )
-    return this.gridOf(provider, now, now + horizonMillis).filter(
+    const horizon = now + horizonMillis
+    const [from, until] = only === undefined ? [now, horizon] : [only, Math.min(only + 1, horizon)]
+    return this.gridOf(provider, from, until).filter(
       (at) =>
         at >= now + minimumNoticeMinutes * minuteMillis &&
         !absences.some(([from, until]) => at < until && from < at + slotMillis) &&

@@ -72,8 +72,8 @@ function regionOf(
 }
 
 function detailsOf({ said }: KnownProvider) {
-  const { firstName, lastName, credentials, pronouns, gender, bio, timeZone, languagesSpoken, modalities } =
-    said
+  const { firstName, lastName, timeZone, languagesSpoken, modalities } = said
+  const { credentials = null, pronouns = null, gender = null, bio = null } = said
   return { firstName, lastName, credentials, pronouns, gender, bio, timeZone, languagesSpoken, modalities }
 }
 

@@ -11,7 +11,7 @@ import {
   periodOf,
   slotMillis,
 } from './oracle-directory'
-import { hourMillis, instant } from './wall-clock'
+import { dayMillis, hourMillis, instant } from './wall-clock'
 
 // What the contract and the decisions say of partners, members and requests, said again as plainly as can be: lists
 // that are looked through from end to end, without a database, a snapshot or a queue.
@@ -73,12 +73,30 @@ export interface Body {
   readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
 }
 
+/** What a submission comes with so that it can be sent again. */
+export interface Keyed {
+  readonly key: string
+  /** The body to the byte. */
+  readonly text: string
+}
+
+/** An answer that is given again to whoever sends the same again. */
+interface KeptAnswer extends Keyed {
+  /** A place among the partners. */
+  readonly partner: number
+  readonly memberId: number
+  readonly answer: Told
+  readonly at: number
+}
+
 /** What the service alone can choose, as an answer tells it. */
 export interface Chosen {
   readonly id?: unknown
   readonly authorizationNumber?: unknown
   readonly member?: { readonly id?: unknown }
 }
+
+const keptMillis = dayMillis
 
 const languageNames: Readonly<Record<string, string>> = {
   en: 'English',
@@ -94,6 +112,7 @@ export class Oracle {
   readonly requests: OracleRequest[] = []
   /** Who did what to which record, in order. */
   readonly audit: string[] = []
+  #kept: KeptAnswer[] = []
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
   readonly #idsEver = { member: new Set<unknown>(), request: new Set<unknown>(), number: new Set<unknown>() }
 
@@ -104,6 +123,23 @@ export class Oracle {
     readonly organizations: { readonly id: number; active: boolean }[],
     readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
   ) {}
+
+  /** The same once more: what becomes of the one is nothing to the other. */
+  copy(): Oracle {
+    const { now, limits } = this
+    const copy = new Oracle(now, structuredClone(this.partners), structuredClone(this.organizations), limits)
+    copy.directory.regions.push(...structuredClone(this.directory.regions))
+    copy.directory.providers.push(...structuredClone(this.directory.providers))
+    copy.members.push(...structuredClone(this.members))
+    copy.requests.push(...structuredClone(this.requests))
+    copy.audit.push(...this.audit)
+    copy.#kept.push(...this.#kept)
+    copy.#conflicts.push(...this.#conflicts)
+    for (const kind of ['member', 'request', 'number'] as const) {
+      for (const id of this.#idsEver[kind]) copy.#idsEver[kind].add(id)
+    }
+    return copy
+  }
 
   /** Why a token of a partner's, as it was issued, gets no further; null if it does. */
   admit({ keys, active, organization }: OraclePartner, token: string): Told | null {
@@ -138,8 +174,9 @@ export class Oracle {
   }
 
   /** @param chosen what the service has answered: its own choices are taken, if it was free to choose so */
-  submit(partner: number, body: Body, chosen: Chosen): Told {
-    const refusal = this.#refuse(partner, body)
+  submit(partner: number, body: Body, chosen: Chosen, keyed: Keyed | null): Told {
+    const known = this.#refuseDate(body) ?? (keyed && this.#answerAgain(partner, keyed))
+    const refusal = known ?? this.#refuse(partner, body)
     if (refusal) return refusal
     const member = this.#tell(partner, body, chosen.member?.id)
     const slot = slotOf(body)
@@ -160,7 +197,7 @@ export class Oracle {
     }
     this.requests.push(request)
     const { id, providerId, authorizationNumber } = request
-    return answered(201, {
+    const answer = answered(201, {
       id,
       providerId,
       authorizationNumber,
@@ -171,12 +208,29 @@ export class Oracle {
       member: { id: member.id, firstName: member.told.firstName, email: member.told.email },
       utcStartTime: slot && instant(slot.startsAt),
     })
+    if (keyed) this.#kept.push({ ...keyed, partner, memberId: member.id, answer, at: this.now })
+    return answer
+  }
+
+  #refuseDate({ memberData: { dob } }: Body): Told | null {
+    return dob !== undefined && dob > instant(this.now).slice(0, 10) ? refused('field_invalid') : null
+  }
+
+  /** What was answered before to the same key, whatever has become of it; null if nothing was. */
+  #answerAgain(partner: number, { key, text }: Keyed): Told | null {
+    const kept = this.keptAnswers().find((one) => one.partner === partner && one.key === key)
+    if (!kept) return null
+    return kept.text === text ? { ...kept.answer, replayed: 'true' } : refused('idempotency_key_reused')
+  }
+
+  /** Those that are kept still. */
+  keptAnswers(): readonly KeptAnswer[] {
+    return this.#kept.filter(({ at }) => this.now < at + keptMillis)
   }
 
   /** The order of checks is the decisions'. */
   #refuse(partner: number, body: Body): Told | null {
-    const { dob, email = '' } = body.memberData
-    if (dob !== undefined && dob > instant(this.now).slice(0, 10)) return refused('field_invalid')
+    const { email = '' } = body.memberData
     const member = this.find(partner, body.user.external_user_id)
     if (member && !member.active) return refused('member_deactivated')
     const slot = slotOf(body)
@@ -269,17 +323,22 @@ export class Oracle {
   /** Whether a slot can be booked now, a request's own slot counted as free. */
   isFree(providerId: number, startsAt: number, requestId?: number): boolean {
     const provider = this.directory.providers.find(({ id }) => id === providerId)
-    return Boolean(provider && this.offered(provider, 'any', requestId).includes(startsAt))
+    const slots = provider ? this.directory.slotsOf(provider, 'any', this.now, startsAt) : []
+    return slots.length > 0 && !this.#isTaken(providerId, startsAt, requestId)
   }
 
-  /** The starts of the slots that a provider offers, ascending; a request's own slot counted as free. */
-  offered(provider: KnownProvider, region: KnownRegion | 'any', requestId?: number): number[] {
-    const taken = this.requests.filter(
-      (held) => held.providerId === provider.id && holds(held) && held.id !== requestId,
-    )
+  /** The starts of the slots that a provider offers, ascending. */
+  offered(provider: KnownProvider, region: KnownRegion | 'any'): number[] {
     return this.directory
       .slotsOf(provider, region, this.now)
-      .filter((startsAt) => !taken.some((held) => overlap(held, startsAt)))
+      .filter((startsAt) => !this.#isTaken(provider.id, startsAt))
+  }
+
+  #isTaken(providerId: number, startsAt: number, requestId?: number): boolean {
+    return this.requests.some(
+      (held) =>
+        held.providerId === providerId && held.id !== requestId && holds(held) && overlap(held, startsAt),
+    )
   }
 
   /** Accepts or declines a request. Tells why it cannot be; null if it was. */
@@ -378,10 +437,12 @@ export class Oracle {
     return this.#did(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
   }
 
-  /** Tells which of their requests go on holding a slot. */
-  erase(id: number): number[] {
+  /** Tells which of their requests go on holding a slot, or why it cannot be. */
+  erase(id: number): number[] | string {
     const at = this.members.findIndex((one) => one.id === id)
+    if (at < 0) return 'record_unknown'
     this.members.splice(at, 1)
+    this.#kept = this.#kept.filter(({ memberId }) => memberId !== id)
     const theirs = this.requests.filter((one) => one.memberId === id)
     for (const request of theirs) Object.assign(request, { memberId: null, answers: null })
     this.#did('member.erase', `member ${id}`)

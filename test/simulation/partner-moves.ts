@@ -1,72 +1,112 @@
 import { endOf, paths } from '../contract/contract'
-import type { Answer } from '../support/service'
 import {
   bodyOf,
   type Move,
   type Outcome,
+  type Retried,
   type Searched,
   type SlotChoice,
   type Submitted,
   type TokenChoice,
 } from './moves'
-import type { Chosen, Oracle, OraclePartner, OracleRequest } from './oracle'
-import { refused, type Told, urlWith } from './oracle-answers'
+import type { Body, Chosen, Oracle, OraclePartner, OracleRequest } from './oracle'
+import { refused, type Told, toldBy, urlWith } from './oracle-answers'
 import { slotMillis } from './oracle-directory'
 import { listRegions, search } from './oracle-search'
+import { keyFor, type Sent, sinceThen, whatIsRetried } from './retries'
+import type { WholeAnswer } from './running'
 import { dayMillis, hourMillis, instant, minuteMillis } from './wall-clock'
-import { toldBy, urlOf, type World } from './world'
+import { urlOf, type World } from './world'
 
 /** An id that no provider and no request has. */
 export const unknownId = 4_711_000
 
-type Call = Extract<Move, { act: 'submit' | 'look up' | 'search' | 'regions' }>
+type Call = Extract<Move, { act: 'submit' | 'retry' | 'look up' | 'search' | 'regions' }>
 
 /** A submission that is about to be sent. */
 export interface Prepared {
   readonly partnerId: number
   readonly externalUserId: string
-  send(): Promise<Answer>
+  send(): Promise<WholeAnswer>
   /** What its answer must be, with what the service has chosen. */
   foretell(chosen: Chosen): Told
+  /** What of it is remembered, so that it can be sent again; null without a key. */
+  readonly sent: Sent | null
 }
 
 /** Calls the service as a partner does. */
 export async function callPartner(world: World, move: Call): Promise<Outcome> {
-  if (move.act !== 'submit') return read(world, move)
-  const { send, foretell } = prepare(world, move)
-  const answer = await send()
-  world.last = answer
-  const chosen = answer.body as Chosen
-  if (answer.status === 201) world.requests.push(Number(chosen.id))
-  return { told: toldBy(answer), foretold: foretell(chosen) }
+  if (move.act !== 'submit' && move.act !== 'retry') return read(world, move)
+  const retried = move.act === 'retry' ? whatIsRetried(world, move) : null
+  if (move.act === 'submit') return submit(world, prepare(world, move))
+  if (!retried) return { told: null, foretold: null }
+  const since = move.of === 'another' ? ['of another partner'] : sinceThen(world, retried)
+  return { ...(await submit(world, prepareAgain(world, move, retried))), since }
 }
 
-/** Chooses a submission's slot and words, and who sends it. */
+/** Sends it; the answer must be foretold to the byte. */
+export async function submit(world: World, prepared: Prepared): Promise<Outcome> {
+  const answer = await prepared.send()
+  world.last = answer
+  const foretold = prepared.foretell(answer.body as Chosen)
+  if (foretold.status === 201 && foretold.replayed === null) remember(world, prepared, answer.body.id)
+  const isToTheByte = answer.text === JSON.stringify(foretold.body)
+  return { told: { ...toldBy(answer), isToTheByte }, foretold: { ...foretold, isToTheByte: true } }
+}
+
+/** Notes what a submission was stored as. */
+export function remember(world: World, { sent }: Prepared, id: number): void {
+  world.requests.push(id)
+  if (sent) sent.requestId = id
+}
+
+/** Chooses a submission's slot, key and words, and who sends it. */
 export function prepare(world: World, move: Submitted): Prepared {
   const { oracle, site, wardrobe } = world
-  const { partner: place } = move
-  const { token, refusal } = callerOf(oracle, move)
-  const externalUserId = wardrobe.externalUserId(place, move.person)
-  const member = oracle.find(place, externalUserId)
+  const member = oracle.find(move.partner, wardrobe.externalUserId(move.partner, move.person))
   const slot = move.slot && slotOf(oracle, move.slot, member?.id)
-  const body = bodyOf(move, wardrobe, slot && bookingDataOf(slot))
+  const bookingData = slot && bookingDataOf(slot)
+  const key = keyFor(world, move)
+  const sent = key === null ? null : { key, move, bookingData, via: site.via(move.via), requestId: null }
+  if (sent) world.sent.push(sent)
+  return prepareWith(world, move, bodyOf(move, wardrobe, bookingData), sent)
+}
+
+/** The same once more, in the words of whoever sends it now. */
+function prepareAgain(world: World, move: Retried, sent: Sent): Prepared {
+  const body = bodyOf({ ...sent.move, partner: move.partner }, world.wardrobe, sent.bookingData)
+  return prepareWith(world, move, body, sent, move.isSpaced ? ' ' : '')
+}
+
+/** @param behind what stands behind the body */
+function prepareWith(
+  world: World,
+  move: Submitted | Retried,
+  body: Body,
+  sent: Sent | null,
+  behind = '',
+): Prepared {
+  const { oracle, site } = world
+  const { token, refusal } = callerOf(oracle, move)
+  const text = `${JSON.stringify(body)}${behind}`
+  const keyed = sent && { key: sent.key, text }
+  const headers = {
+    'Content-Type': 'application/json',
+    ...bearer(token),
+    ...(sent && { 'Idempotency-Key': sent.key }),
+  }
   return {
-    partnerId: oracle.partners[place]?.id ?? 0,
-    externalUserId,
-    // A place for an Idempotency-Key: what is sent again with the same one is answered the same.
-    send: () =>
-      site.via(move.via).ask(paths.booking, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...bearer(token) },
-        body: JSON.stringify(body),
-      }),
-    foretell: (chosen) => refusal ?? oracle.submit(place, body, chosen),
+    partnerId: oracle.partners[move.partner]?.id ?? 0,
+    externalUserId: body.user.external_user_id,
+    send: () => site.via(move.via).ask(paths.booking, { method: 'POST', headers, body: text }),
+    foretell: (chosen) => refusal ?? oracle.submit(move.partner, body, chosen, keyed),
+    sent: sent?.move.partner === move.partner ? sent : null,
   }
 }
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 
-async function read(world: World, move: Exclude<Call, Submitted>): Promise<Outcome> {
+async function read(world: World, move: Exclude<Call, Submitted | Retried>): Promise<Outcome> {
   const { oracle, site, wardrobe } = world
   const { token, refusal } = callerOf(oracle, move)
   const get = async (path: string, query: Searched['query']) => {

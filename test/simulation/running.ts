@@ -18,11 +18,16 @@ const folders = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 /** Before all worlds begin. */
 export const madeAt = Date.UTC(2026, 0, 1)
 
+/** An answer with its body as it came. */
+export interface WholeAnswer extends Answer {
+  readonly text: string
+}
+
 /** The service on a file, as one process has it. */
 export interface Running {
   readonly service: Awaited<ReturnType<typeof openService>>
   /** Answers as the server does. */
-  ask(path: string, init?: RequestInit): Promise<Answer>
+  ask(path: string, init?: RequestInit): Promise<WholeAnswer>
 }
 
 /** A database, and the processes that have it open. */
@@ -171,6 +176,7 @@ async function openOn(
         status: response.status,
         headers: response.headers,
         body: isJson && text ? JSON.parse(text) : text,
+        text,
       }
     },
   }

@@ -5,7 +5,8 @@ export const [minuteMillis, hourMillis, dayMillis] = [60_000, 3_600_000, 86_400_
 /** The zones that providers of the simulation work in. */
 export const zoneNames = ['America/Toronto', 'Europe/London', 'Asia/Kolkata'] as const
 
-export type ZoneName = (typeof zoneNames)[number]
+/** Those, and the one that tests know which have no need of clocks. */
+export type ZoneName = (typeof zoneNames)[number] | 'Etc/UTC'
 
 /** When the summer time of a year begins and ends, in ms. */
 type Summer = (year: number) => readonly [begins: number, ends: number]
@@ -23,6 +24,7 @@ const zones: Record<ZoneName, { readonly standard: number; readonly summer: Summ
     summer: (year) => [lastSunday(year, 3) + hourMillis, lastSunday(year, 10) + hourMillis],
   },
   'Asia/Kolkata': { standard: 330, summer: null },
+  'Etc/UTC': { standard: 0, summer: null },
 }
 
 /** The start (UTC) of so many-th Sunday of a month, which is counted from 1. */

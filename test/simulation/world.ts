@@ -1,11 +1,12 @@
 import { Refusal } from '../../src/domain/errors'
 import type { Context } from '../../src/operations/context'
+import { forgetReplays } from '../../src/operations/forget-replays'
 import type { Answer } from '../support/service'
-import { compareWith } from './census'
+import { compareWith, countReplays } from './census'
 import { type Caps, type Move, type Outcome, organizationOf, type Wardrobe } from './moves'
 import { type Chosen, Oracle } from './oracle'
-import type { Told } from './oracle-answers'
-import { callPartner, type Prepared, prepare } from './partner-moves'
+import { callPartner, type Prepared, prepare, remember, submit } from './partner-moves'
+import type { Sent } from './retries'
 import { baseUrl, madeAt, type Running, Site, template } from './running'
 import { carryOutForStaff } from './staff-moves'
 import { dayAt, dayMillis, instantAt, nextChange, zoneNames } from './wall-clock'
@@ -19,6 +20,8 @@ export interface World extends AsyncDisposable {
   readonly madeBy: number
   /** The ids of the requests that moves can name, by their places. */
   readonly requests: number[]
+  /** What was sent under keys, in order. */
+  readonly sent: Sent[]
   /** What the last request was answered, as it came. */
   last: Answer | null
 }
@@ -45,6 +48,7 @@ export async function openWorld(startsAt: number, caps: Caps, wardrobe: Wardrobe
     wardrobe,
     madeBy,
     requests: [],
+    sent: [],
     last: null,
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   }
@@ -60,6 +64,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
   world.last = null
   switch (move.act) {
     case 'submit':
+    case 'retry':
     case 'look up':
     case 'search':
     case 'regions':
@@ -71,8 +76,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
       await world.site.crash(move.keeps === 'copy' ? world.site.copy() : null)
       return compareWith(world)
     case 'crash amid':
-      await crashAmid(world, move)
-      return compareWith(world)
+      return crashAmid(world, move)
     case 'restart':
       await world.site.restart()
       return compareWith(world)
@@ -80,9 +84,10 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
       if (world.site.running.length < 2) await world.site.start()
       return { told: null, foretold: null }
     case 'flush': {
-      const { notebook, store } = contextOf(world.site.via(0))
-      await notebook.flush(store)
-      return { told: null, foretold: null }
+      const context = contextOf(world.site.via(0))
+      await context.notebook.flush(context.store)
+      await forgetReplays(context)
+      return { told: countReplays(world.site.path), foretold: world.oracle.keptAnswers().length }
     }
     case 'census':
       return compareWith(world)
@@ -105,6 +110,7 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
     // Those of next year are too far: nobody would be licensed.
     'clock change': () =>
       zoneNames.map((zone) => nextChange(zone, now)).filter((at) => at < now + 40 * dayMillis),
+    expiry: () => oracle.keptAnswers().map(({ at }) => at + dayMillis),
     cutover: () => partners.flatMap(({ keys }) => keys.map(({ from }) => from)),
   }
   const toCome = moments[kind]().filter((at) => at > now)
@@ -113,12 +119,13 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
 
 /**
  * Several are submitted at once, and the files are copied when some of them were answered. All of these must be in the
- * copy; of the others each is there as a whole or not at all, which the census tells.
+ * copy; of the others each is there as a whole or not at all, which the census tells. Those that have a key are sent again
+ * then, as one does who got no answer.
  */
 async function crashAmid(
   world: World,
   { asked, answered }: Extract<Move, { act: 'crash amid' }>,
-): Promise<void> {
+): Promise<Outcome> {
   const { site } = world
   const calls = asked.map((move) => prepare(world, move))
   let copy: string | null = null
@@ -142,7 +149,14 @@ async function crashAmid(
     .filter(({ chosen }) => Number.isInteger(chosen?.id))
     .sort((a, b) => Number(a.chosen?.id) - Number(b.chosen?.id))
   for (const { call, chosen } of inOrder) {
-    if (chosen && call.foretell(chosen).status === 201) world.requests.push(Number(chosen.id))
+    if (chosen && call.foretell(chosen).status === 201) remember(world, call, Number(chosen.id))
+  }
+  const { told, foretold } = await compareWith(world)
+  const again: Outcome[] = []
+  for (const call of calls) if (call.sent) again.push(await submit(world, call))
+  return {
+    told: [told, ...again.map((one) => one.told)],
+    foretold: [foretold, ...again.map((one) => one.foretold)],
   }
 }
 
@@ -157,19 +171,6 @@ async function findStored({ site }: World, { partnerId, externalUserId }: Prepar
 
 export function urlOf(path: string): string {
   return `${baseUrl}${path}`
-}
-
-/** What of an answer must be as foretold. */
-export function toldBy({ status, headers, body }: Answer): Told {
-  const header = (name: string) => headers.get(name)
-  return {
-    status,
-    code: header('x-error-code'),
-    retryAfter: header('retry-after'),
-    link: header('link'),
-    total: header('x-total-count'),
-    body,
-  }
 }
 
 /** What an operator's move has come to: what it tells, or the kind of refusal that it met with. */
