@@ -11,7 +11,7 @@ const mostMillis = 50
 const mostTries = 12
 
 /** Requests that come together. */
-const manyAtOnce = 40
+const manyAtOnce = 100
 
 const bodyLimit = 256 * 1024
 
@@ -146,15 +146,6 @@ describe('nobody waits longer than 50 ms', () => {
     expect(await shortestOfLongest(() => submit(body))).toBeLessThan(mostMillis)
   })
 
-  test('for many large bodies of one partner at once', async () => {
-    const body = withMember('x', list('{}'))
-    const shortest = await shortestOfLongest(async () => {
-      const answers = await Promise.all(Array.from({ length: manyAtOnce }, () => submit(body)))
-      return answers.at(-1) as Response
-    })
-    expect(shortest).toBeLessThan(mostMillis)
-  })
-
   test.each(Object.entries(queries))('for a query of %s', async (_, target) => {
     const shortest = await shortestOfLongest(() =>
       fetch(sandbox.report.baseUrl + target, { headers: { Authorization: `Bearer ${sandbox.token()}` } }),
@@ -176,4 +167,20 @@ describe('nobody waits longer than 50 ms', () => {
     )
     expect(shortest).toBeLessThan(mostMillis)
   })
+})
+
+test('of the time that many large bodies of one partner take together, another waits for a quarter at most', async () => {
+  const body = withMember('x', list('{}'))
+  const sendAll = async () => {
+    const answers = await Promise.all(Array.from({ length: manyAtOnce }, () => submit(body)))
+    return answers.at(-1) as Response
+  }
+  let least = 1
+  for (let tried = 0; tried < mostTries && least > 0.25; tried++) {
+    const since = performance.now()
+    const { millis, status } = await longestDelay(sendAll)
+    expect(status).toBe(201)
+    least = Math.min(least, millis / (performance.now() - since))
+  }
+  expect(least).toBeLessThan(0.25)
 })
