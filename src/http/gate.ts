@@ -15,13 +15,19 @@ import { noPlace, Places } from './places'
 import { readHeaders, readParams, readQuery } from './query'
 import { partnerBudgets } from './rates'
 import { respond } from './respond'
-import { Turns } from './turns'
+import { type Steps, Turns } from './turns'
 
 /** How many faults of one request are looked for. */
 const mostFaults = 20
 
 /** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
 const [mostInFlight, mostOfOnePartner] = [512, 256]
+
+/**
+ * The largest body that is parsed as soon as it is there, as nearly every one is. Of larger ones a partner may send hundreds
+ * together, which would keep all others waiting for seconds, and be in memory all at once.
+ */
+const mostBytesAtOnce = 8 * 1024
 
 /** What an app serves its endpoints with. */
 export interface Serving {
@@ -164,7 +170,7 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
       body: {},
       bytes: new Uint8Array(),
     }
-    const { version, ...received } = schema ? await receive(incoming, schema, serving) : bodiless
+    const { version, ...received } = schema ? await receive(incoming, schema, serving, turns) : bodiless
     const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
     const givenHeaders = valid(checks.headers, 'headers', readHeaders(request.headers, checks.headers.schema))
     if (query instanceof Refusal) throw query
@@ -204,14 +210,27 @@ function queryOf({ checks: { query } }: Endpoint, url: string) {
 }
 
 /** A request's body, and who sends it once it is there: whatever was revoked while it was on its way counts. */
-async function receive({ request, bearer, set }: Incoming, schema: TSchema, { context, isSandbox }: Serving) {
+async function receive(
+  { request, bearer, set }: Incoming,
+  schema: TSchema,
+  { context, isSandbox }: Serving,
+  turns: Turns,
+) {
   const bytes = await readBody(request)
   const identity = await identify(context, bearer)
   const caller = callerOf(identity)
-  const body = parseJson(bytes)
+  const isLarge = bytes.length > mostBytesAtOnce
+  const body = isLarge ? await turns.queue(caller.partner.id, parsing(bytes)) : parseJson(bytes)
   const warning = isSandbox && misspelt(body, schema)
   if (warning) set.headers['X-Sandbox-Warning'] = warning
   return { caller, now: identity.now, version: identity.version, body, bytes }
+}
+
+/** Parses a large body, which takes some ms: a turn. */
+function* parsing(bytes: Uint8Array): Steps<unknown> {
+  const body = parseJson(bytes)
+  yield
+  return body
 }
 
 /** Who a token stands for, at the instant at which this was asked. */

@@ -20,6 +20,8 @@ type Advance = () => boolean
 export class Turns {
   /** What is still to be done, by partner, those first whose turn is next. */
   readonly #waiting = new Map<number, Advance[]>()
+  /** By how much the last turn of a partner was longer than a turn, less what others have had since; in ms. */
+  readonly #over = new Map<number, number>()
   #isScheduled = false
   /** What was done at once, without a turn, since the last one; in ms. */
   #doneAtOnceMillis = 0
@@ -64,10 +66,22 @@ export class Turns {
     this.later(() => {
       this.#isScheduled = false
       this.#doneAtOnceMillis = 0
-      const [next] = this.#waiting.keys()
+      const next = this.#nextPartner()
       if (next !== undefined) this.#giveTurn(next)
       this.#schedule()
     })
+  }
+
+  /** Whoever is first of those who have had no more than all others that wait (deficit round robin). */
+  #nextPartner(): number | undefined {
+    // Who is moved behind all others is met again.
+    for (const [partnerId, works] of this.#waiting) {
+      const over = this.#over.get(partnerId) ?? 0
+      if (over <= 0 || this.#waiting.size === 1) return partnerId
+      this.#over.set(partnerId, over - turnMillis)
+      this.#waiting.delete(partnerId)
+      this.#waiting.set(partnerId, works)
+    }
   }
 
   /** Has a partner's work done until their turn is over. Tells how long that took, in ms. */
@@ -79,6 +93,7 @@ export class Turns {
       if (works[0]?.()) works.shift()
       millis = this.now() - beganAt
     }
+    this.#over.set(partnerId, millis - turnMillis)
     this.#waiting.delete(partnerId)
     if (works.length > 0) this.#waiting.set(partnerId, works)
     return millis

@@ -302,6 +302,23 @@ test('a retry costs what a request costs', async () => {
   await limited.stop()
 })
 
+test('a stop does not wait until all that has expired is removed', async () => {
+  const every = spyOn(globalThis, 'setInterval')
+  const stopping = await startService()
+  const [lookThrough] = every.mock.calls.find(([, millis]) => millis === 60_000) ?? []
+  every.mockRestore()
+  const backlog = 3_000
+  let rounds = 0
+  stopping.context.store.forgetReplays = async (_, most) => {
+    await Bun.sleep(1)
+    return ++rounds < backlog ? most : 0
+  }
+  ;(lookThrough as () => void)()
+  await eventually('the removal to begin', () => rounds > 0)
+  await stopping.stop()
+  expect(rounds).toBeLessThan(backlog)
+})
+
 // Last: they move the clock.
 describe('an answer is kept for 24 hours', () => {
   const now = Date.parse(defaultNow)

@@ -71,6 +71,17 @@ test('partners take turns, and what one asks for first is done first', async () 
   expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
 })
 
+test('after a step that is longer than a turn the others have as many turns more', () => {
+  const { turns, work, done, turn } = watched()
+  for (let times = 0; times < 3; times++) turns.queue(1, work('long', 1, 1))
+  turns.queue(2, work('short', 15, 0.125))
+  while (turn()) {}
+  // Steps of 0.125 ms are a little longer than a turn themselves.
+  const between = done.join(' ').split('long').slice(1, 3)
+  for (const shorts of between) expect(shorts.trim().split(' ').length).toBeGreaterThanOrEqual(5)
+  expect(done).toHaveLength(18)
+})
+
 test('whoever comes with something short while another has much to do does not wait for a turn', async () => {
   const { turns, work, done, turn } = watched()
   turns.take(1, work('a1', 3, 1))
