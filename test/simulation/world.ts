@@ -86,7 +86,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
     case 'flush': {
       const context = contextOf(world.site.via(0))
       await context.notebook.flush(context.store)
-      await forgetReplays(context)
+      await forgetReplays(context, new AbortController().signal)
       return { told: countReplays(world.site.path), foretold: world.oracle.keptAnswers().length }
     }
     case 'census':
