@@ -145,7 +145,7 @@ async function restore(
   )
   printLines(`Made the database ${to} of the backup ${backup}.`)
   if (isOlder) printLines(olderNote)
-  const moment = manifest ? `, at ${formatInstant(manifest.madeAt)},` : ''
+  const moment = manifest ? ` ${formatInstant(manifest.madeAt)}` : ''
   printLines(
     `What was done since${moment} is not in it: tokens revoked and members erased since are there again.`,
   )

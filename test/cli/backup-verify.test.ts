@@ -283,3 +283,18 @@ test('a backup that is to be called as a command is made by a path', async () =>
   await operator.do('backup', './verify')
   expect((await verify('./verify')).code).toBe(0)
 })
+
+describe('without room for temporary files', () => {
+  const nowhere = file('nowhere')
+  const inNowhere = (...words: string[]) => operator.run(words, '', { TMPDIR: nowhere })
+
+  test.each(['verify', 'drill'])('backup %s says that it is TMPDIR’s fault', async (name) => {
+    const words = name === 'verify' ? [file('backup.age'), '--master-key-file', key] : []
+    expect(await inNowhere('backup', name, ...words)).toEqual({
+      code: 6,
+      signal: null,
+      stdout: '',
+      stderr: `anteroom: no folder can be made in ${nowhere}: have TMPDIR name another\n`,
+    })
+  })
+})
