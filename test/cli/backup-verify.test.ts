@@ -284,6 +284,17 @@ test('a backup that is to be called as a command is made by a path', async () =>
   expect((await verify('./verify')).code).toBe(0)
 })
 
+test('a backup to a pipe, which would carry a line of words in its place, is refused', async () => {
+  const { code, stdout, stderr } = await operator.run(['backup', '-'])
+  const fault = 'It must be a file; ./- for one of that name.'
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    `error: command-argument is invalid for argument 'file'. ${fault}\n`,
+  ])
+  expect(readdirSync(operator.folder.path)).not.toContain('-')
+})
+
 describe('without room for temporary files', () => {
   const nowhere = file('nowhere')
   const inNowhere = (...words: string[]) => operator.run(words, '', { TMPDIR: nowhere })
