@@ -99,7 +99,7 @@ function printVerified(backup: string, { manifest, isOlder }: Restored): void {
     })
   } else {
     printLines(
-      `The backup ${backup} is sound. It has no manifest to compare it with: an earlier version made it.`,
+      `The backup ${backup} is sound. It has no manifest to compare it with: an earlier version made it, or another program.`,
     )
   }
   if (isOlder) printLines(olderNote)

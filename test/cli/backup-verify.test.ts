@@ -106,7 +106,7 @@ describe('backup verify', () => {
     expect(await verify(old)).toEqual({
       code: 0,
       signal: null,
-      stdout: `The backup ${old} is sound. It has no manifest to compare it with: an earlier version made it.\n`,
+      stdout: `The backup ${old} is sound. It has no manifest to compare it with: an earlier version made it, or another program.\n`,
       stderr: '',
     })
     expect(JSON.parse((await verify(old, '--json')).stdout)).toEqual({ manifest: null, older: false })
@@ -277,6 +277,13 @@ describe('backup drill', () => {
     ])
     expect(JSON.parse((await drill('--json')).stdout).answers).toBeNull()
   })
+})
+
+test('backup verify says where it looked for a key', async () => {
+  const words = [...theProgram, 'backup', 'verify', file('backup.age')]
+  const child = Bun.spawnSync(words, { env: { TMPDIR: temporary } })
+  const fault = `there is no master key file at ${file('backup.age.key')}`
+  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `anteroom: ${fault}\n`])
 })
 
 test('a backup that is to be called as a command is made by a path', async () => {
