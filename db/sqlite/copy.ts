@@ -1,6 +1,5 @@
 import { Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
 import type { Manifest, TellStep } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
 import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../src/files/durable'
@@ -125,8 +124,8 @@ export function toUnusable(error: unknown, path: string): unknown {
   if (code === 'EEXIST') return unusable('there is a file at that path already')
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
   if (/^(SQLITE_.*|ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '')) {
-    // A backup is made in several folders: which of them is full?
-    return unusable(`no sound copy could be made in ${dirname(resolve(path))}; is there room for it?`)
+    // A backup takes room in several folders: which of them is full?
+    return unusable(`no sound copy could be made at ${path}; is there room for it?`)
   }
   return error
 }
