@@ -47,6 +47,7 @@ export interface ServiceOptions {
 
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
+const notes = 'uses of tokens, look-ups and refused authentications'
 /** How often what was kept for retries is looked through for what may be kept no longer. */
 const forgetMillis = 60_000
 
@@ -144,14 +145,16 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         return createApp(serving, addressOf, () => watched.isReady()).fetch
       })
       const watched = watch(report, options.alone ?? false)
-      const flush = () =>
-        notebook
-          .flush(store)
-          .catch(() =>
-            report(
-              'uses of tokens, look-ups and refused authentications could not be noted yet; they are kept',
-            ),
-          )
+      let isWaiting = false
+      const flush = async () => {
+        const isFlushed = await notebook.flush(store).then(
+          () => true,
+          () => false,
+        )
+        // Tried anew each second, and told once.
+        if (!isFlushed && !isWaiting) report(`${notes} could not be noted yet; they are kept`)
+        isWaiting = !isFlushed
+      }
       const stopping = new AbortController()
       let forgetting = Promise.resolve()
       const forget = () => {
@@ -169,7 +172,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
           for (const timer of timers) clearInterval(timer)
           stopping.abort()
           await listening.stop()
-          await flush()
+          await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
           await forgetting
         },
       }

@@ -44,7 +44,7 @@ export function auditArchives(audit: Audit, writer: Writer) {
         const archive = isBegun ? await readUnfinished(audit, prune) : await write(audit, prune)
         return archive ? await remove(audit, writer, archive, prune.target, act) : 0
       } catch (error) {
-        throw toUnusable(error)
+        throw toUnusable(error, prune.target)
       }
     },
   }

@@ -25,7 +25,7 @@ const damage = /^SQLITE_(CORRUPT|NOTADB)/
 
 /** What may be mended from outside, in the operator's words, by the beginning of SQLite's code. */
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
-  [/^SQLITE_FULL/, 'there is no room on the disk'],
+  [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'there is no room on the disk'],
   [/^SQLITE_READONLY/, 'the database may not be written'],
   [damage, 'the database is damaged: doctor says more, and a backup can be restored'],
   [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],

@@ -25,7 +25,7 @@ export function copyDatabase(database: Database, path: string): UnfinishedFile {
     return file
   } catch (error) {
     file[Symbol.dispose]()
-    throw toUnusable(error)
+    throw toUnusable(error, path)
   }
 }
 
@@ -75,7 +75,7 @@ async function making(
     return { file, manifest: await make(file), [Symbol.dispose]: dispose }
   } catch (error) {
     dispose()
-    throw toUnusable(error)
+    throw toUnusable(error, path)
   }
 }
 
@@ -84,7 +84,7 @@ function begin(path: string, replace: boolean): UnfinishedFile {
     removeAbandonedBeside(path)
     return beginFile(path, { replace })
   } catch (error) {
-    throw toUnusable(error)
+    throw toUnusable(error, path)
   }
 }
 
@@ -114,17 +114,18 @@ export function publishCopy(copy: UnfinishedFile): void {
   try {
     copy.publish()
   } catch (error) {
-    throw toUnusable(error)
+    throw toUnusable(error, copy.path)
   }
 }
 
-/** What keeps a file from being written, in the operator's words; any other error is what it was. */
-export function toUnusable(error: unknown): unknown {
+/** What keeps a file from being written at a path, in the operator's words; any other error is what it was. */
+export function toUnusable(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
   if (code === 'EEXIST') return unusable('there is a file at that path already')
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
   if (/^(SQLITE_.*|ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '')) {
-    return unusable('no sound copy could be made there; is there room for it?')
+    // A backup takes room in several folders: which of them is full?
+    return unusable(`no sound copy could be made at ${path}; is there room for it?`)
   }
   return error
 }

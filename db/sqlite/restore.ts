@@ -47,7 +47,7 @@ export async function restoreDatabase(restoring: Restoring): Promise<Manifest | 
     removeOthers(path)
     return manifest
   } catch (error) {
-    throw toUnusable(error)
+    throw toUnusable(error, path)
   }
 }
 

@@ -50,7 +50,11 @@ function makeEmptyFile(place: string, database: string): void {
     throw unusable(`${place} is not the empty file that serve keeps there: move it away first`)
   }
   if (found) return
-  closeSync(openSync(place, 'a', 0o600))
+  try {
+    closeSync(openSync(place, 'a', 0o600))
+  } catch {
+    throw unusable(`${place} cannot be made: serve has to write to the folder of its database`)
+  }
   const { uid, gid } = statSync(database)
   // Where root starts the service once, its own user shall be able to start it the next time.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)

@@ -23,7 +23,8 @@ export class Standing {
   /** @throws Refusal storage_failed where they are not */
   require(): void {
     if (this.isLost) {
-      const way = 'stop the server, put it back with its -wal, start again'
+      // Of a file that was removed, the server holds the last of it.
+      const way = 'do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
       throw new Refusal('storage_failed', `the database file was removed or replaced: ${way}`)
     }
   }

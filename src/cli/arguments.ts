@@ -39,6 +39,8 @@ export function startingInstant(text: string): number {
 
 export function fileName(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.')
+  // Whoever types it means the standard output: what follows in the pipe would get the line of the result.
+  if (text === '-') throw new InvalidArgumentError('It must be a file; ./- for one of that name.')
   return text
 }
 

@@ -99,7 +99,7 @@ function printVerified(backup: string, { manifest, isOlder }: Restored): void {
     })
   } else {
     printLines(
-      `The backup ${backup} is sound. It has no manifest to compare it with: an earlier version made it.`,
+      `The backup ${backup} is sound. It has no manifest to compare it with: an earlier version made it, or another program.`,
     )
   }
   if (isOlder) printLines(olderNote)
@@ -145,7 +145,7 @@ async function restore(
   )
   printLines(`Made the database ${to} of the backup ${backup}.`)
   if (isOlder) printLines(olderNote)
-  const moment = manifest ? `, at ${formatInstant(manifest.madeAt)},` : ''
+  const moment = manifest ? ` ${formatInstant(manifest.madeAt)}` : ''
   printLines(
     `What was done since${moment} is not in it: tokens revoked and members erased since are there again.`,
   )

@@ -53,7 +53,7 @@ export function createProgram(): Command {
 export async function run(words: readonly string[]): Promise<number> {
   try {
     requireOwnRuntime()
-    await createProgram().parseAsync(words, { from: 'user' })
+    await createProgram().parseAsync(meant(words), { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
@@ -61,6 +61,12 @@ export async function run(words: readonly string[]): Promise<number> {
     printNotice(faultOf(error))
     return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
+}
+
+/** Of `help backup verify` Commander would take the first two words alone. */
+function meant(words: readonly string[]): readonly string[] {
+  const [first, ...named] = words
+  return first === 'help' && named.length > 1 ? [...named, '--help'] : words
 }
 
 /**

@@ -138,15 +138,21 @@ const abandonedMillis = 10 * 60_000
 
 /**
  * Removes what was begun for a path by processes that were killed. A folder only if it is this user's: in a folder that
- * all can write to, such a name may be anybody's.
+ * all can write to, such a name may be anybody's. What cannot be removed is in nobody's way.
  */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
     const found = lstatSync(left, { throwIfNoEntry: false })
     const isOther = found?.isDirectory() && found.uid !== process.getuid?.()
-    if (found && !isOther && Date.now() - found.mtimeMs > abandonedMillis) {
-      rmSync(left, { recursive: true, force: true })
-    }
+    if (found && !isOther && Date.now() - found.mtimeMs > abandonedMillis) tryToRemove(left)
+  }
+}
+
+function tryToRemove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // Another user's, or gone by now.
   }
 }
 

@@ -40,7 +40,7 @@ function openSecret(path: string, what: string): number {
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw unusable(`the ${what} file may not be read`)
-    throw unusable(`there is no ${what} file at that path`)
+    throw unusable(`there is no ${what} file at ${path}`)
   }
 }
 

@@ -171,7 +171,7 @@ describe('restore', () => {
     expect([code, stdout.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, 'INSTANT')]).toEqual([
       0,
       `Made the database ${file('restored.sqlite')} of the backup ${file('backup.age')}.\n` +
-        'What was done since, at INSTANT, is not in it: tokens revoked and members erased since are there again.\n',
+        'What was done since INSTANT is not in it: tokens revoked and members erased since are there again.\n',
     ])
     expect(statSync(file('restored.sqlite')).mode & 0o777).toBe(0o600)
     expect(leftOf('restored.sqlite')).toEqual(['restored.sqlite'])

@@ -106,7 +106,7 @@ describe('backup verify', () => {
     expect(await verify(old)).toEqual({
       code: 0,
       signal: null,
-      stdout: `The backup ${old} is sound. It has no manifest to compare it with: an earlier version made it.\n`,
+      stdout: `The backup ${old} is sound. It has no manifest to compare it with: an earlier version made it, or another program.\n`,
       stderr: '',
     })
     expect(JSON.parse((await verify(old, '--json')).stdout)).toEqual({ manifest: null, older: false })
@@ -279,7 +279,40 @@ describe('backup drill', () => {
   })
 })
 
+test('backup verify says where it looked for a key', async () => {
+  const words = [...theProgram, 'backup', 'verify', file('backup.age')]
+  const child = Bun.spawnSync(words, { env: { TMPDIR: temporary } })
+  const fault = `there is no master key file at ${file('backup.age.key')}`
+  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `anteroom: ${fault}\n`])
+})
+
 test('a backup that is to be called as a command is made by a path', async () => {
   await operator.do('backup', './verify')
   expect((await verify('./verify')).code).toBe(0)
+})
+
+test('a backup to a pipe, which would carry a line of words in its place, is refused', async () => {
+  const { code, stdout, stderr } = await operator.run(['backup', '-'])
+  const fault = 'It must be a file; ./- for one of that name.'
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    `error: command-argument is invalid for argument 'file'. ${fault}\n`,
+  ])
+  expect(readdirSync(operator.folder.path)).not.toContain('-')
+})
+
+describe('without room for temporary files', () => {
+  const nowhere = file('nowhere')
+  const inNowhere = (...words: string[]) => operator.run(words, '', { TMPDIR: nowhere })
+
+  test.each(['verify', 'drill'])('backup %s says that it is TMPDIR’s fault', async (name) => {
+    const words = name === 'verify' ? [file('backup.age'), '--master-key-file', key] : []
+    expect(await inNowhere('backup', name, ...words)).toEqual({
+      code: 6,
+      signal: null,
+      stdout: '',
+      stderr: `anteroom: no folder can be made in ${nowhere}: have TMPDIR name another\n`,
+    })
+  })
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/program'
+import { runProgram } from '../support/process'
 
 // What every command says of itself, kept as one page so that it is read whenever it changes.
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
@@ -29,4 +30,12 @@ test('every command and every option says what it does', () => {
   }
   visit(createProgram(), [])
   expect(silent).toEqual([])
+})
+
+test('help of words tells of the command that they all name', async () => {
+  for (const words of [['backup', 'verify'], ['token', 'issue'], ['backup']]) {
+    const { code, stdout } = await runProgram(['help', ...words])
+    expect([code, stdout]).toEqual([0, (await runProgram([...words, '--help'])).stdout])
+    expect(stdout).toStartWith(`Usage: anteroom ${words.join(' ')} [options]`)
+  }
 })

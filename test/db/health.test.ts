@@ -39,7 +39,7 @@ function removingOnTheWay() {
 }
 
 const lost =
-  'not ready: the database file was removed or replaced: stop the server, put it back with its -wal, start again'
+  'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
 
 /** The number of transactions that the database has had, as its head counts them. */
 function transactions(): number {

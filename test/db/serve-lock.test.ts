@@ -16,7 +16,7 @@ import {
 import { takeServeLock } from '../../db/sqlite/serve-lock'
 import { times } from '../support/long'
 import { Operator } from '../support/operator'
-import { eventually, Program } from '../support/process'
+import { eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(60_000)
 
@@ -143,4 +143,16 @@ test('a database that is not there, or is none, is told as such and gets no lock
   theirs.close()
   expect(await endOfServe()).toEqual([6, 'anteroom: the file belongs to another application\n'])
   expect(existsSync(lockFile)).toBe(false)
+})
+
+const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
+test.if(canMount)('in a folder that cannot be written it is refused, and says what it needs', async () => {
+  await operator.do('init')
+  const { path } = operator.folder
+  const script = `mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"`
+  const child = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, path, ...theProgram, ...serving], {
+    env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
+  })
+  const fault = `${lockFile} cannot be made: serve has to write to the folder of its database`
+  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `anteroom: ${fault}\n`])
 })

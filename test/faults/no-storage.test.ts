@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { booking } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
+import { Operator } from '../support/operator'
 import { eventually, Folder, type Sandbox, startSandbox, theProgram, withFilesUpTo } from '../support/process'
 import { faultsIn } from './database'
 
@@ -91,6 +92,16 @@ test('on a full disk bookings are refused, and stored again once there is room',
     }
   } finally {
     if (isMounted) run('umount', folder.path)
+  }
+})
+
+test('a start and a command on a full disk say what is missing, and start nothing', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  using crowded = new Operator(withFilesUpTo(40))
+  for (const words of [['serve', '--port', '0', '--base-url', 'https://api.example'], ['doctor']]) {
+    const { code, stderr } = await crowded.run([...words, '--database', operator.database])
+    expect([code, stderr]).toEqual([6, 'anteroom: there is no room on the disk\n'])
   }
 })
 

@@ -171,7 +171,8 @@ describe('a backup', () => {
       env: { ANTEROOM_DATABASE: operator.database },
     })
     expect([code, stdout]).toEqual([6, ''])
-    expect(stderr).toBe('anteroom: no sound copy could be made there; is there room for it?\n')
+    const place = `${operator.database}.copy`
+    expect(stderr).toBe(`anteroom: no sound copy could be made at ${place}; is there room for it?\n`)
     expect(backups()).toEqual([])
     expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
   })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -8,7 +9,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { beginFile, removeAbandoned, writeDurably } from '../../src/files/durable'
+import { basename } from 'node:path'
+import { beginFile, beginFolder, removeAbandoned, writeDurably } from '../../src/files/durable'
 import { Folder } from '../support/process'
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
@@ -82,6 +84,23 @@ test('what was left unfinished goes after ten minutes, and nothing else', () => 
   utimesSync(folder.file('a.unfinished-44444444'), longAgo, longAgo)
   removeAbandoned(folder.file('a'))
   expect(readdirSync(folder.path).sort()).toEqual(['a', 'a.unfinished-22222222', 'b.unfinished-33333333'])
+})
+
+test.if(process.getuid?.() === 0)('what another user has left in a folder of all is in nobody’s way', () => {
+  using folder = new Folder()
+  chmodSync(folder.path, 0o1777)
+  const theirs = folder.file('a.unfinished-11111111')
+  const longAgo = new Date(Date.now() - 11 * 60_000)
+  writeFileSync(theirs, '')
+  utimesSync(theirs, longAgo, longAgo)
+  process.seteuid?.('nobody')
+  try {
+    using made = beginFolder(folder.file('a'))
+    expect(readdirSync(folder.path).sort()).toEqual([basename(theirs), basename(made.path)].sort())
+  } finally {
+    process.seteuid?.(0)
+  }
+  expect(readdirSync(folder.path)).toEqual([basename(theirs)])
 })
 
 const canTrace =
