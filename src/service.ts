@@ -152,10 +152,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
               'uses of tokens, look-ups and refused authentications could not be noted yet; they are kept',
             ),
           )
+      const stopping = new AbortController()
       let forgetting = Promise.resolve()
       const forget = () => {
         forgetting = forgetting
-          .then(() => forgetReplays(context))
+          .then(() => forgetReplays(context, stopping.signal))
           .catch(() => report('answers that were kept for retries could not be removed yet'))
       }
       // At once too: it may have been stopped for longer than they are kept.
@@ -166,6 +167,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         baseUrl: address,
         async stop() {
           for (const timer of timers) clearInterval(timer)
+          stopping.abort()
           await listening.stop()
           await flush()
           await forgetting
