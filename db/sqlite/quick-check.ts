@@ -12,14 +12,20 @@ const stoppingMillis = 2_000
 
 // It runs beside those who are answered, in a thread and on a connection of its own. The runtime alone is imported, so that
 // it runs from within the executable too. What a single record holds against a rule is doctor's to tell: the file is sound.
+// Checkpoint: what was added to the log meanwhile the server's next commit would write back, and it would answer nobody for
+// as long.
 const source = `import { Database } from 'bun:sqlite'
 const ofRecords = /^(CHECK constraint failed|NULL value) in /
-const check = (path) => {
-  const database = new Database(path, { readonly: true })
+const check = (path, stopped) => {
+  const database = new Database(path, { readwrite: true, create: false })
   try {
     database.run('PRAGMA busy_timeout = 5000')
     const lines = database.query('PRAGMA quick_check').values().flat()
-    return lines.every((line) => line === 'ok' || ofRecords.test(line)) ? 'sound' : 'damaged'
+    if (!lines.every((line) => line === 'ok' || ofRecords.test(line))) return 'damaged'
+    try {
+      if (Atomics.load(stopped, 0) === 0) database.run('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch {}
+    return 'sound'
   } finally {
     database.close()
   }
@@ -27,7 +33,7 @@ const check = (path) => {
 onmessage = ({ data: { path, stopped } }) => {
   if (Atomics.load(stopped, 0) === 1) return postMessage('unchecked')
   try {
-    postMessage(check(path))
+    postMessage(check(path, stopped))
   } catch ({ code }) {
     postMessage(/^SQLITE_(CORRUPT|NOTADB)/.test(code) ? 'damaged' : 'unchecked')
   }
