@@ -6,7 +6,13 @@ onmessage = ({ data: { path, statement, values, busyTimeoutMillis } }) => {
     const database = new Database(path, { readwrite: true, create: false })
     try {
       database.run('PRAGMA busy_timeout = ' + busyTimeoutMillis)
-      postMessage({ rows: database.query(statement).values(...values) })
+      const rows = database.query(statement).values(...values)
+      // Checkpoint: what others have added to the log meanwhile, which could not be written back, their next commit would
+      // write back at once, and they would answer nobody for as long. Where it cannot be done, what was asked for is all the same.
+      try {
+        database.run('PRAGMA wal_checkpoint(PASSIVE)')
+      } catch {}
+      postMessage({ rows })
     } finally {
       database.close()
     }

@@ -25,6 +25,8 @@ const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
 /** Pages kept in memory. A booking touches some ten pages anywhere in the indexes; SQLite's own 2 MiB hold few of them. */
 const cacheKibibytes = 16 * 1024
+/** To what the log is cut once it was written back. It grows beyond while somebody reads for long, as a backup does. */
+const logBytes = 64 * 2 ** 20
 
 /**
  * Opens the database of a path. The file and those that SQLite puts beside it can be read by their owner alone.
@@ -76,6 +78,7 @@ function setUp(database: Database, { path, purpose, masterKey, upgrade }: Openin
   // What a savepoint goes back to: beyond 64 KiB SQLite would write it to a file, for each job anew.
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
+  database.run(`PRAGMA journal_size_limit = ${logBytes}`)
   prove(upgrading, currentSchema)
 }
 

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { Operator } from '../support/operator'
@@ -31,4 +32,26 @@ test('what was started under nohup outlives its terminal', async () => {
   for (let call = 0; call < 20; call++) expect((await sandbox.get(regions)).status).toBe(200)
   expect(sandbox.isRunning).toBe(true)
   expect(await sandbox.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' })
+})
+
+test('a service that has much to remove of what was kept for retries stops with the rest left for its next start', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  const expired = 1_000
+  {
+    using database = new Database(operator.database)
+    const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
+    // Without the requests that they answered: nobody asks for those here.
+    database.run(
+      `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
+       SELECT key + 1, 1, ${hashes}, key FROM json_each(?)`,
+      [JSON.stringify(Array.from({ length: expired }, () => 0))],
+    )
+  }
+  await using service = await operator.serve()
+  expect(await service.stop()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  using database = new Database(operator.database)
+  const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
+  expect(left).toBeGreaterThan(0)
+  expect(left).toBeLessThan(expired)
 })

@@ -346,6 +346,30 @@ describe('the hashes of the migrations that a database has had', () => {
   })
 })
 
+test('an upgrade that adds tables alone writes nothing anew of what is there', () => {
+  using folder = new Folder()
+  const path = folder.file('a.sqlite')
+  openTestDatabase(path).close()
+  const former = new Database(path)
+  for (const statement of [
+    'DROP TABLE replays',
+    "DELETE FROM settings WHERE name = 'migrations'",
+    // Pages that are free afterwards, and would not be in a file that was written anew.
+    'CREATE TABLE much AS SELECT zeroblob(100000)',
+    'DROP TABLE much',
+  ]) {
+    former.run(statement)
+  }
+  const [[version]] = former.query('PRAGMA user_version').values() as [[number]]
+  former.run(`PRAGMA user_version = ${version - 1}`)
+  former.close()
+  const database = openTestDatabase(path, { upgrade: true })
+  expect(existsSync(copyPathOf(path))).toBe(true)
+  const [[free]] = database.query('PRAGMA freelist_count').values() as [[number]]
+  expect(free).toBeGreaterThan(10)
+  database.close()
+})
+
 /** Upgrades in a process of its own, which is killed so long after it began. Whether that was before its end. */
 async function upgradeKilled(path: string, millis: number): Promise<boolean> {
   const place = new URL('./place.ts', import.meta.url).pathname

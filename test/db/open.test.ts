@@ -292,6 +292,25 @@ describe('opening', () => {
   })
 })
 
+test('a log that has grown while somebody read for long is cut back once it was written to the database', async () => {
+  using folder = new Folder()
+  const path = folder.file('a.sqlite')
+  const database = openTestDatabase(path)
+  const logBytes = () => statSync(`${path}-wal`).size
+  const write = (bytes: number) =>
+    database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('much', zeroblob(?))", [bytes])
+  using reader = new Database(path, { readonly: true })
+  reader.run('BEGIN')
+  reader.query('SELECT count(*) FROM settings').get()
+  write(80 * 2 ** 20)
+  expect(logBytes()).toBeGreaterThan(80 * 2 ** 20)
+  reader.run('COMMIT')
+  // The first writes the log back, the second begins it anew.
+  for (let round = 0; round < 2; round++) write(1)
+  expect(logBytes()).toBeLessThanOrEqual(64 * 2 ** 20)
+  database.close()
+})
+
 test('records that point at nothing stop no start, and a key of nobody lets nobody in', async () => {
   using folder = new Folder()
   const path = folder.file('a.sqlite')

@@ -1,0 +1,44 @@
+import { Database } from 'bun:sqlite'
+import { describe, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { runAside } from '../../db/sqlite/aside'
+import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
+import { Folder } from '../support/folder'
+import { openTestDatabase } from './place'
+
+/** Has what reads a database for long do so beside a log of 5 MB that its writer leaves as it is. */
+async function besideALog(folder: Folder, read: (path: string) => Promise<unknown>): Promise<void> {
+  const path = folder.file('a.sqlite')
+  const writer = openTestDatabase(path)
+  writer.run('PRAGMA wal_autocheckpoint = 0')
+  const write = (value: string) =>
+    writer.run(`INSERT OR REPLACE INTO settings (name, value) VALUES ('much', ${value})`)
+  write('zeroblob(5000000)')
+  expect(statSync(path).size).toBeLessThan(1_000_000)
+  await read(path)
+  expect(statSync(path).size).toBeGreaterThan(5_000_000)
+  // From then on the log is used anew.
+  const log = statSync(`${path}-wal`).size
+  write("x'00'")
+  expect(statSync(`${path}-wal`).size).toBe(log)
+  writer.close()
+}
+
+describe('what gathers in the log is written back, and no writer has to, by who', () => {
+  test('makes a copy', async () => {
+    using folder = new Folder()
+    const copyPath = folder.file('copy.sqlite')
+    await besideALog(folder, (path) => runAside(path, 'VACUUM INTO ?', copyPath))
+    using copy = new Database(copyPath)
+    expect(copy.query('PRAGMA integrity_check').values()).toEqual([['ok']])
+  })
+
+  test('looks through the pages', async () => {
+    using folder = new Folder()
+    const { promise, resolve } = Promise.withResolvers<Verdict>()
+    await besideALog(folder, async (path) => {
+      beginQuickCheck(path, resolve)
+      expect(await promise).toBe('sound')
+    })
+  })
+})
