@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
@@ -44,7 +45,8 @@ export interface Watched {
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
-  const health = new Health(new Standing(opening.path))
+  const standing = new Standing(opening.path)
+  const health = new Health(standing)
   const writer = new Writer(database, queries.audit.sealRequests, health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
@@ -68,6 +70,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       // Before the last checkpoint: it reads from the log.
       await check?.stop()
       await writer.drain()
+      if (standing.isIndexLost) return leaveOpen(opening.path)
       try {
         // Checkpoint: so that the file alone is the whole database, once nobody has it open.
         tryCheckpoint(database)
@@ -77,5 +80,19 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       // Where the file was moved, SQLite leaves alone what has the name of its log by now.
       database.close()
     },
+  }
+}
+
+/**
+ * Leaves a database and its log as they are, to the end of the process: others may have written to the log as if nobody
+ * else did. At that end the runtime would cut the log back, which nobody can while somebody reads.
+ */
+function leaveOpen(path: string): void {
+  try {
+    const reader = new Database(path, { readonly: true })
+    reader.run('BEGIN')
+    reader.query('SELECT 1 FROM settings').get()
+  } catch {
+    // Others have cut it back, say: then nothing of ours is in it.
   }
 }

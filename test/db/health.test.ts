@@ -92,6 +92,11 @@ describe.each([
     () => renameSync(`${path}.aside`, `${path}-wal`),
   ],
   [
+    "without its log's index",
+    () => renameSync(`${path}-shm`, `${path}.aside`),
+    () => renameSync(`${path}.aside`, `${path}-shm`),
+  ],
+  [
     'replaced by a copy',
     () => {
       renameSync(path, `${path}.aside`)

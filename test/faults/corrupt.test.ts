@@ -5,6 +5,7 @@ import { booking } from '../support/builders'
 import { tellFigure } from '../support/long'
 import { Operator } from '../support/operator'
 import { eventually, runProgram } from '../support/process'
+import { faultsIn } from './database'
 
 setDefaultTimeout(30_000)
 
@@ -132,6 +133,7 @@ describe('under the running server', () => {
       },
     ],
     ['without its log', (path) => rmSync(`${path}-wal`)],
+    ["without its log's index", (path) => rmSync(`${path}-shm`)],
   ]
 
   test.each(underIt)(
@@ -152,6 +154,43 @@ describe('under the running server', () => {
       const told = stderr.split('\n').filter((line) => line.startsWith('anteroom: not ready'))
       expect(told).toEqual([expect.stringContaining('the database file was removed or replaced')])
       expect(stderr).not.toMatch(/lost-|example\.com|\.ts\b/)
+    },
+  )
+
+  const insert = 'INSERT INTO organizations (name, active, created_at) VALUES (?, 1, 0)'
+  const source = `
+    new (require('bun:sqlite').Database)(process.argv.at(-2)).run('${insert}', [process.argv.at(-1)])
+    process.kill(process.pid, 'SIGKILL')`
+  const others: [string, (operator: Operator, name: string) => unknown][] = [
+    ['commands', (operator, name) => operator.do('organization', 'add', name)],
+    // It does not write the log back, as commands do when they end.
+    [
+      'a killed program',
+      ({ database }, name) => Bun.spawnSync([process.execPath, '-e', source, database, name]),
+    ],
+  ]
+
+  test.each(others)(
+    "what %s stores once its log's index is removed is there after the server has ended, and so is its own",
+    async (_, store) => {
+      using operator = copied()
+      const names = Array.from({ length: 3 }, (_, index) => `later-${index}`)
+      {
+        await using service = await operator.serve()
+        expect((await service.post(booking('before'), token)).status).toBe(201)
+        rmSync(`${operator.database}-shm`)
+        for (const name of names) {
+          await store(operator, name)
+          expect((await service.post(booking(name), token)).status).toBe(503)
+        }
+        expect((await service.stop()).code).toBe(0)
+      }
+      await using service = await operator.serve()
+      expect((await service.get('/partners/v1/user/?external_user_id=before', token)).status).toBe(200)
+      await service.stop()
+      const found = await operator.ask<{ name: string }[]>('organization', 'list')
+      expect(found.map(({ name }) => name)).toEqual(['North Care', ...names])
+      expect(faultsIn(operator.database)).toEqual([])
     },
   )
 
