@@ -47,6 +47,8 @@ export interface ServiceOptions {
 
 /** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
+const unnotedYet =
+  'uses of tokens, look-ups and refused authentications could not be noted yet; they are kept'
 /** How often what was kept for retries is looked through for what may be kept no longer. */
 const forgetMillis = 60_000
 
@@ -144,14 +146,17 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         return createApp(serving, addressOf, () => watched.isReady()).fetch
       })
       const watched = watch(report, options.alone ?? false)
-      const flush = () =>
-        notebook
-          .flush(store)
-          .catch(() =>
-            report(
-              'uses of tokens, look-ups and refused authentications could not be noted yet; they are kept',
-            ),
-          )
+      let isNoted = true
+      const flush = async () => {
+        try {
+          await notebook.flush(store)
+          isNoted = true
+        } catch {
+          // It is tried each second, and may fail for hours.
+          if (isNoted) report(unnotedYet)
+          isNoted = false
+        }
+      }
       let forgetting = Promise.resolve()
       const forget = () => {
         forgetting = forgetting
