@@ -52,16 +52,11 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),
-    feed: directoryFeed(database, queries),
+    feed: directoryFeed(database, queries, (error) => health.noteUnread(error)),
     upkeep: createUpkeep(database, opening, writer, queries),
     watch(tell, isChecked) {
       health.tellTo(tell)
-      if (isChecked) {
-        check ??= beginQuickCheck(opening.path, (verdict) => {
-          if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
-          if (verdict === 'unchecked') tell('the database could not be checked: run anteroom doctor')
-        })
-      }
+      check ??= lookThrough(opening.path, health, tell, isChecked)
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
     async close() {
@@ -79,6 +74,43 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       }
       // Where the file was moved, SQLite leaves alone what has the name of its log by now.
       database.close()
+    },
+  }
+}
+
+/** How long it is until a database that is not sound is looked through again. */
+const againMillis = 5_000
+
+/**
+ * Looks through the pages of a database for as long as it is known to be damaged: a disk that fails to read looks the same.
+ *
+ * @param isChecked whether at once too
+ */
+function lookThrough(
+  path: string,
+  health: Health,
+  tell: (line: string) => void,
+  isChecked: boolean,
+): QuickCheck {
+  let check: QuickCheck | undefined
+  const look = () => {
+    check = beginQuickCheck(path, (verdict) => {
+      check = undefined
+      if (verdict === 'sound') health.noteSound()
+      if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
+      if (verdict === 'unchecked' && !health.isDamaged)
+        tell('the database could not be checked: run anteroom doctor')
+    })
+  }
+  if (isChecked) look()
+  const again = setInterval(() => {
+    if (health.isDamaged && !check) look()
+  }, againMillis)
+  again.unref()
+  return {
+    async stop() {
+      clearInterval(again)
+      await check?.stop()
     },
   }
 }

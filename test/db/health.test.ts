@@ -1,6 +1,16 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import type { Engine } from '../../db/sqlite/engine'
 import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
 import { Folder } from '../support/folder'
@@ -11,6 +21,7 @@ let folder: Folder
 let path: string
 let engine: Engine
 let told: string[]
+const opened: number[] = []
 beforeEach(() => {
   folder = new Folder()
   path = folder.file('a.sqlite')
@@ -19,6 +30,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await engine.close()
+  for (const file of opened.splice(0)) closeSync(file)
   folder[Symbol.dispose]()
 })
 
@@ -169,6 +181,38 @@ describe('the check of pages', () => {
     expect(await verdictOf(path)).toBe('damaged')
     expect(await verdictOf(folder.file('none'))).toBe('unchecked')
   })
+
+  test('is not waited for where the directory cannot be read: the server is not ready', async () => {
+    const database = new Database(path, { readonly: true })
+    const select = "SELECT rootpage AS page FROM sqlite_schema WHERE name = 'providers'"
+    const { page } = database.query<{ page: number }, []>(select).get() as { page: number }
+    database.close()
+    await engine.close()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xff, (page - 1) * 4096, page * 4096))
+    engine = openTestEngine(path)
+    const watched = watch()
+    expect(await watched.isReady()).toBe(true)
+    await expect(engine.feed.changesSince(null, 0)).rejects.toThrow('the database is damaged')
+    expect(await watched.isReady()).toBe(false)
+  })
+
+  test('makes a server ready again once the pages can be read', async () => {
+    await engine.close()
+    const bytes = readFileSync(path)
+    const last = bytes.length - 4096
+    writeFileSync(path, Buffer.from(bytes).fill(0xff, last, last + 6))
+    engine = openTestEngine(path)
+    const watched = engine.watch((line) => told.push(line), true)
+    while (told.length === 0) await Bun.sleep(5)
+    expect(await watched.isReady()).toBe(false)
+    const file = openSync(path, 'r+')
+    // Not closed before the engine: that would give up the locks that SQLite holds on it.
+    opened.push(file)
+    writeSync(file, bytes, last, 6, last)
+    while (!(await watched.isReady())) await Bun.sleep(50)
+    expect(told).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
+  }, 20_000)
 
   test('makes a server not ready for good, and is over before its database is closed', async () => {
     await engine.close()
