@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
@@ -44,22 +45,18 @@ export interface Watched {
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
-  const health = new Health(new Standing(opening.path))
+  const standing = new Standing(opening.path)
+  const health = new Health(standing)
   const writer = new Writer(database, queries.audit.sealRequests, health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
   return {
     store: sqliteStore(queries, writer),
-    feed: directoryFeed(database, queries),
+    feed: directoryFeed(database, queries, (error) => health.noteUnread(error)),
     upkeep: createUpkeep(database, opening, writer, queries),
     watch(tell, isChecked) {
       health.tellTo(tell)
-      if (isChecked) {
-        check ??= beginQuickCheck(opening.path, (verdict) => {
-          if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
-          if (verdict === 'unchecked') tell('the database could not be checked: run anteroom doctor')
-        })
-      }
+      check ??= lookThrough(opening.path, health, tell, isChecked)
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
     async close() {
@@ -68,6 +65,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       // Before the last checkpoint: it reads from the log.
       await check?.stop()
       await writer.drain()
+      if (standing.isIndexLost) return leaveOpen(opening.path)
       try {
         // Checkpoint: so that the file alone is the whole database, once nobody has it open.
         tryCheckpoint(database)
@@ -77,5 +75,56 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       // Where the file was moved, SQLite leaves alone what has the name of its log by now.
       database.close()
     },
+  }
+}
+
+/** How long it is until a database that is not sound is looked through again. */
+const againMillis = 5_000
+
+/**
+ * Looks through the pages of a database for as long as it is known to be damaged: a disk that fails to read looks the same.
+ *
+ * @param isChecked whether at once too
+ */
+function lookThrough(
+  path: string,
+  health: Health,
+  tell: (line: string) => void,
+  isChecked: boolean,
+): QuickCheck {
+  let check: QuickCheck | undefined
+  const look = () => {
+    check = beginQuickCheck(path, (verdict) => {
+      check = undefined
+      if (verdict === 'sound') health.noteSound()
+      if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
+      if (verdict === 'unchecked' && !health.isDamaged)
+        tell('the database could not be checked: run anteroom doctor')
+    })
+  }
+  if (isChecked) look()
+  const again = setInterval(() => {
+    if (health.isDamaged && !check) look()
+  }, againMillis)
+  again.unref()
+  return {
+    async stop() {
+      clearInterval(again)
+      await check?.stop()
+    },
+  }
+}
+
+/**
+ * Leaves a database and its log as they are, to the end of the process: others may have written to the log as if nobody
+ * else did. At that end the runtime would cut the log back, which nobody can while somebody reads.
+ */
+function leaveOpen(path: string): void {
+  try {
+    const reader = new Database(path, { readonly: true })
+    reader.run('BEGIN')
+    reader.query('SELECT 1 FROM settings').get()
+  } catch {
+    // Others have cut it back, say: then nothing of ours is in it.
   }
 }

@@ -7,8 +7,16 @@ import type { Queries } from './queries'
 /** How much of a large reading is done before other requests get their turn of the event loop. */
 const chunkSize = 500
 
-/** The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names. */
-export function directoryFeed(database: Database, queries: Queries): DirectoryFeed {
+/**
+ * The directory's feed on SQLite: it is asked for each request, and reads what the record of changes names.
+ *
+ * @param noteUnread is told what made a reading fail
+ */
+export function directoryFeed(
+  database: Database,
+  queries: Queries,
+  noteUnread: (error: unknown) => void,
+): DirectoryFeed {
   const { changes, partners, directory, requests } = queries
   /** In transactions, so that a provider's parts are of one moment while another process writes, and locks are few. */
   const inTransactions = <Item>(
@@ -25,6 +33,7 @@ export function directoryFeed(database: Database, queries: Queries): DirectoryFe
   return {
     changesSince: (since, after) =>
       read(since, after).catch((error) => {
+        noteUnread(error)
         throw toRefusal(error)
       }),
   }

@@ -45,6 +45,20 @@ export class Health implements Watch {
     else this.#turn(refusal.kind === 'storage_busy' ? 'another process holds the database' : refusal.message)
   }
 
+  /** Takes what made a read fail: of a file that cannot be read no write is known to be good. */
+  noteUnread(error: unknown): void {
+    if (isDamage(error)) this.noteFailed(error)
+  }
+
+  get isDamaged(): boolean {
+    return this.#isDamaged
+  }
+
+  /** Notes that all pages could be read: whether a write can be made shows with the next. */
+  noteSound(): void {
+    this.#isDamaged = false
+  }
+
   /** Notes what no later write makes good. */
   noteDamaged(fault: string): void {
     if (this.#isDamaged) return

@@ -44,14 +44,16 @@ export function openDatabase(opening: Opening): Database {
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
-  const database = new Database(path, { readwrite: true, create: false })
+  let opened: Database | undefined
   try {
+    const database = new Database(path, { readwrite: true, create: false })
+    opened = database
     database.run(`PRAGMA busy_timeout = ${openingBusyTimeoutMillis}`)
     patiently(() => setUp(database, opening))
     database.run('PRAGMA busy_timeout = 0')
     return database
   } catch (error) {
-    database.close()
+    opened?.close()
     const refusal = toRefusal(error)
     throw refusal instanceof Refusal && refusal !== error ? unusable(refusal.message) : error
   }

@@ -1,6 +1,16 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import type { Engine } from '../../db/sqlite/engine'
 import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
 import { Folder } from '../support/folder'
@@ -11,6 +21,7 @@ let folder: Folder
 let path: string
 let engine: Engine
 let told: string[]
+const opened: number[] = []
 beforeEach(() => {
   folder = new Folder()
   path = folder.file('a.sqlite')
@@ -19,6 +30,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await engine.close()
+  for (const file of opened.splice(0)) closeSync(file)
   folder[Symbol.dispose]()
 })
 
@@ -40,6 +52,7 @@ function removingOnTheWay() {
 
 const lost =
   'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
+const lostIndex = 'not ready: the -shm of the database was removed: stop the server, start again'
 
 /** The number of transactions that the database has had, as its head counts them. */
 function transactions(): number {
@@ -92,6 +105,11 @@ describe.each([
     () => renameSync(`${path}.aside`, `${path}-wal`),
   ],
   [
+    "without its log's index",
+    () => renameSync(`${path}-shm`, `${path}.aside`),
+    () => renameSync(`${path}.aside`, `${path}-shm`),
+  ],
+  [
     'replaced by a copy',
     () => {
       renameSync(path, `${path}.aside`)
@@ -99,7 +117,7 @@ describe.each([
     },
     () => renameSync(`${path}.aside`, path),
   ],
-])('a database that is %s', (_, lose, putBack) => {
+])('a database that is %s', (what, lose, putBack) => {
   test('takes no write, goes on being read, and takes writes again once it is put back', async () => {
     const watched = watch()
     expect(await write('North')).toBe('stored')
@@ -112,7 +130,7 @@ describe.each([
     await Bun.sleep(1_050)
     expect(await watched.isReady()).toBe(true)
     expect((await engine.store.listOrganizations()).map(({ name }) => name)).toEqual(['North', 'East'])
-    expect(told).toEqual([lost, 'ready again'])
+    expect(told).toEqual([what.endsWith('index') ? lostIndex : lost, 'ready again'])
   })
 })
 
@@ -164,6 +182,38 @@ describe('the check of pages', () => {
     expect(await verdictOf(path)).toBe('damaged')
     expect(await verdictOf(folder.file('none'))).toBe('unchecked')
   })
+
+  test('is not waited for where the directory cannot be read: the server is not ready', async () => {
+    const database = new Database(path, { readonly: true })
+    const select = "SELECT rootpage AS page FROM sqlite_schema WHERE name = 'providers'"
+    const { page } = database.query<{ page: number }, []>(select).get() as { page: number }
+    database.close()
+    await engine.close()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xff, (page - 1) * 4096, page * 4096))
+    engine = openTestEngine(path)
+    const watched = watch()
+    expect(await watched.isReady()).toBe(true)
+    await expect(engine.feed.changesSince(null, 0)).rejects.toThrow('the database is damaged')
+    expect(await watched.isReady()).toBe(false)
+  })
+
+  test('makes a server ready again once the pages can be read', async () => {
+    await engine.close()
+    const bytes = readFileSync(path)
+    const last = bytes.length - 4096
+    writeFileSync(path, Buffer.from(bytes).fill(0xff, last, last + 6))
+    engine = openTestEngine(path)
+    const watched = engine.watch((line) => told.push(line), true)
+    while (told.length === 0) await Bun.sleep(5)
+    expect(await watched.isReady()).toBe(false)
+    const file = openSync(path, 'r+')
+    // Not closed before the engine: that would give up the locks that SQLite holds on it.
+    opened.push(file)
+    writeSync(file, bytes, last, 6, last)
+    while (!(await watched.isReady())) await Bun.sleep(50)
+    expect(told).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
+  }, 20_000)
 
   test('makes a server not ready for good, and is over before its database is closed', async () => {
     await engine.close()

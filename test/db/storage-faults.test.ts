@@ -24,7 +24,7 @@ beforeEach(async () => {
   const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
     store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
-    feed: directoryFeed(database, queries),
+    feed: directoryFeed(database, queries, () => {}),
     close: async () => database.close(),
   }
   furniture = await furnish(connection)

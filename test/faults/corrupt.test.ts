@@ -5,6 +5,7 @@ import { booking } from '../support/builders'
 import { tellFigure } from '../support/long'
 import { Operator } from '../support/operator'
 import { eventually, runProgram } from '../support/process'
+import { faultsIn } from './database'
 
 setDefaultTimeout(30_000)
 
@@ -123,21 +124,27 @@ describe('a database that is damaged where no start reads', () => {
 
 describe('under the running server', () => {
   const notes = 'uses of tokens, look-ups and refused authentications'
-  const underIt: [string, (path: string) => void][] = [
-    ['unlinked', (path) => rmSync(path)],
+  // Stopping it would take with it what nobody else has.
+  const lost =
+    'the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
+  const lostIndex = 'the -shm of the database was removed: stop the server, start again'
+  const underIt: [string, (path: string) => void, string][] = [
+    ['unlinked', (path) => rmSync(path), lost],
     [
       'replaced',
       (path) => {
         rmSync(path)
         copyFileSync(made.database, path)
       },
+      lost,
     ],
-    ['without its log', (path) => rmSync(`${path}-wal`)],
+    ['without its log', (path) => rmSync(`${path}-wal`), lost],
+    ["without its log's index", (path) => rmSync(`${path}-shm`), lostIndex],
   ]
 
   test.each(underIt)(
     'a database that is %s is not ready, takes nothing, and is told once',
-    async (_, lose) => {
+    async (_, lose, fault) => {
       using operator = copied()
       await using service = await operator.serve()
       expect((await service.post(booking('before'), token)).status).toBe(201)
@@ -153,12 +160,48 @@ describe('under the running server', () => {
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
-      // Stopping it would take with it what nobody else has.
       expect(stderr.trimEnd().split('\n')).toEqual([
-        'anteroom: not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (README, Health)',
+        `anteroom: not ready: ${fault}`,
         `anteroom: ${notes} could not be noted yet; they are kept`,
         `anteroom: ${notes} could not be noted, and are lost`,
       ])
+    },
+  )
+
+  const insert = 'INSERT INTO organizations (name, active, created_at) VALUES (?, 1, 0)'
+  const source = `
+    new (require('bun:sqlite').Database)(process.argv.at(-2)).run('${insert}', [process.argv.at(-1)])
+    process.kill(process.pid, 'SIGKILL')`
+  const others: [string, (operator: Operator, name: string) => unknown][] = [
+    ['commands', (operator, name) => operator.do('organization', 'add', name)],
+    // It does not write the log back, as commands do when they end.
+    [
+      'a killed program',
+      ({ database }, name) => Bun.spawnSync([process.execPath, '-e', source, database, name]),
+    ],
+  ]
+
+  test.each(others)(
+    "what %s stores once its log's index is removed is there after the server has ended, and so is its own",
+    async (_, store) => {
+      using operator = copied()
+      const names = Array.from({ length: 3 }, (_, index) => `later-${index}`)
+      {
+        await using service = await operator.serve()
+        expect((await service.post(booking('before'), token)).status).toBe(201)
+        rmSync(`${operator.database}-shm`)
+        for (const name of names) {
+          await store(operator, name)
+          expect((await service.post(booking(name), token)).status).toBe(503)
+        }
+        expect((await service.stop()).code).toBe(0)
+      }
+      await using service = await operator.serve()
+      expect((await service.get('/partners/v1/user/?external_user_id=before', token)).status).toBe(200)
+      await service.stop()
+      const found = await operator.ask<{ name: string }[]>('organization', 'list')
+      expect(found.map(({ name }) => name)).toEqual(['North Care', ...names])
+      expect(faultsIn(operator.database)).toEqual([])
     },
   )
 

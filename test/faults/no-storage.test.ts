@@ -69,6 +69,8 @@ async function goThrough(
   expect(faultsIn(path)).toEqual([])
   expect(sandbox.stderr.match(readyAgain)).toHaveLength(sandbox.stderr.match(notReady)?.length ?? 0)
   expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
+  // Once, and not at each try.
+  expect(sandbox.stderr.match(/could not be noted yet/g)?.length ?? 0).toBeLessThanOrEqual(1)
   return notReady.exec(sandbox.stderr)?.[1] ?? ''
 }
 
@@ -229,4 +231,18 @@ test('out of file descriptors it serves the connections that it has, and the oth
     expect(await sandbox.stop()).toMatchObject({ code: 0, stderr: '' })
     expect(faultsIn(path)).toEqual([])
   }
+})
+
+test('with too few file descriptors for what it opens, a command ends in one line and never in a stack', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  const ends: (number | null)[] = []
+  for (let most = 6; most <= 12; most++) {
+    using few = new Operator(['sh', '-c', `ulimit -n ${most}; exec "$@"`, 'sh', ...theProgram])
+    const settings = { ANTEROOM_DATABASE: operator.database }
+    const { code, stderr } = await few.run(['organization', 'list'], '', settings)
+    if (code !== 0) expect([most, stderr]).toEqual([most, expect.stringMatching(/^anteroom: [a-z ]+\n$/)])
+    ends.push(code)
+  }
+  expect([ends.includes(6), ends.at(-1)]).toEqual([true, 0])
 })
