@@ -1,11 +1,14 @@
 import { Database } from 'bun:sqlite'
+import { copyFileSync } from 'node:fs'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
+import { beginFile } from '../../src/files/durable'
 import { tryCheckpoint } from './checkpoint'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
+import { readPragma } from './file-head'
 import { Health } from './health'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
@@ -24,9 +27,10 @@ export interface Engine {
    * Begins to look after the database for a server.
    *
    * @param tell is told of each change between ready and not
-   * @param isChecked whether its pages are looked through once, beside what is asked for
+   * @param isServer whether it is the database's one server: its pages are looked through once, beside what is asked for,
+   *   and its file is held to be the one that it was
    */
-  watch(tell: (line: string) => void, isChecked: boolean): Watched
+  watch(tell: (line: string) => void, isServer: boolean): Watched
   close(): Promise<void>
 }
 
@@ -54,9 +58,10 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(database, queries, (error) => health.noteUnread(error)),
     upkeep: createUpkeep(database, opening, writer, queries),
-    watch(tell, isChecked) {
+    watch(tell, isServer) {
       health.tellTo(tell)
-      check ??= lookThrough(opening.path, health, tell, isChecked)
+      if (isServer) standing.holdContent(opening.path, () => readPragma(database, 'user_version'))
+      check ??= lookThrough(opening.path, health, tell, isServer)
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
     async close() {
@@ -68,7 +73,8 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       if (standing.isIndexLost) return leaveOpen(opening.path)
       try {
         // Checkpoint: so that the file alone is the whole database, once nobody has it open.
-        tryCheckpoint(database)
+        if (standing.isOverwritten) makeAnew(opening.path)
+        else tryCheckpoint(database)
       } catch {
         // No room, say: then the log stays beside the file, and whoever opens it next reads both.
       }
@@ -113,6 +119,16 @@ function lookThrough(
       await check?.stop()
     },
   }
+}
+
+/**
+ * Makes what was written over the database a file of its own: at its end SQLite writes back to what it has open, and leaves
+ * alone what has the name by then.
+ */
+function makeAnew(path: string): void {
+  using file = beginFile(path, { replace: true })
+  copyFileSync(path, file.path)
+  file.publish()
 }
 
 /**

@@ -38,6 +38,18 @@ export function countTransaction(database: Database, schema?: number): void {
   database.run(`PRAGMA user_version = ${(count << schemaBits) | (schema ?? schemaOf(version))}`)
 }
 
+/** How many transactions one head of a file is after another, going round once there were too many to count. */
+export function transactionsBetween(earlier: number, later: number): number {
+  return ((later >>> schemaBits) - (earlier >>> schemaBits)) & countMask
+}
+
+/** The user_version of a file that is open; null where it has no head of ours. */
+export function userVersionIn(file: number): number | null {
+  const head = readAt(file, 0, headBytes)
+  const isOurs = head.length === headBytes && head.readUInt32BE(applicationIdAt) === applicationId
+  return isOurs ? head.readUInt32BE(userVersionAt) : null
+}
+
 export function readPragma(database: Database, name: string): number {
   const row = database.query<Record<string, number>, []>(`PRAGMA ${name}`).get()
   return Object.values(row ?? {})[0] ?? 0

@@ -1,6 +1,15 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { closeSync, copyFileSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { booking } from '../support/builders'
 import { tellFigure } from '../support/long'
 import { Operator } from '../support/operator'
@@ -204,6 +213,48 @@ describe('under the running server', () => {
       expect(faultsIn(operator.database)).toEqual([])
     },
   )
+
+  test('a database that a backup is copied over is not ready, takes nothing, and is left as it is', async () => {
+    using operator = copied()
+    const backup = operator.folder.file('backup.sqlite')
+    await using service = await operator.serve()
+    expect((await service.post(booking('in-both'), token)).status).toBe(201)
+    await operator.do('backup', backup, '--plain')
+    expect((await service.post(booking('since'), token)).status).toBe(201)
+    // As cp does: what stands there keeps its inode.
+    writeFileSync(operator.database, readFileSync(backup))
+    for (let index = 0; index < 5; index++) {
+      expect((await service.post(booking(`lost-${index}`), token)).status).toBe(503)
+    }
+    expect((await service.get('/readyz', '')).status).toBe(503)
+    const { code, stderr } = await service.stop()
+    expect(code).toBe(0)
+    expect(stderr).toStartWith('anteroom: not ready: the database file was written over: ')
+    expect(readFileSync(operator.database).equals(readFileSync(backup))).toBe(true)
+    await using again = await operator.serve()
+    const look = (id: string) =>
+      again.get(`/partners/v1/user/?external_user_id=${encodeURIComponent(id)}`, token)
+    expect([(await look('in-both')).status, (await look('since')).status]).toEqual([200, 404])
+    await again.stop()
+    expect(faultsIn(operator.database)).toEqual([])
+  })
+
+  test('a database that an older copy of itself is put over is not ready and takes nothing', async () => {
+    using operator = copied()
+    const older = readFileSync(operator.database)
+    await using service = await operator.serve()
+    // What takes the log back to the file, as the end of a command does that nobody else keeps from it.
+    const writer = new Database(operator.database)
+    expect((await service.post(booking('since'), token)).status).toBe(201)
+    writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    writer.close()
+    expect((await service.post(booking('still'), token)).status).toBe(201)
+    writeFileSync(operator.database, older)
+    expect((await service.post(booking('lost'), token)).status).toBe(503)
+    expect((await service.get('/readyz', '')).status).toBe(503)
+    expect((await service.stop()).code).toBe(0)
+    expect(readFileSync(operator.database).equals(older)).toBe(true)
+  })
 
   const meanwhile: [string, (path: string) => void][] = [
     ['truncated', (path) => truncateSync(path, 4096 * 3)],
