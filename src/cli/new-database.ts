@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import {
   asidePath,
   isThere,
@@ -38,6 +38,7 @@ export async function makeDatabase(
     // Before the key has its name, which says that both are whole and there.
     sync(join(aside, wholeName))
     sync(aside)
+    sync(dirname(aside))
     const isFirst = key === null || hadKey || nameUnlessThere(join(aside, keyName), key)
     if (isFirst) nameUnlessThere(join(aside, wholeName), database)
     else finishDatabase(database, key)

@@ -204,16 +204,22 @@ describe('after a power cut that takes what was not synced', () => {
   })
 })
 
-describe('after a power cut in the middle of init', () => {
+describe.each([
+  ['beside it', 'anteroom.sqlite.key'],
+  ['in another folder', 'keys/master.key'],
+])('after a power cut in the middle of init, with the key %s', (where, key) => {
   const cuts = Array.from({ length: times(7, 60) }, (_, index) => index)
+  const init = ['init', '--master-key-file', key]
+  // It was there before, and stays.
+  const before = new Map([['keys', null]])
   let steps: readonly Step[] = []
 
   beforeAll(async () => {
     if (untraceable) return
     using folder = new Folder()
-    using operator = operatorWith(new Map(), traced(theProgram, folder.file('trace')))
-    await operator.do('init')
-    steps = stepsOf(readTrace(folder.file('trace')), realpathSync(operator.folder.path), [])
+    using operator = operatorWith(before, traced(theProgram, folder.file('trace')))
+    await operator.do(...init)
+    steps = stepsOf(readTrace(folder.file('trace')), realpathSync(operator.folder.path), before.keys())
   })
 
   test.skipIf(untraceable !== null).each(cuts)(
@@ -227,12 +233,14 @@ describe('after a power cut in the middle of init', () => {
       ]
       const moment = moments[cut] ?? someMoment(steps, random)
       const leaves = cut < moments.length ? 'nothing' : pick(random, leavings)
-      using operator = operatorWith(cutPower(steps, new Map(), moment, leaves, random))
-      const { code, stderr } = await operator.run(['init'])
+      using operator = operatorWith(cutPower(steps, before, moment, leaves, random))
+      const { code, stderr } = await operator.run(init)
       const wasThere = stderr === 'anteroom: there is a file at the database path already\n'
-      expect([seed, cut, leaves, moment, wasThere ? '' : stderr]).toEqual([seed, cut, leaves, moment, ''])
+      const told = [where, seed, cut, leaves, moment]
+      expect([...told, wasThere ? '' : stderr]).toEqual([...told, ''])
       if (moment === Infinity) expect([code, wasThere]).toEqual([6, true])
-      expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
+      const list = ['organization', 'list', '--master-key-file', key]
+      expect(await operator.run(list)).toMatchObject({ code: 0, stderr: '' })
       expect(faultsIn(operator.database)).toEqual([])
     },
   )
