@@ -74,7 +74,8 @@ export class Health implements Watch {
    * @param attempt makes a write that changes nothing and reaches the disk
    */
   async isReady(attempt: () => Promise<void>): Promise<boolean> {
-    if (!this.#isDamaged && !isKnown(this.#failedAt) && !isKnown(this.#storedAt)) {
+    const isShown = this.#fault === null && isKnown(this.#storedAt)
+    if (!this.#isDamaged && !isKnown(this.#failedAt) && !isShown) {
       this.#trial ??= this.#try(attempt)
       await this.#trial
     }

@@ -134,6 +134,18 @@ describe.each([
   })
 })
 
+test('it is ready again a second after the last failure, also where a write was made meanwhile', async () => {
+  const watched = watch()
+  renameSync(path, `${path}.aside`)
+  expect(await write('North')).toBe('storage_failed')
+  renameSync(`${path}.aside`, path)
+  await Bun.sleep(600)
+  expect(await write('East')).toBe('stored')
+  expect(await watched.isReady()).toBe(false)
+  await Bun.sleep(500)
+  expect(await watched.isReady()).toBe(true)
+})
+
 test('what is committed to a file that was removed meanwhile is not told to be stored', async () => {
   const watched = watch()
   const found = engine.store.addOrganization('North', act)
