@@ -94,12 +94,12 @@ function entryOf(asked: string, answer: unknown): [string, string] {
 /** Serves a copy on this machine alone, and asks it as a partner does. */
 async function ask(copy: Service, token: string | null) {
   const server = await copy.listen('127.0.0.1', 0)
-  const get = async (path: string) => {
+  const get: Get = async <Body>(path: string) => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
     const url = `http://127.0.0.1:${server.port}/partners/v1/${path}`
     // Whatever proxy the environment names: nobody else is to see the token.
     const response = await fetch(url, { headers, proxy: false } as RequestInit)
-    return { status: response.status, body: await response.json() }
+    return { status: response.status, body: (await response.json()) as Body }
   }
   try {
     const first = await get('provider-regions/?country_code=CA')
@@ -114,19 +114,23 @@ async function ask(copy: Service, token: string | null) {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what the service answers is compared whole
-type Get = (path: string) => Promise<{ readonly status: number; readonly body: any }>
+/** Asks for a path. The body is what the status lets expect. */
+type Get = <Body>(path: string) => Promise<{ readonly status: number; readonly body: Body }>
 
 async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Promise<Answers> {
   const answers = new Map<string, string>()
   const page = 'page_size=100'
   for (const country of countries) {
-    const { status, body } = await get(`provider-regions/?country_code=${country}&${page}`)
+    const { status, body } = await get<ReturnType<typeof presentRegion>[]>(
+      `provider-regions/?country_code=${country}&${page}`,
+    )
     if (status !== 200) throw failed(`the copy answered ${status} for the regions of ${country}`)
     for (const region of body) answers.set(...entryOf(`region ${region.id}`, region))
   }
   for (const { id } of regions) {
-    const { status, body } = await get(`providers/?region_id=${id}&${page}`)
+    const { status, body } = await get<{ results: ReturnType<typeof presentFound>[] }>(
+      `providers/?region_id=${id}&${page}`,
+    )
     if (status !== 200) throw failed(`the copy answered ${status} for a search in region ${id}`)
     for (const found of body.results)
       answers.set(...entryOf(`provider ${found.providerId} in region ${id}`, found))
