@@ -147,7 +147,7 @@ describe('a retry', () => {
     expect((await lookUp(service, 'stranger')).status).toBe(404)
   })
 
-  test('with a body that is no booking is 400 first, as any', async () => {
+  test('with a body that is no booking is 400 first, as without a key', async () => {
     await first('formless', booking('formless'))
     for (const [body, code] of [
       ['{', 'body_malformed'],

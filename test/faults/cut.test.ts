@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
-import { paths } from '../contract/contract'
 import { below, eachOf, pick, type Random, randomFrom, seed } from '../hostile/random'
 import { knownLimitations, Material } from '../hostile/socket-cases'
 import { exchange, message } from '../hostile/wire'
@@ -55,19 +54,7 @@ function cut(request: Buffer, moment: Moment, isReset: boolean): Promise<void> {
   })
 }
 
-async function retry(key: string, body: string) {
-  const response = await fetch(`${sandbox.report.baseUrl}${paths.booking}`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      Authorization: `Bearer ${sandbox.token()}`,
-      'Idempotency-Key': key,
-    },
-    body,
-  })
-  const isReplay = response.headers.get('idempotency-replayed') === 'true'
-  return { status: response.status, text: await response.text(), isReplay }
-}
+const retry = (key: string, body: string) => sandbox.postKeyed(key, body)
 
 /** The ids of the requests of a member, by the id of the member. */
 function requestsOf(memberId: number): number[] {

@@ -217,20 +217,6 @@ interface Keyed {
   readonly answer: string | null
 }
 
-async function sendKeyed(sandbox: Sandbox, key: string, body: string) {
-  const response = await fetch(`${sandbox.report.baseUrl}/partners/v1/booking-request/`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      Authorization: `Bearer ${sandbox.token()}`,
-      'Idempotency-Key': key,
-    },
-    body,
-  })
-  const isReplay = response.headers.get('idempotency-replayed') === 'true'
-  return { status: response.status, text: await response.text(), isReplay }
-}
-
 /** Sends bookings and intakes with a key each, on eight connections at once, until the server is gone. */
 async function sendUntilTheEnd(
   sandbox: Sandbox,
@@ -244,7 +230,7 @@ async function sendUntilTheEnd(
       const key = `key-${number}`
       const slot = number % 2 === 0 ? slots[number / 2] : undefined
       const body = JSON.stringify(booking(`keyed-${number}`, slot))
-      const answer = await sendKeyed(sandbox, key, body).catch(() => null)
+      const answer = await sandbox.postKeyed(key, body).catch(() => null)
       expect(answer?.status ?? 201).toBe(201)
       sent.push({ key, body, answer: answer?.text ?? null })
       if (!answer) return
@@ -272,10 +258,10 @@ test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
 
     await using again = await startSandbox(['--database', path])
     for (const { key, body, answer } of sent) {
-      const { status, text, isReplay } = await sendKeyed(again, key, body)
+      const { status, text, isReplay } = await again.postKeyed(key, body)
       expect([status, text]).toEqual([201, answer ?? text])
       if (answer !== null) expect(isReplay).toBe(true)
-      expect(await sendKeyed(again, key, body)).toEqual({ status, text, isReplay: true })
+      expect(await again.postKeyed(key, body)).toEqual({ status, text, isReplay: true })
     }
     expect([count('members') - members, count('booking_requests') - requests]).toEqual([
       sent.length,

@@ -28,8 +28,8 @@ export function serialOrder<State, Move, Told>(
   const waiting = done.toSorted((one, other) => one.toldAt - other.toldAt)
   const [first] = waiting
   if (!first) return model.isEnd(state) ? [] : null
-  // Of those that are alike the first to be answered is tried: any order that begins with another is one with these two
-  // exchanged.
+  // Of those that are alike the first to be answered is tried: an order that begins with another is one in which these
+  // two are exchanged.
   const tried: Done<Move, Told>[] = []
   for (const one of waiting) {
     if (one.askedAt > first.toldAt || tried.some((other) => isAlike(one, other))) continue

@@ -233,6 +233,21 @@ export class Sandbox extends Program {
     })
   }
 
+  /** Sends a body with an Idempotency-Key. Tells the answer byte for byte, and whether it is an earlier one. */
+  async postKeyed(key: string, body: string) {
+    const response = await fetch(`${this.report.baseUrl}/partners/v1/booking-request/`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${this.token()}`,
+        'Idempotency-Key': key,
+      },
+      body,
+    })
+    const isReplay = response.headers.get('idempotency-replayed') === 'true'
+    return { status: response.status, text: await response.text(), isReplay }
+  }
+
   async send(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await fetch(`${this.report.baseUrl}${path}`, init)
     const text = await response.text()
