@@ -64,7 +64,19 @@ class Victim {
       this.tally.killed['in a start']++
       return []
     }
-    await this.practice.findAny(service)
+    const isUp = await this.practice.findAny(service).then(
+      () => true,
+      (error) => {
+        if (!isStep) throw error
+        return false
+      },
+    )
+    // It listened, and took the step before it answered anybody.
+    if (!isUp) {
+      expect((await service.exit()).signal).toBe('SIGKILL')
+      this.tally.killed['in a start']++
+      return []
+    }
     if (!isStep) this.tally.startMillis.push(performance.now() - started)
     const found = await this.compare()
     const submitting = this.practice.submit(service, this.#before.length, 600)
