@@ -1,26 +1,48 @@
-import { type License, type Provider, type TimeOff, type WorkingWindow, weekdays } from '../domain/provider'
+import {
+  type License,
+  type Provider,
+  type TimeOff,
+  type WeeklyHours,
+  type WorkingWindow,
+  weekdays,
+} from '../domain/provider'
 import { dayMinutes, minuteMillis, parseDate, parseInstant, parseTimeOfDay } from '../scheduling/calendar'
 import { type Interval, union } from '../scheduling/interval'
 import { slotMinutes } from '../scheduling/slots'
 import { type TimeZone, toFirstInstant, toLastInstant } from '../scheduling/time-zone'
-import type { LocalWindow, Schedule } from '../scheduling/working-hours'
+import type { LocalWindow, Schedule, WorkingHours } from '../scheduling/working-hours'
 
 /** A provider's schedule in the engine's numbers. The texts have been validated when they were loaded. */
 export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
   return {
     zone,
-    workingHours: provider.workingHours.map((hours) => ({
-      ...compileWindow(hours),
-      weekdays: weekdays.map((weekday) => hours.weekdays.includes(weekday)),
-      fromDay: hours.from === undefined ? -Infinity : dayOf(hours.from),
-      untilDay: hours.until === undefined ? Infinity : dayOf(hours.until),
-    })),
-    overrides: new Map(
-      provider.overrides.map(({ date, windows }) => [dayOf(date), windows.map(compileWindow)]),
-    ),
+    workingHours: provider.workingHours.map(compileHours),
+    overrides: provider.overrides.length === 0 ? none.overrides : compileOverrides(provider.overrides),
     // In the provider's order; of one that lies in a skipped hour alone nothing is left but its place.
-    timeOff: provider.timeOff.map((absence) => compileTimeOff(absence, zone)),
+    timeOff:
+      provider.timeOff.length === 0
+        ? none.timeOff
+        : provider.timeOff.map((absence) => compileTimeOff(absence, zone)),
   }
+}
+
+function compileHours({ weekdays: days, from, until, ...hours }: WeeklyHours): WorkingHours {
+  const { startMinute, endMinute, stepMinutes } = compileWindow(hours)
+  return {
+    startMinute,
+    endMinute,
+    stepMinutes,
+    weekdays: days.reduce((bits, weekday) => bits | (1 << weekdays.indexOf(weekday)), 0),
+    fromDay: from === undefined ? -Infinity : dayOf(from),
+    untilDay: until === undefined ? Infinity : dayOf(until),
+  }
+}
+
+// Most have neither, and there are many of them in memory.
+const none: Pick<Schedule, 'overrides' | 'timeOff'> = { overrides: new Map(), timeOff: [] }
+
+function compileOverrides(overrides: Provider['overrides']): Schedule['overrides'] {
+  return new Map(overrides.map(({ date, windows }) => [dayOf(date), windows.map(compileWindow)]))
 }
 
 /** When licenses of one region hold. */
@@ -34,9 +56,16 @@ export interface LicensedTime {
  * those of one region that meet or overlap are one.
  */
 export function compileLicenses(licenses: readonly License[], zone: TimeZone): LicensedTime[] {
-  const regions = Map.groupBy(licenses, ({ regionId }) => regionId)
-  return Array.from(regions, ([regionId, held]) =>
-    union(held.map((license) => compileLicense(license, zone))).map((interval) => ({ regionId, interval })),
+  const times = licenses.map((license) => ({
+    regionId: license.regionId,
+    interval: compileLicense(license, zone),
+  }))
+  const regions = new Set(times.map(({ regionId }) => regionId))
+  if (regions.size === times.length) return times
+  return Array.from(
+    Map.groupBy(times, ({ regionId }) => regionId),
+    ([regionId, held]) =>
+      union(held.map(({ interval }) => interval)).map((interval) => ({ regionId, interval })),
   ).flat()
 }
 

@@ -1,7 +1,7 @@
 import { dayMinutes, minuteMillis } from './calendar'
-import { contains, type Interval } from './interval'
-import { dropTouching, slotAt, toSlots } from './slots'
-import { type Schedule, workingTime } from './working-hours'
+import { type Interval, Reach } from './interval'
+import { slotAt, slotMinutes, toSlots } from './slots'
+import { type Schedule, type Window, workingTime } from './working-hours'
 
 /** How far ahead slots are offered (contract, Limits: next 30 days), as elapsed time. */
 export const horizonMinutes = 30 * dayMinutes
@@ -26,31 +26,60 @@ export interface Availability {
 /**
  * The one rule for what can be had, for search, for booking, and for saying why not: slots of the working
  * time that lie whole inside one of `licensed`, touch neither taken slots nor time off, and start in
- * [now + notice, now + 30 days).
- *
- * @param now milliseconds since 1970-01-01T00:00Z
- * @param range where the slots start that are asked about: all that can be had, unless told
+ * [now + notice, now + 30 days). What it is asked of a slot it is asked of its start in minutes, and of slots in
+ * ascending order: all that stands in their way is gone through once beside them.
  */
-export function ruleAt(calendar: Calendar, licensed: readonly Interval[], now: number, range = rangeAt(now)) {
-  const { schedule, taken, minimumNoticeMinutes } = calendar
-  const earliest = Math.ceil(now / minuteMillis)
-  const horizon = earliest + horizonMinutes
-  return {
-    /** The first minute that is not over. */
-    earliest,
-    /** The schedule's windows, from whose starts slots are counted. */
-    windows: workingTime(schedule, range),
-    /** Time off and taken slots. */
-    busy: [...taken, ...schedule.timeOff].filter(({ start, end }) => end > range.start && start < range.end),
-    isLicensed: (start: number) => licensed.some((license) => contains(license, slotAt(start))),
-    /** Whether what is left until the slot is notice enough. */
-    isNoticed: (start: number) => start >= earliest + minimumNoticeMinutes,
-    isWithinHorizon: (start: number) => start < horizon,
+export class Rule {
+  /** The first minute that is not over. */
+  readonly earliest: number
+  /** The schedule's windows, from whose starts slots are counted. */
+  readonly windows: readonly Window[]
+  private readonly licensed: Reach
+  private readonly taken: Reach
+  private readonly away: Reach
+  private readonly noticed: number
+  private readonly horizon: number
+
+  /**
+   * @param now milliseconds since 1970-01-01T00:00Z
+   * @param range where the slots start that are asked about: all that can be had, unless told
+   */
+  constructor(calendar: Calendar, licensed: readonly Interval[], now: number, range = rangeAt(now)) {
+    const { schedule, taken, minimumNoticeMinutes } = calendar
+    this.earliest = Math.ceil(now / minuteMillis)
+    this.windows = workingTime(schedule, range)
+    this.licensed = new Reach(licensed)
+    this.taken = new Reach(taken)
+    this.away = new Reach(schedule.timeOff)
+    this.noticed = this.earliest + minimumNoticeMinutes
+    this.horizon = this.earliest + horizonMinutes
+  }
+
+  /** All but whether it is within the horizon. */
+  allows(start: number): boolean {
+    return this.isNoticed(start) && this.isFree(start) && this.isLicensed(start)
+  }
+
+  isLicensed(start: number): boolean {
+    // Of what has begun by then, and licenses begin on whole minutes, the one that goes on for longest.
+    return this.licensed.before(Math.floor(start) + 1) >= start + slotMinutes
+  }
+
+  /** Whether it touches neither taken slots nor time off. */
+  isFree(start: number): boolean {
+    const end = start + slotMinutes
+    return this.taken.before(end) <= start && this.away.before(end) <= start
+  }
+
+  /** Whether what is left until the slot is notice enough. */
+  isNoticed(start: number): boolean {
+    return start >= this.noticed
+  }
+
+  isWithinHorizon(start: number): boolean {
+    return start < this.horizon
   }
 }
-
-/** The rule at one moment, step by step; what it asks of a slot it asks of its start in minutes. */
-export type Rule = ReturnType<typeof ruleAt>
 
 /** From now to one day past the horizon: so it is known when the next slot will come into it. */
 function rangeAt(now: number): Interval {
@@ -62,9 +91,9 @@ function rangeAt(now: number): Interval {
 
 /** What can be had by the rule. @param now milliseconds since 1970-01-01T00:00Z */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
-  const rule = ruleAt(calendar, licensed, now)
-  const free = dropTouching(toSlots(rule.windows), rule.busy).filter(rule.isLicensed).filter(rule.isNoticed)
-  const slots = free.filter(rule.isWithinHorizon)
+  const rule = new Rule(calendar, licensed, now)
+  const free = toSlots(rule.windows, rule)
+  const slots = free.slice(0, free.findLastIndex((start) => rule.isWithinHorizon(start)) + 1)
   const [first = Infinity, entering = Infinity] = [slots[0], free[slots.length]]
   // Until the first slot has come too near or a new one enters the horizon.
   const leaves = (first - calendar.minimumNoticeMinutes) * minuteMillis + 1
@@ -85,7 +114,6 @@ export function isAvailableAt(
   start: number,
   now: number,
 ): boolean {
-  const rule = ruleAt(calendar, licensed, now, slotAt(start))
-  const isFree = dropTouching(toSlots(rule.windows), rule.busy).includes(start)
-  return isFree && rule.isLicensed(start) && rule.isNoticed(start) && rule.isWithinHorizon(start)
+  const rule = new Rule(calendar, licensed, now, slotAt(start))
+  return rule.isWithinHorizon(start) && toSlots(rule.windows, rule).includes(start)
 }

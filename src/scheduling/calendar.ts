@@ -12,12 +12,12 @@ const dayMillis = dayMinutes * minuteMillis
  */
 export function parseDate(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
-  try {
-    Temporal.PlainDate.from(text, { overflow: 'reject' })
-    return Date.parse(`${text}T00:00:00Z`) / dayMillis
-  } catch {
-    return null
-  }
+  const [month, day] = [Number(text.slice(5, 7)) - 1, Number(text.slice(8))]
+  // Date.UTC would take the year 26 for 1926.
+  const date = new Date(0)
+  const millis = date.setUTCFullYear(Number(text.slice(0, 4)), month, day)
+  // A day past its month's last is taken for one of the next.
+  return date.getUTCMonth() === month && date.getUTCDate() === day ? millis / dayMillis : null
 }
 
 /** The `YYYY-MM-DD` of a day counted from 1970-01-01. */

@@ -25,3 +25,36 @@ export function union(intervals: readonly Interval[]): Interval[] {
   }
   return joined
 }
+
+/** How far intervals reach, asked of instants in ascending order: each interval is looked at once. */
+export class Reach {
+  private readonly ascending: readonly Interval[]
+  private next = 0
+  private end = -Infinity
+
+  constructor(intervals: readonly Interval[]) {
+    this.ascending = inOrder(intervals)
+  }
+
+  /** The latest end among those that start before an instant; -Infinity where none does. */
+  before(instant: number): number {
+    for (; this.next < this.ascending.length; this.next++) {
+      const { start, end } = this.ascending[this.next] as Interval
+      if (start >= instant) break
+      if (end > this.end) this.end = end
+    }
+    return this.end
+  }
+}
+
+/** Those that have any length, ascending; mostly they are so as they come. */
+function inOrder(intervals: readonly Interval[]): readonly Interval[] {
+  let before = -Infinity
+  for (const { start, end } of intervals) {
+    if (start < before || end <= start) {
+      return intervals.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)
+    }
+    before = start
+  }
+  return intervals
+}

@@ -1,4 +1,4 @@
-import { type Calendar, type Rule, ruleAt } from './availability'
+import { type Calendar, Rule } from './availability'
 import { contains, type Interval, touches } from './interval'
 import { slotAt, toSlots } from './slots'
 import { localDay } from './time-zone'
@@ -55,7 +55,7 @@ export function obstacleAt(
   start: number,
   now: number,
 ): Obstacle | null {
-  const asked = { calendar, rule: ruleAt(calendar, licensed, now), start }
+  const asked = { calendar, rule: new Rule(calendar, licensed, now), start }
   for (const step of steps) {
     const hindrance = hindrances[step](asked)
     if (hindrance) return { step, ...hindrance }

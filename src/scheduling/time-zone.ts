@@ -42,6 +42,20 @@ export function toInstant(zone: TimeZone, local: number): number {
   return local - (zone.offsets[firstRuleOf(zone, local)] as number)
 }
 
+/** A stretch of local readings, each of which the clock shows once, at one offset from UTC. */
+export interface Steady {
+  readonly offset: number
+  /** The first reading that is no longer part of it. */
+  readonly until: number
+}
+
+/** What can be said without a look at the zone of the readings from one on; nothing where `until` is not after it. */
+export function steadyFrom(zone: TimeZone, local: number): Steady {
+  const rule = ruleAt(zone, local - dayMinutes)
+  const offset = zone.offsets[rule] as number
+  return { offset, until: (zone.transitions[rule] ?? Infinity) + offset }
+}
+
 /** The first instant at which the clock shows a local reading, or the moment of the change that skips it. */
 export function toFirstInstant(zone: TimeZone, local: number): number {
   return shownUnder(zone, firstRuleOf(zone, local), local)

@@ -1,6 +1,6 @@
 import { dayMinutes, weekdayOf } from './calendar'
 import type { Interval } from './interval'
-import { localDay, type TimeZone, toFirstInstant, toInstant } from './time-zone'
+import { localDay, steadyFrom, type TimeZone, toFirstInstant, toInstant } from './time-zone'
 
 /** A stretch of local working time, in minutes since the midnight at which its date starts. */
 export interface LocalWindow {
@@ -13,8 +13,8 @@ export interface LocalWindow {
 
 /** A window that recurs on some weekdays between two dates, both inclusive, counted from 1970-01-01. */
 export interface WorkingHours extends LocalWindow {
-  /** Indexed from Monday, 0, to Sunday, 6. */
-  readonly weekdays: readonly boolean[]
+  /** A bit for each, from that of Monday, 1, to that of Sunday, 64. */
+  readonly weekdays: number
   readonly fromDay: number
   readonly untilDay: number
 }
@@ -33,13 +33,15 @@ export interface Window extends Interval {
 }
 
 /** The windows that start on a local date: the override's where there is one, else the week's. */
-export function windowsOn(schedule: Schedule, day: number): readonly LocalWindow[] {
-  const override = schedule.overrides.get(day)
+export function windowsOn({ overrides, workingHours }: Schedule, day: number): readonly LocalWindow[] {
+  const override = overrides.get(day)
   if (override) return override
-  const weekday = weekdayOf(day)
-  return schedule.workingHours.filter(
-    (hours) => hours.weekdays[weekday] && hours.fromDay <= day && day <= hours.untilDay,
-  )
+  const weekday = 1 << weekdayOf(day)
+  const windows: LocalWindow[] = []
+  for (const hours of workingHours) {
+    if (hours.weekdays & weekday && hours.fromDay <= day && day <= hours.untilDay) windows.push(hours)
+  }
+  return windows
 }
 
 // Windows of neighbouring dates that overlap form a chain, and its slots are counted from where it begins. One
@@ -56,44 +58,87 @@ export function workingTime(schedule: Schedule, range: Interval): Window[] {
   const firstDay = localDay(zone, range.start) - 1
   // A window of the date after may carry on one that began before the end.
   const lastDay = localDay(zone, range.end) + 1
-  const pauseDay = lastPause(schedule, firstDay)
-  const fromDay = Math.max(pauseDay - 1, Math.min(firstDay, endlessChainDay))
-  const [unbroken, untilDay] = [midnight(zone, pauseDay + 1), midnight(zone, firstDay + 1)]
-  // What reaches over the end of that date goes on without a pause until there, whatever windows it is made of.
-  const begun = merge(windowsBetween(schedule, fromDay, pauseDay)).map((window) =>
-    window.end > unbroken ? { ...window, end: Math.max(window.end, untilDay) } : window,
-  )
-  return merge([...begun, ...windowsBetween(schedule, Math.max(firstDay, pauseDay + 1), lastDay)])
-    .filter(({ end }) => end > range.start)
-    .map((window) => ({ ...window, start: lastStart(window, range.start) }))
+  const fromDay = Math.max(firstDay - 1, Math.min(firstDay, endlessChainDay))
+  const windows = merge(windowsBetween(schedule, fromDay, lastDay)).filter(({ end }) => end > range.start)
+  const [first] = windows
+  if (first && first.start < range.start) {
+    const begun = first.start < midnight(zone, firstDay) ? chainOver(schedule, firstDay) : first
+    windows[0] = { start: lastStart(begun, range.start), end: first.end, stepMinutes: begun.stepMinutes }
+  }
+  return windows
 }
 
-/** The windows that start on some dates, not yet merged. */
+/** The windows that start on some dates, in order of their starts, not yet merged. */
 export function windowsBetween(schedule: Schedule, fromDay: number, untilDay: number): Window[] {
+  const { zone } = schedule
   const windows: Window[] = []
+  let steady = steadyFrom(zone, fromDay * dayMinutes)
   for (let day = fromDay; day <= untilDay; day++) {
+    const begins = day * dayMinutes
+    if (begins >= steady.until) steady = steadyFrom(zone, begins)
     for (const { startMinute, endMinute, stepMinutes } of windowsOn(schedule, day)) {
-      const start = toInstant(schedule.zone, day * dayMinutes + startMinute)
-      const end = toFirstInstant(schedule.zone, day * dayMinutes + endMinute)
-      if (start < end) windows.push({ start, end, stepMinutes })
+      const isSteady = begins + endMinute < steady.until
+      const start = isSteady ? begins + startMinute - steady.offset : toInstant(zone, begins + startMinute)
+      const end = isSteady ? begins + endMinute - steady.offset : toFirstInstant(zone, begins + endMinute)
+      if (start < end) insert(windows, { start, end, stepMinutes })
     }
   }
   return windows
 }
 
+/** Working time that goes on over whole dates, from the window with which it began. */
+interface Chain {
+  readonly start: number
+  readonly stepMinutes: number
+  /** The last date with a pause before it, or that from which endless chains are counted. */
+  readonly pauseDay: number
+  /** The last date until which it is known to go on. */
+  readonly untilDay: number
+}
+
+// A schedule never changes, so neither does where its chains begin.
+const chains = new WeakMap<Schedule, readonly Chain[]>()
+
+// As many of more than a week as can be asked about in turn within the horizon.
+const rememberedChains = 5
+
+/** The chain that goes on over a date without a pause. */
+function chainOver(schedule: Schedule, day: number): Chain {
+  const known = chains.get(schedule) ?? []
+  const found = known.find(({ pauseDay, untilDay }) => pauseDay < day && day <= untilDay)
+  if (found) return found
+  const earlier = known.filter(({ untilDay }) => untilDay < day).sort((a, b) => b.untilDay - a.untilDay)[0]
+  const pauseDay = lastPause(schedule, day, earlier?.untilDay ?? endlessChainDay)
+  const chain =
+    earlier?.untilDay === pauseDay ? { ...earlier, untilDay: day } : chainAfter(schedule, pauseDay, day)
+  if (day - chain.pauseDay > 7) {
+    const others = known.filter((other) => other.pauseDay !== chain.pauseDay)
+    chains.set(schedule, [chain, ...others].slice(0, rememberedChains))
+  }
+  return chain
+}
+
+/** The chain that begins on a date with a pause, or before its end, and goes on until another date. */
+function chainAfter(schedule: Schedule, pauseDay: number, untilDay: number): Chain {
+  const ends = midnight(schedule.zone, pauseDay + 1)
+  const windows = merge(windowsBetween(schedule, Math.max(pauseDay - 1, endlessChainDay), pauseDay))
+  const { start, stepMinutes } = windows.find(({ end }) => end > ends) as Window
+  return { start, stepMinutes, pauseDay, untilDay }
+}
+
 /**
- * The last date up to `day` on which the working time pauses; where it never does, that of endless chains. A date is
+ * The last date after `since` and up to `day` on which the working time pauses; `since` if there is none. A date is
  * like the one a week later unless the clock or the schedule changes between them, so the days before a change tell all.
  */
-function lastPause(schedule: Schedule, day: number): number {
-  if (pausesOn(schedule, day)) return day
-  const told = [day + 2, ...changesUntil(schedule, day + 1)].flatMap((change) =>
-    Array.from({ length: 10 }, (_, back) => change + 1 - back),
-  )
-  const dates = [...new Set(told)].filter((date) => endlessChainDay < date && date < day)
-  return (
-    dates.sort((a, b) => b - a).find((date) => pausesOn(schedule, date)) ?? Math.min(day, endlessChainDay)
-  )
+function lastPause(schedule: Schedule, day: number, since: number): number {
+  let date = day
+  for (const change of [day + 2, ...changesUntil(schedule, day + 1)].sort((a, b) => b - a)) {
+    for (date = Math.min(date, change + 1); date > change - 9; date--) {
+      if (date <= since) return since
+      if (pausesOn(schedule, date)) return date
+    }
+  }
+  return since
 }
 
 /** The dates until `day` that can differ from the date a week before: by the clock or the schedule. */
@@ -119,19 +164,31 @@ function midnight(zone: TimeZone, day: number): number {
 }
 
 /** The last start on a window's grid that is not after `instant`, or its first. */
-function lastStart({ start, stepMinutes }: Window, instant: number): number {
-  return start + Math.max(0, Math.floor((instant - start) / stepMinutes)) * stepMinutes
+function lastStart({ start, stepMinutes }: Pick<Window, 'start' | 'stepMinutes'>, instant: number): number {
+  return start + Math.floor((instant - start) / stepMinutes) * stepMinutes
 }
 
-/** Overlapping windows made one, with the step of the first of them, or the longest of those that start there. */
-function merge(windows: Window[]): Window[] {
-  windows.sort((a, b) => a.start - b.start || b.stepMinutes - a.stepMinutes)
+/** Puts a window among those in order of start, before which goes at one start the one of the longest step. */
+function insert(windows: Window[], window: Window): void {
+  let place = windows.length
+  for (; place > 0; place--) {
+    const before = windows[place - 1] as Window
+    if (before.start < window.start) break
+    if (before.start === window.start && before.stepMinutes >= window.stepMinutes) break
+    windows[place] = before
+  }
+  windows[place] = window
+}
+
+/** Overlapping windows, in order, made one, with the step of the first of them. */
+function merge(windows: readonly Window[]): Window[] {
   const merged: Window[] = []
   for (const window of windows) {
-    const last = merged.at(-1)
-    if (last && window.start < last.end) {
-      merged[merged.length - 1] = { ...last, end: Math.max(last.end, window.end) }
-    } else merged.push(window)
+    const last = merged[merged.length - 1]
+    if (!last || last.end <= window.start) merged.push(window)
+    else if (last.end < window.end) {
+      merged[merged.length - 1] = { start: last.start, end: window.end, stepMinutes: last.stepMinutes }
+    }
   }
   return merged
 }
