@@ -5,6 +5,7 @@ import {
   formatLocal,
   localDay,
   offsetAt,
+  steadyFrom,
   type TimeZone,
   toFirstInstant,
   toInstant,
@@ -107,6 +108,22 @@ describe('a local reading becomes an instant', () => {
     }
     expect(faults).toEqual([])
     expect(changes).toBeGreaterThan(2_000)
+  })
+
+  test('is told without a look at the zone by a stretch without a change, in every zone', () => {
+    for (const name of zones.names) {
+      const zone = zoneOf(name)
+      for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {
+        const { offset, until } = steadyFrom(zone, local)
+        for (const reading of [local, local + 779, local + 2_880, until - 1]) {
+          if (!(local <= reading && reading < until && reading < Infinity)) continue
+          const instant = reading - offset
+          if (toInstant(zone, reading) !== instant || toFirstInstant(zone, reading) !== instant) {
+            throw new Error(`${name} ${reading}`)
+          }
+        }
+      }
+    }
   })
 
   test('and back again, in every zone, where the clock does not repeat the reading', () => {

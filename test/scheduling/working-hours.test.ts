@@ -49,6 +49,39 @@ describe('working time', () => {
     fc.assert(fc.property(chained, likeTheSlowWay), { numRuns: runs })
   }, 3_600_000)
 
+  test('of one schedule is that at whatever moments it is asked about, one after the other', () => {
+    const days = fc.array(fc.integer({ min: -60, max: 60 }), { minLength: 2, maxLength: 8 })
+    fc.assert(
+      fc.property(fc.oneof(asked, chained), days, ({ practice, now }, moments) => {
+        const schedule = scheduleOf(practice)
+        for (const away of moments) {
+          const range = monthFrom(Math.floor(now / minuteMillis) + away * 1_440)
+          expect(gridsFrom(workingTime(schedule, range), range.start)).toEqual(
+            gridsFrom(sinceTheBeginning(schedule, range), range.start),
+          )
+        }
+      }),
+      { numRuns: runs },
+    )
+  }, 3_600_000)
+
+  test('of windows in any order is the same', () => {
+    const hours = [
+      daily('13:00', '15:00'),
+      daily('09:00', '11:00', { stepMinutes: 60 }),
+      daily('09:00', '10:00'),
+    ]
+    const range = monthFrom(minutes('2026-12-01T12:00:00Z'))
+    const [told, ...others] = [hours, hours.toReversed(), [...hours.slice(1), ...hours.slice(0, 1)]].map(
+      (workingHours) => workingTime(scheduleOf(practice({ workingHours })), range),
+    )
+    expect(told?.slice(0, 2)).toEqual([
+      { start: minutes('2026-12-01T14:00:00Z'), end: minutes('2026-12-01T16:00:00Z'), stepMinutes: 60 },
+      { start: minutes('2026-12-01T18:00:00Z'), end: minutes('2026-12-01T20:00:00Z'), stepMinutes: 45 },
+    ])
+    for (const other of others) expect(other).toEqual(told as Window[])
+  })
+
   test('of a chain is counted from the skipped hour in which two shifts hand over', () => {
     const shift = { stepMinutes: 50 }
     const handover = practice({
@@ -88,16 +121,17 @@ describe('a chain of windows that never breaks', () => {
   const endless = practice({ workingHours: [daily('08:00', '20:00', step), daily('19:30', '08:30', step)] })
 
   /** A schedule and how many dates were looked up in it. */
-  function counted(of: Practice) {
+  function counted(of: Practice, dayOff?: string) {
     let lookups = 0
     const schedule = scheduleOf(of)
-    class Overrides extends Map<number, never> {
-      override get(): undefined {
+    class Overrides extends Map<number, []> {
+      override get(day: number): [] | undefined {
         lookups++
-        return undefined
+        return super.get(day)
       }
     }
-    return { schedule: { ...schedule, overrides: new Overrides() }, lookups: () => lookups }
+    const overrides = new Overrides(dayOff === undefined ? [] : [[parseDate(dayOff) as number, []]])
+    return { schedule: { ...schedule, overrides }, lookups: () => lookups }
   }
 
   test('is told by few of its dates, however many years it is old', () => {
@@ -109,6 +143,37 @@ describe('a chain of windows that never breaks', () => {
       workingTime(schedule, monthFrom(minutes(now)))
       expect(lookups()).toBeLessThan(most)
     }
+  })
+
+  test('is told by the dates in sight alone once it has been asked about, whatever date is asked about next', () => {
+    const start = minutes('2026-12-01T12:00:00Z')
+    const { schedule, lookups } = counted(endless)
+    workingTime(schedule, monthFrom(start))
+    for (let day = -5; day <= 30; day++) {
+      const before = lookups()
+      workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
+      // Its first date is looked for again where it is asked about dates that lie before all that it was asked about.
+      if (day >= 0) expect(lookups() - before).toBeLessThan(12)
+    }
+    const before = lookups()
+    for (let day = -5; day <= 30; day++) {
+      workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
+    }
+    expect(lookups() - before).toBeLessThan(36 * 6)
+  })
+
+  test('on either side of a date off is told by the dates in sight alone, asked about in turn', () => {
+    const start = minutes('2026-12-01T12:00:00Z')
+    const { schedule, lookups } = counted(endless, '2026-12-10')
+    const ask = () => {
+      for (const day of [0, 14, 5, 25, 1, 9]) {
+        workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
+      }
+    }
+    ask()
+    const before = lookups()
+    ask()
+    expect(lookups() - before).toBeLessThan(6 * 25)
   })
 
   test('without clock changes is told by those of the month and a week', () => {

@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { contains, type Interval, Reach, touches } from '../../src/scheduling/interval'
+import { times } from '../support/long'
+
+const intervals = fc.array(
+  fc
+    .tuple(
+      fc.integer({ min: -300, max: 300 }),
+      fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constant(Infinity)),
+    )
+    .map(([start, length]) => ({ start, end: start + length })),
+  { maxLength: 8 },
+)
+const asked = fc
+  .tuple(fc.array(fc.integer({ min: -350, max: 550 }), { maxLength: 20 }), fc.integer({ min: 1, max: 60 }))
+  .map(([starts, length]) =>
+    starts.sort((a, b) => a - b).map((start): Interval => ({ start, end: start + length })),
+  )
+
+test('how far intervals reach tells of each that is asked about whether one of them touches it', () => {
+  fc.assert(
+    fc.property(intervals, asked, (intervals, asked) => {
+      const reach = new Reach(intervals)
+      expect(asked.map(({ start, end }) => reach.before(end) > start)).toEqual(
+        asked.map((inner) => intervals.some((interval) => touches(interval, inner))),
+      )
+    }),
+    { numRuns: times(500, 100_000) },
+  )
+})
+
+test('and, of those that have begun with it, whether it lies whole inside one', () => {
+  fc.assert(
+    fc.property(intervals, asked, (intervals, asked) => {
+      const reach = new Reach(intervals)
+      expect(asked.map(({ start, end }) => reach.before(start + 1) >= end)).toEqual(
+        asked.map((inner) => intervals.some((interval) => contains(interval, inner))),
+      )
+    }),
+    { numRuns: times(500, 100_000) },
+  )
+})
+
+test('each of many intervals is looked at a few times, however often it is asked', () => {
+  let looks = 0
+  const counted = Array.from({ length: 1_000 }, (_, index) => ({
+    get start() {
+      looks++
+      return index * 60
+    },
+    end: index * 60 + 45,
+  }))
+  const reach = new Reach(counted)
+  for (let instant = 0; instant < 60_000; instant += 10) reach.before(instant)
+  // Once to see that they ascend, once beside what is asked, and once more for each question the next one.
+  expect(looks).toBeLessThanOrEqual(1_000 + 1_000 + 6_000)
+})
