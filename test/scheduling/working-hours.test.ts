@@ -65,6 +65,31 @@ describe('working time', () => {
     )
   }, 3_600_000)
 
+  test('of a chain with dates off is that, in whatever order its dates are asked about', () => {
+    const shift = { stepMinutes: 50 }
+    const dates = ['2026-12-01', '2026-12-06', '2026-12-09', '2026-12-15', '2026-12-22', '2026-12-29']
+    const orders = [
+      dates,
+      dates.toReversed(),
+      [...dates.slice(3), ...dates],
+      [...dates.slice(1, 4), ...dates],
+    ]
+    for (const order of orders) {
+      const schedule = scheduleOf(
+        practice({
+          workingHours: [daily('08:00', '20:00', shift), daily('19:30', '08:30', shift)],
+          overrides: ['2026-12-10', '2026-12-24'].map((date) => ({ date, windows: [] })),
+        }),
+      )
+      for (const date of order) {
+        const range = monthFrom(minutes(`${date}T21:00:00Z`))
+        expect(gridsFrom(workingTime(schedule, range), range.start)).toEqual(
+          gridsFrom(sinceTheBeginning(schedule, range), range.start),
+        )
+      }
+    }
+  })
+
   test('of windows in any order is the same', () => {
     const hours = [
       daily('13:00', '15:00'),
