@@ -30,7 +30,11 @@ async function ask(path: string, headers: Record<string, string> = {}, method = 
     headers: { Authorization: `Bearer ${service.partner.token}`, 'Accept-Encoding': 'identity', ...headers },
     decompress: false,
   })
-  return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: new Uint8Array(await response.arrayBuffer()),
+  }
 }
 
 const decoders: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
