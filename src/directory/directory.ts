@@ -14,6 +14,7 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import { compileLicenses, compileSchedule, type LicensedTime } from './compile'
+import { RegionLicenses, type Roster } from './roster'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
 export interface Listing {
@@ -22,15 +23,6 @@ export interface Listing {
   /** What the calendar has as taken, with the requests that hold it. */
   readonly taken: readonly TakenSlot[]
   readonly licenses: readonly LicensedTime[]
-}
-
-/** The active providers who hold a license in a region. Replaced, never changed, as soon as others do. */
-export interface Roster {
-  /** In order. */
-  readonly ids: readonly number[]
-  /** ms: from then on it is so (inclusive), until then (exclusive). */
-  readonly heldFrom: number
-  readonly holdsUntil: number
 }
 
 /** A provider who is left out of all that partners see, and why. */
@@ -66,10 +58,7 @@ export class Directory {
   /** By provider, those without a listing too. */
   #taken = new Map<number, readonly TakenSlot[]>()
   #unlisted = new Map<number, UnlistedProvider>()
-  /** Ids of listings by region of license, be it of another time, in order. */
-  #licensedIn = new Map<number, number[]>()
-  /** By region, until a listing of it is replaced. */
-  #rosters = new Map<number, Roster>()
+  #licenses = new Map<number, RegionLicenses>()
   #reading: Promise<void> | null = null
 
   private constructor(private readonly sources: DirectorySources) {}
@@ -137,28 +126,20 @@ export class Directory {
     return [...this.#regions.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** Who is licensed in a region at `now` (ms): the same object for as long as that are the same. */
+  /**
+   * Who is licensed in a region at `now` (ms): the same object for as long as those are the same, and speak the same languages
+   * and hold sessions in the same ways.
+   */
   rosterOf(regionId: number, now: number): Roster {
-    const known = this.#rosters.get(regionId)
-    if (known && known.heldFrom <= now && now < known.holdsUntil) return known
-    const roster = this.#makeRoster(regionId, Math.floor(now / minuteMillis))
-    this.#rosters.set(regionId, roster)
-    return roster
+    return this.#licensesIn(regionId).rosterAt(now)
   }
 
-  #makeRoster(regionId: number, minute: number): Roster {
-    let changesAt = Infinity
-    const ids = (this.#licensedIn.get(regionId) ?? []).filter((id) => {
-      let isLicensed = false
-      for (const { regionId: held, interval } of this.findListing(id)?.licenses ?? []) {
-        if (held !== regionId || interval.end <= minute) continue
-        const isHeld = interval.start <= minute
-        changesAt = Math.min(changesAt, isHeld ? interval.end : interval.start)
-        isLicensed ||= isHeld
-      }
-      return isLicensed
-    })
-    return { ids, heldFrom: minute * minuteMillis, holdsUntil: changesAt * minuteMillis }
+  #licensesIn(regionId: number): RegionLicenses {
+    const known = this.#licenses.get(regionId)
+    if (known) return known
+    const licenses = new RegionLicenses()
+    this.#licenses.set(regionId, licenses)
+    return licenses
   }
 
   /** The active providers who hold a license in the region at `now` (ms), in order of id. */
@@ -200,13 +181,8 @@ export class Directory {
   }
 
   /** The slots that can be had of a provider in a region, at `now` (ms). */
-  availabilityIn({ calendar, licenses }: Listing, regionId: number, now: number): Availability {
-    const held = licenses.filter((license) => license.regionId === regionId)
-    return availabilityAt(
-      calendar,
-      held.map(({ interval }) => interval),
-      now,
-    )
+  availabilityIn(listing: Listing, regionId: number, now: number): Availability {
+    return availabilityAt(listing.calendar, licensesIn(regionId, listing), now)
   }
 
   /** The slots that can be had of a provider in any active region, at `now` (ms). */
@@ -284,17 +260,27 @@ export class Directory {
     this.#listings.set(id, listing)
   }
 
+  /** Most changes of a provider are none of who is found: those leave the rosters as they are. */
   #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
-    const [left, entered] = [regionsOf(before), regionsOf(after)]
-    for (const regionId of left.union(entered)) {
-      this.#rosters.delete(regionId)
-      if (left.has(regionId) === entered.has(regionId)) continue
-      const ids = this.#licensedIn.get(regionId) ?? []
-      if (left.has(regionId)) ids.splice(positionOf(id, ids), 1)
-      else ids.splice(positionOf(id, ids), 0, id)
-      this.#licensedIn.set(regionId, ids)
+    if (before && after && isFoundAlike(before, after)) return
+    for (const regionId of regionsOf(before).union(regionsOf(after))) {
+      this.#licensesIn(regionId).put(id, after?.provider.active ? licensesIn(regionId, after) : [])
     }
   }
+}
+
+/** Whether whoever finds one of two listings of a provider finds the other. */
+function isFoundAlike(one: Listing, other: Listing): boolean {
+  const toldOf = ({ licenses, provider }: Listing) => {
+    const { active, languagesSpoken, modalities, inPersonRegionIds } = provider
+    return JSON.stringify([licenses, active, languagesSpoken, modalities, inPersonRegionIds])
+  }
+  return toldOf(one) === toldOf(other)
+}
+
+/** When a provider's licenses of a region hold. */
+function licensesIn(regionId: number, { licenses }: Listing): Interval[] {
+  return licenses.filter((license) => license.regionId === regionId).map(({ interval }) => interval)
 }
 
 function regionsOf(listing: Listing | undefined): Set<number> {
@@ -328,16 +314,4 @@ export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listin
 /** When a slot is taken, in the engine's minutes. */
 export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
   return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
-}
-
-/** Where an id stands, or would have to stand, among ids in order. */
-function positionOf(id: number, ids: readonly number[]): number {
-  let low = 0
-  let high = ids.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((ids[middle] as number) < id) low = middle + 1
-    else high = middle
-  }
-  return low
 }
