@@ -30,18 +30,20 @@ export function union(intervals: readonly Interval[]): Interval[] {
 export class Reach {
   private readonly ascending: readonly Interval[]
   private next = 0
+  private nextStart: number
   private end = -Infinity
 
   constructor(intervals: readonly Interval[]) {
     this.ascending = inOrder(intervals)
+    this.nextStart = this.ascending[0]?.start ?? Infinity
   }
 
   /** The latest end among those that start before an instant; -Infinity where none does. */
   before(instant: number): number {
-    for (; this.next < this.ascending.length; this.next++) {
-      const { start, end } = this.ascending[this.next] as Interval
-      if (start >= instant) break
+    while (this.nextStart < instant) {
+      const { end } = this.ascending[this.next] as Interval
       if (end > this.end) this.end = end
+      this.nextStart = this.ascending[++this.next]?.start ?? Infinity
     }
     return this.end
   }

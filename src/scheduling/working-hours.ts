@@ -33,15 +33,26 @@ export interface Window extends Interval {
 }
 
 /** The windows that start on a local date: the override's where there is one, else the week's. */
-export function windowsOn({ overrides, workingHours }: Schedule, day: number): readonly LocalWindow[] {
-  const override = overrides.get(day)
-  if (override) return override
-  const weekday = 1 << weekdayOf(day)
+export function windowsOn(schedule: Schedule, day: number): readonly LocalWindow[] {
   const windows: LocalWindow[] = []
-  for (const hours of workingHours) {
-    if (hours.weekdays & weekday && hours.fromDay <= day && day <= hours.untilDay) windows.push(hours)
-  }
+  eachWindow(schedule, day, (window) => windows.push(window))
   return windows
+}
+
+function eachWindow(
+  { overrides, workingHours }: Schedule,
+  day: number,
+  visit: (window: LocalWindow) => void,
+): void {
+  const override = overrides.get(day)
+  if (override) {
+    for (const window of override) visit(window)
+    return
+  }
+  const weekday = 1 << weekdayOf(day)
+  for (const hours of workingHours) {
+    if (hours.weekdays & weekday && hours.fromDay <= day && day <= hours.untilDay) visit(hours)
+  }
 }
 
 // Windows of neighbouring dates that overlap form a chain, and its slots are counted from where it begins. One
@@ -59,7 +70,8 @@ export function workingTime(schedule: Schedule, range: Interval): Window[] {
   // A window of the date after may carry on one that began before the end.
   const lastDay = localDay(zone, range.end) + 1
   const fromDay = Math.max(firstDay - 1, Math.min(firstDay, endlessChainDay))
-  const windows = merge(windowsBetween(schedule, fromDay, lastDay)).filter(({ end }) => end > range.start)
+  const windows = merge(windowsBetween(schedule, fromDay, lastDay))
+  while (windows[0] && windows[0].end <= range.start) windows.shift()
   const [first] = windows
   if (first && first.start < range.start) {
     const begun = first.start < midnight(zone, firstDay) ? chainOver(schedule, firstDay) : first
@@ -73,15 +85,17 @@ export function windowsBetween(schedule: Schedule, fromDay: number, untilDay: nu
   const { zone } = schedule
   const windows: Window[] = []
   let steady = steadyFrom(zone, fromDay * dayMinutes)
+  let begins = 0
+  const add = ({ startMinute, endMinute, stepMinutes }: LocalWindow) => {
+    const isSteady = begins + endMinute < steady.until
+    const start = isSteady ? begins + startMinute - steady.offset : toInstant(zone, begins + startMinute)
+    const end = isSteady ? begins + endMinute - steady.offset : toFirstInstant(zone, begins + endMinute)
+    if (start < end) insert(windows, { start, end, stepMinutes })
+  }
   for (let day = fromDay; day <= untilDay; day++) {
-    const begins = day * dayMinutes
+    begins = day * dayMinutes
     if (begins >= steady.until) steady = steadyFrom(zone, begins)
-    for (const { startMinute, endMinute, stepMinutes } of windowsOn(schedule, day)) {
-      const isSteady = begins + endMinute < steady.until
-      const start = isSteady ? begins + startMinute - steady.offset : toInstant(zone, begins + startMinute)
-      const end = isSteady ? begins + endMinute - steady.offset : toFirstInstant(zone, begins + endMinute)
-      if (start < end) insert(windows, { start, end, stepMinutes })
-    }
+    eachWindow(schedule, day, add)
   }
   return windows
 }
@@ -180,15 +194,16 @@ function insert(windows: Window[], window: Window): void {
   windows[place] = window
 }
 
-/** Overlapping windows, in order, made one, with the step of the first of them. */
-function merge(windows: readonly Window[]): Window[] {
-  const merged: Window[] = []
+/** Makes overlapping ones one, in a list in order of starts, with the step of the first of them. */
+function merge(windows: Window[]): Window[] {
+  let count = 0
   for (const window of windows) {
-    const last = merged[merged.length - 1]
-    if (!last || last.end <= window.start) merged.push(window)
+    const last = windows[count - 1]
+    if (!last || last.end <= window.start) windows[count++] = window
     else if (last.end < window.end) {
-      merged[merged.length - 1] = { start: last.start, end: window.end, stepMinutes: last.stepMinutes }
+      windows[count - 1] = { start: last.start, end: window.end, stepMinutes: last.stepMinutes }
     }
   }
-  return merged
+  windows.length = count
+  return windows
 }
