@@ -10,7 +10,7 @@ import { type Drizzle, placeholders } from './drizzle'
 import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
-import { answersPlace, openSealed, type SealedRequest } from './sealed'
+import { answersPlace, openSealedText, type SealedRequest } from './sealed'
 
 /** Requests that are read at once. */
 const chunkSize = 1_000
@@ -85,8 +85,7 @@ function personQueries(db: Drizzle, vault: Vault) {
   function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
     if (!request?.sealedScreeningAnswers) return []
     const place = answersPlace(request)
-    const opened = openSealed(vault, request.sealedScreeningAnswers, place, `request ${request.id}`)
-    return JSON.parse(opened.toString())
+    return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
   }
 
   return {
