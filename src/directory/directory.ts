@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/clock'
+import { type Clock, elapsedMillis } from '../domain/clock'
 import type {
   DirectoryChanges,
   DirectoryFeed,
@@ -13,7 +13,8 @@ import { type Availability, availabilityAt, type Calendar, isAvailableAt } from 
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
-import { compileLicenses, compileSchedule, type LicensedTime } from './compile'
+import type { LicensedTime } from './compile'
+import { CompiledOnce } from './compiled-once'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
 export interface Listing {
@@ -46,6 +47,15 @@ export interface DirectorySources {
 /** How long slots stay known that are over: a clock may be set back a little. */
 const keptMillis = 7 * dayMinutes * minuteMillis
 
+/** How many providers are changed at once: more are changed aside, in portions of so many ms. */
+const mostAtOnce = 500
+const portionMillis = 5
+
+/** Of how many providers the taken slots are looked through when something has changed: more than a booking adds. */
+const lookedThrough = 16
+
+const nothingTaken: readonly never[] = []
+
 /**
  * The read model: who may call, who is licensed where, who speaks what, who is free when. It is loaded once and
  * follows the feed of changes; nothing else asks the database for these.
@@ -57,14 +67,18 @@ export class Directory {
   /** All providers who can be read, those without a listing too. */
   #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
-  /** By provider, those without a listing too. */
+  /** By provider, those without a listing too; nothing of a provider of whom nothing is taken. */
   #taken = new Map<number, readonly TakenSlot[]>()
+  /** How far the taken slots were looked through for what is long over. */
+  #looked: Iterator<[number, readonly TakenSlot[]]> = [].values()
   #unlisted = new Map<number, UnlistedProvider>()
   /** Listings by region of license, in order of provider id. */
   #licensedIn = new Map<number, Listing[]>()
   /** Who was found to be licensed in a region, and in which minute. */
   #licensedAt = new Map<number, { readonly minute: number; readonly listings: readonly Listing[] }>()
   #reading: Promise<void> | null = null
+  /** The feed's stamp when all that was committed by then was shown. */
+  #stamp: number | null = null
 
   private constructor(private readonly sources: DirectorySources) {}
 
@@ -80,10 +94,25 @@ export class Directory {
     return this.#version as Version
   }
 
-  /** Brings the directory up to what is stored at this moment, by this process or another. */
-  async catchUp(): Promise<void> {
+  /**
+   * Brings the directory up to what is stored at this moment, by this process or another. Undefined where it is so
+   * already: who asks for each request has nothing to wait for.
+   */
+  catchUp(): Promise<void> | undefined {
+    return this.#isCurrent() ? undefined : this.#catchUp()
+  }
+
+  #isCurrent(): boolean {
+    const stamp = this.sources.feed.stamp?.() ?? null
+    return stamp !== null && stamp === this.#stamp
+  }
+
+  async #catchUp(): Promise<void> {
     // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next.
-    if (this.#reading) await this.#reading.catch(() => {})
+    if (this.#reading) {
+      await this.#reading.catch(() => {})
+      if (this.#isCurrent()) return
+    }
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null
     })
@@ -92,8 +121,27 @@ export class Directory {
 
   async #read(): Promise<void> {
     const { feed, clock } = this.sources
-    const changes = await feed.changesSince(this.#version, clock.now() - keptMillis)
-    if (changes) this.#apply(changes)
+    // Before all the rest: what is committed meanwhile has another.
+    const stamp = feed.stamp?.() ?? null
+    const after = clock.now() - keptMillis
+    const changes = await feed.changesSince(this.#version, after)
+    if (changes) {
+      await this.#show(changes)
+      this.#forgetPast(after)
+    }
+    this.#stamp = stamp
+  }
+
+  /** Whoever asks meanwhile is shown all that was, and then all that is. */
+  async #show(changes: DirectoryChanges): Promise<void> {
+    const { providers, unreadable, taken } = changes
+    if (providers.length + unreadable.length + taken.size <= mostAtOnce) {
+      for (const _ of this.#applying(changes));
+      return
+    }
+    const next = this.#copy()
+    await inPortions(next.#applying(changes))
+    this.#become(next)
   }
 
   knowsZone(name: string): boolean {
@@ -209,21 +257,29 @@ export class Directory {
     return availability
   }
 
-  #apply(changes: DirectoryChanges): void {
+  /** Each step takes what a provider takes. */
+  *#applying(changes: DirectoryChanges): Generator<void> {
     this.#licensedAt.clear()
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
-      this.#taken.set(id, taken)
-      const listing = this.#listings.get(id)
-      if (listing) this.#replace(withTaken(listing, taken))
+      this.#take(id, taken)
+      yield
     }
+    const compiled = new CompiledOnce()
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
-      this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
+      this.#tryToList(provider, this.#takenOf(provider.id), compiled)
+      yield
+    }
+    for (const id of changes.taken.keys()) {
+      const listing = this.#listings.get(id)
+      if (listing && listing.taken !== this.#takenOf(id)) this.#replace(withTaken(listing, this.#takenOf(id)))
+      yield
     }
     for (const unreadable of changes.unreadable) {
       this.#providers.delete(unreadable.id)
       this.#leaveOut({ ...unreadable, fault: 'the record cannot be read' })
+      yield
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
@@ -233,8 +289,61 @@ export class Directory {
     this.#version = changes.version
   }
 
+  #take(id: number, taken: readonly TakenSlot[]): void {
+    if (taken.length > 0) this.#taken.set(id, taken)
+    else this.#taken.delete(id)
+  }
+
+  #takenOf(id: number): readonly TakenSlot[] {
+    return this.#taken.get(id) ?? nothingTaken
+  }
+
+  /** Forgets what was over by `after` (ms) of some providers, others each time: all in turn, and never many at once. */
+  #forgetPast(after: number): void {
+    for (let count = 0; count < lookedThrough; count++) {
+      const { done, value } = this.#looked.next()
+      if (done) {
+        this.#looked = this.#taken.entries()
+        return
+      }
+      const [id, taken] = value
+      const left = taken.filter(({ endsAt }) => endsAt > after)
+      if (left.length === taken.length) continue
+      this.#take(id, left)
+      const listing = this.#listings.get(id)
+      if (listing) this.#replace(withTaken(listing, this.#takenOf(id)))
+    }
+  }
+
+  /** The same, to be changed aside. */
+  #copy(): Directory {
+    const copy = new Directory(this.sources)
+    copy.#become(this)
+    copy.#providers = new Map(this.#providers)
+    copy.#listings = new Map(this.#listings)
+    copy.#taken = new Map(this.#taken)
+    copy.#unlisted = new Map(this.#unlisted)
+    copy.#licensedIn = new Map(Array.from(this.#licensedIn, ([id, listed]) => [id, listed.slice()]))
+    copy.#licensedAt = new Map()
+    return copy
+  }
+
+  /** Shows what another shows, from one moment to the next. */
+  #become(other: Directory): void {
+    this.#version = other.#version
+    this.#keys = other.#keys
+    this.#regions = other.#regions
+    this.#providers = other.#providers
+    this.#listings = other.#listings
+    this.#taken = other.#taken
+    this.#looked = this.#taken.entries()
+    this.#unlisted = other.#unlisted
+    this.#licensedIn = other.#licensedIn
+    this.#licensedAt = other.#licensedAt
+  }
+
   /** One provider who cannot be listed must not keep the others from being so. */
-  #tryToList(provider: Provider, taken: readonly TakenSlot[]): void {
+  #tryToList(provider: Provider, taken: readonly TakenSlot[], compiled: CompiledOnce): void {
     const { id, ref, active, timeZone } = provider
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
@@ -242,7 +351,7 @@ export class Directory {
       return
     }
     try {
-      this.#replace(toListing(provider, zone, taken))
+      this.#replace(toListing(provider, zone, taken, compiled))
       this.#unlisted.delete(id)
     } catch {
       this.#leaveOut({ id, ref, active, fault: 'the record cannot be read' })
@@ -292,16 +401,21 @@ function regionsOf(listing: Listing | undefined): Set<number> {
   return new Set(listing?.licenses.map(({ regionId }) => regionId))
 }
 
-function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot[]): Listing {
+function toListing(
+  provider: Provider,
+  zone: TimeZone,
+  taken: readonly TakenSlot[],
+  compiled: CompiledOnce,
+): Listing {
   return {
     provider,
     calendar: {
-      schedule: compileSchedule(provider, zone),
-      taken: taken.map(toInterval),
+      schedule: compiled.scheduleOf(provider, zone),
+      taken: toIntervals(taken),
       minimumNoticeMinutes: provider.minimumNoticeMinutes,
     },
     taken,
-    licenses: compileLicenses(provider.licenses, zone),
+    licenses: compiled.licensesOf(provider, zone),
     answers: new Map(),
   }
 }
@@ -313,8 +427,12 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
 
 /** A listing of which these slots are taken, and no others. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
-  const calendar = { ...listing.calendar, taken: taken.map(toInterval) }
+  const calendar = { ...listing.calendar, taken: toIntervals(taken) }
   return { ...listing, calendar, taken, answers: new Map() }
+}
+
+function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {
+  return taken.length > 0 ? taken.map(toInterval) : nothingTaken
 }
 
 /** When a slot is taken, in the engine's minutes. */
@@ -332,4 +450,14 @@ function positionOf(id: number, listings: readonly Listing[]): number {
     else high = middle
   }
   return low
+}
+
+/** Takes steps, and lets the event loop have a turn whenever they have taken a while. */
+async function inPortions(steps: Iterable<void>): Promise<void> {
+  let beganAt = elapsedMillis()
+  for (const _ of steps) {
+    if (elapsedMillis() - beganAt < portionMillis) continue
+    await new Promise((resolve) => setImmediate(resolve))
+    beganAt = elapsedMillis()
+  }
 }
