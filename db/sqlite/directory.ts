@@ -1,4 +1,4 @@
-import { asc, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
+import { asc, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
 import type { UnreadableProvider } from '../../src/domain/directory-feed'
 import type { License, Provider } from '../../src/domain/provider'
 import { providerLists } from '../../src/domain/provider-lists'
@@ -20,7 +20,14 @@ export function directoryQueries(db: Drizzle) {
   // A list of ids goes into a prepared statement as one text of JSON.
   const ids = sql`(select value from json_each(${sql.placeholder('ids')}))`
   const allRegions = db.select().from(regions).orderBy(asc(regions.id)).prepare()
-  const allIds = db.select({ id: providers.id }).from(providers).orderBy(asc(providers.id)).prepare()
+  const { after, most } = placeholders('after', 'most')
+  const laterIds = db
+    .select({ id: providers.id })
+    .from(providers)
+    .where(gt(providers.id, after))
+    .orderBy(asc(providers.id))
+    .limit(most)
+    .prepare()
   const areNamed = inArray(providers.id, ids)
   // In words: Drizzle would leave out whose id is meant.
   const theirLicenses = sql`(
@@ -42,7 +49,10 @@ export function directoryQueries(db: Drizzle) {
 
   return {
     listRegions: (): Region[] => allRegions.all(),
-    listProviderIds: (): number[] => (allIds.values() as number[][]).flat(),
+
+    /** The ids of providers that come after one, in order, and so many at most. */
+    listProviderIds: (after: number, most: number): number[] =>
+      (laterIds.values({ after, most }) as number[][]).flat(),
 
     /**
      * The providers of some ids, in order of id, of one moment.

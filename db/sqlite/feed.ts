@@ -55,23 +55,30 @@ export function directoryFeed(
     const version = changes.newestVersion()
     if (version === since) return null
     const rows = since === null ? null : changes.since(since)
-    const providerIds = rows ? idsOf('provider', rows) : directory.listProviderIds()
-    const takenIds = rows ? idsOf('taken', rows) : providerIds
     const isTold = (noun: ChangedNoun) => rows === null || rows.some((row) => row.noun === noun)
-    const found = await readProviders(providerIds)
+    const chunksOf = (noun: ChangedNoun) => (rows ? chunksIn(idsOf(noun, rows)) : chunksOfAll())
+    const found = await readProviders(chunksOf('provider'))
     return {
       version,
       keys: isTold('partner') ? partners.listKeys() : null,
       regions: isTold('region') ? directory.listRegions() : null,
       ...found,
-      taken: await readTaken(takenIds, after),
+      taken: await readTaken(chunksOf('taken'), after),
     }
   }
 
-  async function readProviders(ids: readonly number[]) {
+  async function* chunksOfAll(): Chunks {
+    const after = (id: number) => directory.listProviderIds(id, chunkSize)
+    for (let ids = after(0); ids.length > 0; ids = after(ids.at(-1) as number)) {
+      yield ids
+      await nextTurn()
+    }
+  }
+
+  async function readProviders(chunks: Chunks) {
     const found = { providers: [] as Provider[], unreadable: [] as UnreadableProvider[] }
     const reader = providerReader()
-    for await (const chunk of chunksOf(ids)) {
+    for await (const chunk of chunks) {
       const { providers, unreadable } = directory.findProviders(chunk, reader)
       for (const provider of providers) found.providers.push(provider)
       for (const one of unreadable) found.unreadable.push(one)
@@ -79,9 +86,9 @@ export function directoryFeed(
     return found
   }
 
-  async function readTaken(ids: readonly number[], after: number) {
+  async function readTaken(chunks: Chunks, after: number) {
     const taken = new Map<number, readonly TakenSlot[]>()
-    for await (const chunk of chunksOf(ids)) {
+    for await (const chunk of chunks) {
       for (const [id, slots] of requests.takenSlots(chunk, after)) taken.set(id, slots)
     }
     return taken
@@ -93,9 +100,15 @@ function idsOf(noun: ChangedNoun, rows: readonly Change[]): number[] {
 }
 
 /** Ids in portions, between which others get their turn. */
-async function* chunksOf(ids: readonly number[]): AsyncGenerator<readonly number[]> {
+type Chunks = AsyncGenerator<readonly number[]>
+
+async function* chunksIn(ids: readonly number[]): Chunks {
   for (let start = 0; start < ids.length; start += chunkSize) {
-    if (start > 0) await new Promise((resolve) => setImmediate(resolve))
+    if (start > 0) await nextTurn()
     yield ids.slice(start, start + chunkSize)
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

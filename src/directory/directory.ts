@@ -1,4 +1,4 @@
-import { type Clock, elapsedMillis } from '../domain/clock'
+import type { Clock } from '../domain/clock'
 import type {
   DirectoryChanges,
   DirectoryFeed,
@@ -47,9 +47,8 @@ export interface DirectorySources {
 /** How long slots stay known that are over: a clock may be set back a little. */
 const keptMillis = 7 * dayMinutes * minuteMillis
 
-/** How many providers are changed at once: more are changed aside, in portions of so many ms. */
-const mostAtOnce = 500
-const portionMillis = 5
+/** How many providers are changed at once: more are changed aside, and others get their turn after each portion. */
+const portion = 500
 
 /** Of how many providers the taken slots are looked through when something has changed: more than a booking adds. */
 const lookedThrough = 16
@@ -135,7 +134,7 @@ export class Directory {
   /** Whoever asks meanwhile is shown all that was, and then all that is. */
   async #show(changes: DirectoryChanges): Promise<void> {
     const { providers, unreadable, taken } = changes
-    if (providers.length + unreadable.length + taken.size <= mostAtOnce) {
+    if (providers.length + unreadable.length + taken.size <= portion) {
       for (const _ of this.#applying(changes));
       return
     }
@@ -452,12 +451,10 @@ function positionOf(id: number, listings: readonly Listing[]): number {
   return low
 }
 
-/** Takes steps, and lets the event loop have a turn whenever they have taken a while. */
+/** Takes steps, and lets the event loop have a turn after each portion of them. */
 async function inPortions(steps: Iterable<void>): Promise<void> {
-  let beganAt = elapsedMillis()
+  let taken = 0
   for (const _ of steps) {
-    if (elapsedMillis() - beganAt < portionMillis) continue
-    await new Promise((resolve) => setImmediate(resolve))
-    beganAt = elapsedMillis()
+    if (++taken % portion === 0) await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -183,12 +183,6 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
     why: 'few to each partner; read where an operator has changed a partner or a key',
   },
   {
-    name: 'all ids of providers',
-    table: 'providers',
-    statement: /^select "id" from "providers" order by/,
-    why: 'the directory is read whole, once, when it starts',
-  },
-  {
     name: 'all rows of all tables',
     table:
       'partner_keys|providers|licenses|in_person_regions|members|booking_requests|replays|changes|audit|sqlite_sequence',
