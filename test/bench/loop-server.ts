@@ -125,8 +125,9 @@ const acts: Record<string, () => Promise<void>> = {
     await Bun.sleep(10)
     takeLongest()
     const service = await open(false)
+    const found = takeLongest()
     const { baseUrl } = await service.listen('127.0.0.1', 0)
-    print({ baseUrl, ...takeLongest() } satisfies Serving)
+    print({ baseUrl, ...found } satisfies Serving)
     for await (const line of console) {
       if (line !== '') now = Number(line)
       print(takeLongest())
