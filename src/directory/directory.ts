@@ -15,6 +15,7 @@ import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { LicensedTime } from './compile'
 import { CompiledOnce } from './compiled-once'
+import { RegionLicenses, type Roster } from './roster'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
 export interface Listing {
@@ -23,12 +24,7 @@ export interface Listing {
   /** What the calendar has as taken, with the requests that hold it. */
   readonly taken: readonly TakenSlot[]
   readonly licenses: readonly LicensedTime[]
-  /** The last answer for each region asked about, and for `anyRegion`. */
-  readonly answers: Map<number, Availability>
 }
-
-// A booking names no region; ids of regions begin at 1.
-const anyRegion = 0
 
 /** A provider who is left out of all that partners see, and why. */
 export interface UnlistedProvider extends UnreadableProvider {
@@ -63,6 +59,8 @@ export class Directory {
   #version: Version | null = null
   #keys = new Map<string, PartnerKey>()
   #regions = new Map<number, Region>()
+  /** Active ones, of the countries that were asked about: those that there are, since others are refused. */
+  #regionsOfCountries = new Map<string, readonly Region[]>()
   /** All providers who can be read, those without a listing too. */
   #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
@@ -71,10 +69,7 @@ export class Directory {
   /** How far the taken slots were looked through for what is long over. */
   #looked: Iterator<[number, readonly TakenSlot[]]> = [].values()
   #unlisted = new Map<number, UnlistedProvider>()
-  /** Listings by region of license, in order of provider id. */
-  #licensedIn = new Map<number, Listing[]>()
-  /** Who was found to be licensed in a region, and in which minute. */
-  #licensedAt = new Map<number, { readonly minute: number; readonly listings: readonly Listing[] }>()
+  #licenses = new Map<number, RegionLicenses>()
   #reading: Promise<void> | null = null
   /** The feed's stamp when all that was committed by then was shown. */
   #stamp: number | null = null
@@ -162,11 +157,15 @@ export class Directory {
     return region?.active ? region : null
   }
 
-  /** A country's active regions in order of their codes. */
-  listRegions(countryCode: string): Region[] {
-    return [...this.#regions.values()]
+  /** A country's active regions in order of their codes: the same object for as long as regions are the same. */
+  listRegions(countryCode: string): readonly Region[] {
+    const known = this.#regionsOfCountries.get(countryCode)
+    if (known) return known
+    const regions = [...this.#regions.values()]
       .filter((region) => region.active && region.countryCode === countryCode)
       .sort((a, b) => (a.code < b.code ? -1 : 1))
+    this.#regionsOfCountries.set(countryCode, regions)
+    return regions
   }
 
   /** All regions, deactivated ones too, in order of id. */
@@ -174,21 +173,25 @@ export class Directory {
     return [...this.#regions.values()].sort((a, b) => a.id - b.id)
   }
 
+  /**
+   * Who is licensed in a region at `now` (ms): the same object for as long as those are the same, and speak the same languages
+   * and hold sessions in the same ways.
+   */
+  rosterOf(regionId: number, now: number): Roster {
+    return this.#licensesIn(regionId).rosterAt(now)
+  }
+
+  #licensesIn(regionId: number): RegionLicenses {
+    const known = this.#licenses.get(regionId)
+    if (known) return known
+    const licenses = new RegionLicenses()
+    this.#licenses.set(regionId, licenses)
+    return licenses
+  }
+
   /** The active providers who hold a license in the region at `now` (ms), in order of id. */
-  listLicensed(regionId: number, now: number): readonly Listing[] {
-    const minute = Math.floor(now / minuteMillis)
-    const found = this.#licensedAt.get(regionId)
-    if (found?.minute === minute) return found.listings
-    const listings = (this.#licensedIn.get(regionId) ?? []).filter(
-      ({ provider, licenses }) =>
-        provider.active &&
-        licenses.some(
-          ({ regionId: held, interval }) =>
-            held === regionId && interval.start <= minute && minute < interval.end,
-        ),
-    )
-    this.#licensedAt.set(regionId, { minute, listings })
-    return listings
+  listLicensed(regionId: number, now: number): Listing[] {
+    return this.rosterOf(regionId, now).ids.flatMap((id) => this.findListing(id) ?? [])
   }
 
   /** All active providers in order of id. */
@@ -226,39 +229,28 @@ export class Directory {
 
   /** The slots that can be had of a provider in a region, at `now` (ms). */
   availabilityIn(listing: Listing, regionId: number, now: number): Availability {
-    return this.#availability(listing, regionId, (held) => held === regionId, now)
+    return availabilityAt(listing.calendar, licensesIn(regionId, listing), now)
   }
 
   /** The slots that can be had of a provider in any active region, at `now` (ms). */
   availabilityAnywhere(listing: Listing, now: number): Availability {
-    return this.#availability(listing, anyRegion, this.#isActive, now)
+    return availabilityAt(listing.calendar, this.#licensedTime(listing), now)
   }
 
   /** Whether the slot that starts at `startsAt` can be had of a provider in any active region; ms both. */
   isOffered(listing: Listing, startsAt: number, now: number): boolean {
-    const licensed = licensedTime(listing, this.#isActive)
-    return isAvailableAt(listing.calendar, licensed, startsAt / minuteMillis, now)
+    return isAvailableAt(listing.calendar, this.#licensedTime(listing), startsAt / minuteMillis, now)
   }
 
-  readonly #isActive = (regionId: number) => this.#regions.get(regionId)?.active ?? false
-
-  #availability(
-    listing: Listing,
-    region: number,
-    counts: (regionId: number) => boolean,
-    now: number,
-  ): Availability {
-    const { calendar, answers } = listing
-    const remembered = answers.get(region)
-    if (remembered && remembered.heldFrom <= now && now < remembered.holdsUntil) return remembered
-    const availability = availabilityAt(calendar, licensedTime(listing, counts), now)
-    answers.set(region, availability)
-    return availability
+  /** When a provider's licenses hold, of the regions that are active. */
+  #licensedTime({ licenses }: Listing): Interval[] {
+    return licenses
+      .filter(({ regionId }) => this.#regions.get(regionId)?.active)
+      .map(({ interval }) => interval)
   }
 
   /** Each step takes what a provider takes. */
   *#applying(changes: DirectoryChanges): Generator<void> {
-    this.#licensedAt.clear()
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
       this.#take(id, taken)
@@ -271,8 +263,7 @@ export class Directory {
       yield
     }
     for (const id of changes.taken.keys()) {
-      const listing = this.#listings.get(id)
-      if (listing && listing.taken !== this.#takenOf(id)) this.#replace(withTaken(listing, this.#takenOf(id)))
+      this.#showTaken(id)
       yield
     }
     for (const unreadable of changes.unreadable) {
@@ -282,8 +273,7 @@ export class Directory {
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
-      // Whether a region is active decides what a booking in any region can have.
-      for (const { answers } of this.#listings.values()) answers.delete(anyRegion)
+      this.#regionsOfCountries.clear()
     }
     this.#version = changes.version
   }
@@ -291,6 +281,13 @@ export class Directory {
   #take(id: number, taken: readonly TakenSlot[]): void {
     if (taken.length > 0) this.#taken.set(id, taken)
     else this.#taken.delete(id)
+  }
+
+  /** Nobody is licensed otherwise by it, so the rosters stay. */
+  #showTaken(id: number): void {
+    const listing = this.#listings.get(id)
+    const taken = this.#takenOf(id)
+    if (listing && listing.taken !== taken) this.#listings.set(id, withTaken(listing, taken))
   }
 
   #takenOf(id: number): readonly TakenSlot[] {
@@ -309,8 +306,7 @@ export class Directory {
       const left = taken.filter(({ endsAt }) => endsAt > after)
       if (left.length === taken.length) continue
       this.#take(id, left)
-      const listing = this.#listings.get(id)
-      if (listing) this.#replace(withTaken(listing, this.#takenOf(id)))
+      this.#showTaken(id)
     }
   }
 
@@ -322,8 +318,8 @@ export class Directory {
     copy.#listings = new Map(this.#listings)
     copy.#taken = new Map(this.#taken)
     copy.#unlisted = new Map(this.#unlisted)
-    copy.#licensedIn = new Map(Array.from(this.#licensedIn, ([id, listed]) => [id, listed.slice()]))
-    copy.#licensedAt = new Map()
+    copy.#regionsOfCountries = new Map(this.#regionsOfCountries)
+    copy.#licenses = new Map(Array.from(this.#licenses, ([id, licenses]) => [id, licenses.copy()]))
     return copy
   }
 
@@ -332,13 +328,13 @@ export class Directory {
     this.#version = other.#version
     this.#keys = other.#keys
     this.#regions = other.#regions
+    this.#regionsOfCountries = other.#regionsOfCountries
     this.#providers = other.#providers
     this.#listings = other.#listings
     this.#taken = other.#taken
     this.#looked = this.#taken.entries()
     this.#unlisted = other.#unlisted
-    this.#licensedIn = other.#licensedIn
-    this.#licensedAt = other.#licensedAt
+    this.#licenses = other.#licenses
   }
 
   /** One provider who cannot be listed must not keep the others from being so. */
@@ -366,34 +362,37 @@ export class Directory {
   }
 
   #unlist(id: number): void {
-    for (const regionId of regionsOf(this.#listings.get(id))) {
-      const listed = this.#licensedIn.get(regionId) ?? []
-      listed.splice(positionOf(id, listed), 1)
-    }
+    this.#moveLicenses(id, this.#listings.get(id), undefined)
     this.#listings.delete(id)
   }
 
   #replace(listing: Listing): void {
     const { id } = listing.provider
-    const after = regionsOf(listing)
-    for (const regionId of regionsOf(this.#listings.get(id))) {
-      if (after.has(regionId)) continue
-      const listed = this.#licensedIn.get(regionId) ?? []
-      listed.splice(positionOf(id, listed), 1)
-    }
+    this.#moveLicenses(id, this.#listings.get(id), listing)
     this.#listings.set(id, listing)
-    for (const regionId of after) {
-      const listed = this.#licensedIn.get(regionId) ?? []
-      const position = positionOf(id, listed)
-      listed.splice(position, listed[position]?.provider.id === id ? 1 : 0, listing)
-      this.#licensedIn.set(regionId, listed)
+  }
+
+  /** Most changes of a provider are none of who is found: those leave the rosters as they are. */
+  #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
+    if (before && after && isFoundAlike(before, after)) return
+    for (const regionId of regionsOf(before).union(regionsOf(after))) {
+      this.#licensesIn(regionId).put(id, after?.provider.active ? licensesIn(regionId, after) : [])
     }
   }
 }
 
-/** When a provider's licenses hold, of the regions that count. */
-function licensedTime({ licenses }: Listing, counts: (regionId: number) => boolean): Interval[] {
-  return licenses.filter(({ regionId }) => counts(regionId)).map(({ interval }) => interval)
+/** Whether whoever finds one of two listings of a provider finds the other. */
+function isFoundAlike(one: Listing, other: Listing): boolean {
+  const toldOf = ({ licenses, provider }: Listing) => {
+    const { active, languagesSpoken, modalities, inPersonRegionIds } = provider
+    return JSON.stringify([licenses, active, languagesSpoken, modalities, inPersonRegionIds])
+  }
+  return toldOf(one) === toldOf(other)
+}
+
+/** When a provider's licenses of a region hold. */
+function licensesIn(regionId: number, { licenses }: Listing): Interval[] {
+  return licenses.filter((license) => license.regionId === regionId).map(({ interval }) => interval)
 }
 
 function regionsOf(listing: Listing | undefined): Set<number> {
@@ -415,7 +414,6 @@ function toListing(
     },
     taken,
     licenses: compiled.licensesOf(provider, zone),
-    answers: new Map(),
   }
 }
 
@@ -427,7 +425,7 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
 /** A listing of which these slots are taken, and no others. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
   const calendar = { ...listing.calendar, taken: toIntervals(taken) }
-  return { ...listing, calendar, taken, answers: new Map() }
+  return { ...listing, calendar, taken }
 }
 
 function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {
@@ -437,18 +435,6 @@ function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {
 /** When a slot is taken, in the engine's minutes. */
 export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
   return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
-}
-
-/** Where the listing of a provider stands, or would have to stand, among listings in order of id. */
-function positionOf(id: number, listings: readonly Listing[]): number {
-  let low = 0
-  let high = listings.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((listings[middle] as Listing).provider.id < id) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Takes steps, and lets the event loop have a turn after each portion of them. */
