@@ -23,26 +23,23 @@ export function median(values: readonly number[]): number {
 
 /** What was measured in rounds that took turns: the service's figures, and those of what it is held against. */
 export interface Turns {
-  readonly name: string
   readonly ours: readonly number[]
   readonly theirs: readonly number[]
   readonly unit: string
   /** What theirs are of, where that is not a bare server. */
-  readonly beside?: string
-  readonly goal?: string
+  readonly beside?: string | undefined
 }
 
 /** The row of such rounds: medians, with ratios of figures of one round alone. */
-export function comparing({ name, ours, theirs, unit, beside, goal }: Turns): Row {
+export function comparing(told: Told, { ours, theirs, unit, beside }: Turns): Row {
   const ratios = ours.map((figure, round) => figure / (theirs[round] as number))
   const [figure, reference] = [ours, theirs].map((figures) => `${toText(median(figures))} ${unit}`)
   return {
-    name,
+    ...told,
     figure: figure as string,
     reference: beside === undefined ? (reference as string) : `${reference} (${beside})`,
     ratio: median(ratios),
     spread: [Math.min(...ratios), Math.max(...ratios)],
-    ...(goal !== undefined && { goal }),
   }
 }
 
@@ -66,12 +63,14 @@ export function isMet({ figure, ratio, goal }: Row): boolean | null {
   throw new Error(`no goal: ${goal}`)
 }
 
-export function printRow({ name, figure, reference, ratio, goal }: Row): void {
-  const told = [
-    `${name}: ${figure}`,
-    reference && `beside ${reference}`,
-    ratio !== undefined && `ratio ${ratio.toFixed(2)}`,
-    goal && `goal ${goal}`,
-  ]
-  console.log(told.filter(Boolean).join('; '))
+/** What a row is called, and what it is to be. */
+export type Told = Pick<Row, 'name' | 'goal'>
+
+/** A row that is measured; where that fails, one that says why, and misses its goal. */
+export async function attempt(told: Told, measure: (told: Told) => Promise<Row>): Promise<Row> {
+  try {
+    return await measure(told)
+  } catch (error) {
+    return { ...told, figure: `failed: ${error instanceof Error ? error.message : error}` }
+  }
 }
