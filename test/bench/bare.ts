@@ -19,6 +19,10 @@ export class Bare implements AsyncDisposable {
     private readonly child: Bun.Subprocess,
   ) {}
 
+  get pid(): number {
+    return this.child.pid
+  }
+
   static async start({ status, headers, bytes }: Received): Promise<Bare> {
     const kept = [...headers].filter(([name]) => neededHeaders.includes(name))
     const base64 = Buffer.from(bytes).toString('base64')

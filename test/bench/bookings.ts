@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Serving } from './bookings-server'
+import { cpuMicrosOf } from './cpu'
 import { type Load, type Measured, measure } from './load'
 import { comparing, median, type Row, rounds, type Told } from './row'
 
@@ -47,14 +48,8 @@ class Server implements AsyncDisposable {
     return (await measure(load))['200']?.perSecond ?? 0
   }
 
-  /** The time of a core that the process has taken so far, in us: Linux tells it in hundredths of a second. */
-  async cpuMicros(): Promise<number> {
-    const stat = await Bun.file(`/proc/${this.#child.pid}/stat`).text()
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13)
-    return (Number(user) + Number(system)) * 10_000
+  cpuMicros(): Promise<number> {
+    return cpuMicrosOf(this.#child.pid)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -28,11 +28,11 @@ export async function benchMemory(): Promise<Row[]> {
 }
 
 /** The resident memory of a service, once it has calmed down. */
-async function residentMegabytes({ served }: Serving): Promise<number> {
+async function residentMegabytes({ pid }: Serving): Promise<number> {
   const read: number[] = []
   for (let reading = 0; reading < readings; reading++) {
     await Bun.sleep(pauseMillis)
-    const status = await Bun.file(`/proc/${served.pid}/status`).text()
+    const status = await Bun.file(`/proc/${pid}/status`).text()
     read.push(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024)
   }
   return median(read)

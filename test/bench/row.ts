@@ -12,6 +12,8 @@ export interface Row {
   readonly ratio?: number
   /** The smallest and the largest ratio of the rounds. */
   readonly spread?: readonly [smallest: number, largest: number]
+  /** The ratio by the CPU time of the servers alone, which those who share the cores change little: its median. */
+  readonly cpuRatio?: number
   /** `>= 0.90`, `<= 4 MB`, `< 500 ms`: of the ratio, or of the figure where there is none. */
   readonly goal?: string
 }
@@ -28,10 +30,12 @@ export interface Turns {
   readonly unit: string
   /** What theirs are of, where that is not a bare server. */
   readonly beside?: string | undefined
+  /** Ratios by CPU time. */
+  readonly cpuRatios?: readonly number[]
 }
 
 /** The row of such rounds: medians, with ratios of figures of one round alone. */
-export function comparing(told: Told, { ours, theirs, unit, beside }: Turns): Row {
+export function comparing(told: Told, { ours, theirs, unit, beside, cpuRatios }: Turns): Row {
   const ratios = ours.map((figure, round) => figure / (theirs[round] as number))
   const [figure, reference] = [ours, theirs].map((figures) => `${toText(median(figures))} ${unit}`)
   return {
@@ -40,6 +44,7 @@ export function comparing(told: Told, { ours, theirs, unit, beside }: Turns): Ro
     reference: beside === undefined ? (reference as string) : `${reference} (${beside})`,
     ratio: median(ratios),
     spread: [Math.min(...ratios), Math.max(...ratios)],
+    ...(cpuRatios && { cpuRatio: median(cpuRatios) }),
   }
 }
 

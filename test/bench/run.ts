@@ -36,6 +36,7 @@ const run = {
   shared:
     'the service, what it is held against and the load generator share all cores with whatever else runs',
   rounds: `medians of ${rounds} rounds that take turns, after one that is not counted; spread: the ratios of single rounds`,
+  cpu: 'by CPU: the ratio by the CPU time of the two servers alone, which other processes change less',
   versions: {
     anteroom: version,
     bun: Bun.version,
@@ -55,6 +56,7 @@ const { versions, machine } = run
 console.log(`load: ${run.load}`)
 console.log(`shared: ${run.shared}`)
 console.log(`rounds: ${run.rounds}`)
+console.log(`cpu: ${run.cpu}`)
 console.log(
   `versions: ${Object.entries(versions)
     .map((named) => named.join(' '))
@@ -81,6 +83,7 @@ printTable(
     REFERENCE: ({ reference }) => reference ?? null,
     RATIO: ({ ratio }) => ratio?.toFixed(2) ?? null,
     SPREAD: ({ spread }) => spread?.map((ratio) => ratio.toFixed(2)).join('-') ?? null,
+    'BY CPU': ({ cpuRatio }) => cpuRatio?.toFixed(2) ?? null,
     GOAL: ({ goal }) => goal ?? null,
     MET: ({ met }) => (met === null ? null : met ? 'yes' : 'NO'),
   },

@@ -1,9 +1,9 @@
 import { search, settled, unchanged } from './asks'
 import { Bare } from './bare'
 import { searchAfterBooking } from './booked'
-import { attempt, comparing, type Row, rounds, type Told } from './row'
+import { attempt, type Row, rounds, type Told } from './row'
 import { Serving } from './service'
-import { besideBare, run, takeTurns } from './wrk'
+import { besideBare, comparingRounds, type Round, run, takeTurns } from './wrk'
 
 const [few, many] = [60, 100_000]
 const pageSize = 20
@@ -16,25 +16,24 @@ const coldPagesOfRound = Math.floor(many / pageSize / (rounds + 1))
 export async function benchSearch(): Promise<Row[]> {
   await using large = await Serving.start(many)
   await using small = await Serving.start(few)
-  const { baseUrl } = small
   const page = search(small)
-  const deep = { baseUrl: large.baseUrl, ask: search(large, middle.ofMany) }
+  const deep = { server: large, ask: search(large, middle.ofMany) }
   // First, while nothing is remembered.
   const cold = await attempt({ name: 'cold search: no page asked for before', goal: '>= 0.22' }, (told) =>
     coldSearch(told, large),
   )
   return [
-    await attempt({ name: 'warm search of 20 providers', goal: '>= 0.90' }, (told) =>
-      besideBare(told, { baseUrl, ask: page }),
+    await attempt({ name: `warm search of ${pageSize} providers`, goal: '>= 0.90' }, (told) =>
+      besideBare(told, small, page),
     ),
     await attempt({ name: 'the same with gzip', goal: '>= 0.65' }, (told) =>
-      besideBare(told, { baseUrl, ask: search(small, 1, 'gzip') }),
+      besideBare(told, small, search(small, 1, 'gzip')),
     ),
     await attempt({ name: 'the same with zstd', goal: '>= 0.65' }, (told) =>
-      besideBare(told, { baseUrl, ask: search(small, 1, 'zstd') }),
+      besideBare(told, small, search(small, 1, 'zstd')),
     ),
     await attempt({ name: 'If-None-Match, answered 304', goal: '>= 0.60' }, async (told) =>
-      besideBare(told, { baseUrl, ask: unchanged(page, await settled(baseUrl, page)) }),
+      besideBare(told, small, unchanged(page, await settled(small.baseUrl, page))),
     ),
     await attempt({ name: 'search after a booking', goal: '>= 0.50' }, (told) =>
       searchAfterBooking(told, small, 'identity'),
@@ -44,26 +43,28 @@ export async function benchSearch(): Promise<Row[]> {
     ),
     cold,
     await attempt({ name: `search in the middle of ${many} providers`, goal: '>= 0.90' }, (told) =>
-      takeTurns(told, deep, { baseUrl, ask: search(small, middle.ofFew) }, `in the middle of ${few}`),
+      takeTurns(told, deep, { server: small, ask: search(small, middle.ofFew) }, `in the middle of ${few}`),
     ),
     await attempt({ name: `filtered search in ${many} providers`, goal: '>= 0.90' }, (told) => {
       const ask = search(large, filter.middle, 'identity', filter.text)
-      return takeTurns(told, { baseUrl: large.baseUrl, ask }, deep, 'unfiltered')
+      return takeTurns(told, { server: large, ask }, deep, 'unfiltered')
     }),
   ]
 }
 
-/** Each round asks for pages that nobody has asked for before. What a first page takes more is in none of them. */
+/** Each round asks for pages that nobody has asked for before. What the first page takes beyond others is in no round. */
 async function coldSearch(told: Told, serving: Serving): Promise<Row> {
-  const { baseUrl } = serving
-  const ask = search(serving, 1)
-  const answer = await settled(baseUrl, ask)
+  const ask = search(serving)
+  const answer = await settled(serving.baseUrl, ask)
+  const bytes = answer.bytes.length
   await using bare = await Bare.start(answer)
-  const figures: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] }
+  const taken: [Round, Round][] = []
   for (let round = 0; round < rounds; round++) {
     const walk = { count: coldPagesOfRound, first: 2 + round * coldPagesOfRound }
-    figures.ours.push(await run({ baseUrl, ask }, answer.bytes.length, walk))
-    figures.theirs.push(await run({ baseUrl: bare.baseUrl, ask }, answer.bytes.length, walk))
+    taken.push([
+      await run({ server: serving, ask }, bytes, walk),
+      await run({ server: bare, ask }, bytes, walk),
+    ])
   }
-  return comparing(told, { ...figures, unit: 'a second' })
+  return comparingRounds(told, taken)
 }

@@ -45,6 +45,10 @@ export class Serving implements AsyncDisposable {
     return `http://127.0.0.1:${this.served.port}`
   }
 
+  get pid(): number {
+    return this.served.pid
+  }
+
   /** The token of another partner. */
   onboard(name: string): Promise<string> {
     return onboard(this.operator, name)

@@ -9,7 +9,6 @@ const member = 'member-1001'
 export async function benchSmall(): Promise<Row[]> {
   await using serving = await Serving.start(60)
   await serving.addMember(member)
-  const { baseUrl } = serving
   const rows: Row[] = []
   for (const [name, goal, ask] of [
     ['region list', '>= 0.60', regionList(serving)],
@@ -17,7 +16,7 @@ export async function benchSmall(): Promise<Row[]> {
     ['401, without a token', '>= 0.55', tokenless()],
     ['user look-up', '>= 0.40', lookUp(serving, member)],
   ] as const) {
-    rows.push(await attempt({ name, goal }, (told) => besideBare(told, { baseUrl, ask })))
+    rows.push(await attempt({ name, goal }, (told) => besideBare(told, serving, ask)))
   }
   return rows
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { type Ask, settled } from './asks'
 import { Bare } from './bare'
+import { cpuMicrosOf } from './cpu'
 import { comparing, type Row, rounds, type Told } from './row'
 
 const connections = 16
@@ -18,16 +19,22 @@ export function wrkVersion(): string | null {
   return /^wrk (\S+)/.exec(Bun.spawnSync(['wrk', '--version']).stdout.toString())?.[1] ?? null
 }
 
-/** What is asked of whom. */
-export interface Target {
+/** A process that answers. */
+export interface Server {
   readonly baseUrl: string
-  readonly ask: Ask
+  readonly pid: number
 }
 
-/** A target beside a bare server that answers with the same bytes. */
-export async function besideBare(told: Told, { baseUrl, ask }: Target): Promise<Row> {
-  await using bare = await Bare.start(await settled(baseUrl, ask))
-  return await takeTurns(told, { baseUrl, ask }, { baseUrl: bare.baseUrl, ask })
+/** A service beside a bare server that answers with the same bytes. */
+export async function besideBare(told: Told, service: Server, ask: Ask): Promise<Row> {
+  await using bare = await Bare.start(await settled(service.baseUrl, ask))
+  return await takeTurns(told, { server: service, ask }, { server: bare, ask })
+}
+
+/** What is asked of whom. */
+export interface Target {
+  readonly server: Server
+  readonly ask: Ask
 }
 
 /**
@@ -37,18 +44,31 @@ export async function besideBare(told: Told, { baseUrl, ask }: Target): Promise<
  */
 export async function takeTurns(told: Told, ours: Target, theirs: Target, beside?: string): Promise<Row> {
   const [ourBytes, theirBytes] = [await bytesOf(ours), await bytesOf(theirs)]
-  const figures: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] }
+  const taken: [Round, Round][] = []
   for (let round = -1; round < rounds; round++) {
-    const [a, b] = [await run(ours, ourBytes), await run(theirs, theirBytes)]
-    if (round < 0) continue
-    figures.ours.push(a)
-    figures.theirs.push(b)
+    const pair: [Round, Round] = [await run(ours, ourBytes), await run(theirs, theirBytes)]
+    if (round >= 0) taken.push(pair)
   }
-  return comparing(told, { ...figures, unit: 'a second', beside })
+  return comparingRounds(told, taken, beside)
 }
 
-async function bytesOf({ baseUrl, ask }: Target): Promise<number> {
-  return (await settled(baseUrl, ask)).bytes.length
+/** The row of rounds that took turns. */
+export function comparingRounds(
+  told: Told,
+  taken: readonly (readonly [ours: Round, theirs: Round])[],
+  beside?: string,
+): Row {
+  return comparing(told, {
+    ours: taken.map(([{ perSecond }]) => perSecond),
+    theirs: taken.map(([, { perSecond }]) => perSecond),
+    cpuRatios: taken.map(([ours, theirs]) => theirs.cpuMicros / ours.cpuMicros),
+    unit: 'a second',
+    beside,
+  })
+}
+
+async function bytesOf({ server, ask }: Target): Promise<number> {
+  return (await settled(server.baseUrl, ask)).bytes.length
 }
 
 /** Pages that are asked for one after the other, each once. */
@@ -57,48 +77,61 @@ export interface Walk {
   readonly first: number
 }
 
+export interface Round {
+  /** Answers in a second. */
+  readonly perSecond: number
+  /** What the server's process took for each. */
+  readonly cpuMicros: number
+}
+
 /**
- * Asks for the same all the time, or for the pages of its path that a walk names, and tells how many answers there were in
- * a second.
+ * Asks for the same all the time, or for the pages of its path that a walk names.
  *
  * @param bytes the size of the body, that of a walk nearly
  * @throws Error where what came is not what is measured
  */
-export async function run({ baseUrl, ask }: Target, bytes: number, walk?: Walk): Promise<number> {
+export async function run({ server, ask }: Target, bytes: number, walk?: Walk): Promise<Round> {
   const headers = Object.entries(ask.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const walked = walk ? [`${walk.count}`, `${walk.first}`, ask.path.replace(/\d+$/, '')] : []
-  const child = Bun.spawn(
-    [
-      ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', join(import.meta.dir, 'wrk.lua')],
-      ...headers,
-      ...[baseUrl + ask.path, ...walked],
-    ],
-    { stdout: 'pipe', stderr: 'inherit' },
-  )
-  const round: Round = JSON.parse(lastLine(await child.stdout.text()))
-  const { requests, micros, broken } = round
-  const each = round.bytes / requests
-  const refused = ask.status >= 400 ? requests : 0
-  // Slots of some providers are fewer than those of others.
-  const [least, most] = walk ? [bytes * 0.9, bytes * 1.1] : [bytes, bytes]
-  if (round.refused !== refused || broken > 0)
-    throw new Error(`not what was asked for: ${JSON.stringify(round)}`)
-  if (each < least * 0.99 || each > most + mostHeaderBytes) {
-    throw new Error(`${Math.round(each)} bytes an answer, of a body of ${bytes}`)
+  const words = [
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '-s',
+    join(import.meta.dir, 'wrk.lua'),
+    ...headers,
+  ]
+  const before = await cpuMicrosOf(server.pid)
+  const child = Bun.spawn(['wrk', ...words, server.baseUrl + ask.path, ...walked], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const printed = await child.stdout.text()
+  const took = (await cpuMicrosOf(server.pid)) - before
+  const told: Printed = JSON.parse(printed.trimEnd().split('\n').at(-1) ?? '')
+  requireExpected(told, ask, bytes, walk ? 0.1 : 0.01)
+  return { perSecond: (told.requests / told.micros) * 1e6, cpuMicros: took / told.requests }
+}
+
+/** @param tolerance by which share the size of a body may differ */
+function requireExpected(told: Printed, { status }: Ask, bytes: number, tolerance: number): void {
+  const refused = status >= 400 ? told.requests : 0
+  // What is on its way when the round ends is counted as bytes, but not as an answer.
+  const [least, most] = [
+    told.requests * bytes * (1 - tolerance),
+    (told.requests + connections) * (bytes * (1 + tolerance) + mostHeaderBytes),
+  ]
+  if (told.refused !== refused || told.broken > 0 || told.bytes < least || told.bytes > most) {
+    throw new Error(`not what was asked for (a body of ${bytes} bytes): ${JSON.stringify(told)}`)
   }
-  return (requests / micros) * 1e6
 }
 
 /** What wrk.lua tells. */
-interface Round {
+interface Printed {
   readonly requests: number
   readonly micros: number
   readonly bytes: number
   /** Answers that are neither 2xx nor 3xx. */
   readonly refused: number
   readonly broken: number
-}
-
-function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1) ?? ''
 }
