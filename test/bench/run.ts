@@ -4,23 +4,19 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { dependencies, version } from '../../package.json'
 import { printTable } from '../../src/cli/output'
-import { benchBookings } from './bookings'
-import { benchMemory } from './memory'
-import { benchNeighbours } from './neighbours'
 import { isMet, type Row, rounds } from './row'
-import { benchSearch } from './search'
-import { benchSmall } from './small'
 import { loadGenerator, wrkVersion } from './wrk'
 
 // Prints what the service takes beside a bare server, a bare database or itself in the same run, as one table, and writes
 // it as JSON. Machines differ and are noisy: the ratios are what can be compared, each the median over rounds that take turns.
 
+// Some build the executable as they are read.
 const parts: Record<string, () => Promise<readonly Row[]>> = {
-  search: benchSearch,
-  small: benchSmall,
-  memory: benchMemory,
-  neighbours: benchNeighbours,
-  bookings: benchBookings,
+  search: async () => (await import('./search')).benchSearch(),
+  small: async () => (await import('./small')).benchSmall(),
+  memory: async () => (await import('./memory')).benchMemory(),
+  neighbours: async () => (await import('./neighbours')).benchNeighbours(),
+  bookings: async () => (await import('./bookings')).benchBookings(),
 }
 
 const path = join(import.meta.dir, '../../dist/bench.json')

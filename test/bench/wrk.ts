@@ -115,6 +115,7 @@ export async function run({ server, ask }: Target, bytes: number, walk?: Walk): 
 
 /** @param tolerance by which share the size of a body may differ */
 function requireExpected(told: Printed, { status }: Ask, bytes: number, tolerance: number): void {
+  if (told.requests === 0) throw new Error('a round went by without an answer')
   const refused = status >= 400 ? told.requests : 0
   // What is on its way when the round ends is counted as bytes, but not as an answer.
   const [least, most] = [
