@@ -100,7 +100,8 @@ function requireGone(slot: Slot, answer: Buffer): void {
   if (offers(textOf(parsed), slot)) throw new Error('a slot that was booked is still offered')
 }
 
-async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
+/** What something gives, and how long it took. */
+export async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
   const begunAt = performance.now()
   const value = await act()
   return [value, performance.now() - begunAt]
