@@ -27,6 +27,15 @@ export class Serving implements AsyncDisposable {
   /** Starts one on a directory of so many providers; of none, the directory is empty. */
   static async start(providers: number): Promise<Serving> {
     const operator = new Operator()
+    try {
+      return await Serving.#startBy(operator, providers)
+    } catch (error) {
+      operator[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  static async #startBy(operator: Operator, providers: number): Promise<Serving> {
     await operator.do('init')
     if (providers > 0) {
       const file = operator.folder.file('directory.json')
