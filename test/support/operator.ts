@@ -60,7 +60,12 @@ export class Operator implements Disposable {
       cwd: this.folder.path,
       env: { ANTEROOM_DATABASE: this.database },
     })
-    await eventually('the service to listen', () => program.stdout.includes('\n') || !program.isRunning)
+    try {
+      await eventually('the service to listen', () => program.stdout.includes('\n') || !program.isRunning)
+    } catch (error) {
+      await program[Symbol.asyncDispose]()
+      throw error
+    }
     program.port = Number(/port (\d+)/.exec(program.stdout)?.[1])
     if (!program.port) throw new Error(`the service did not start: ${(await program.exit()).stderr}`)
     return program
