@@ -38,7 +38,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .prepare()
 
   return {
-    ...slotQueries(db),
     ...personQueries(db, vault),
 
     list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
@@ -116,7 +115,7 @@ function personQueries(db: Drizzle, vault: Vault) {
 }
 
 /** Queries on the slots that requests hold. */
-function slotQueries(db: Drizzle) {
+export function slotQueries(db: Drizzle) {
   const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
   const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
   const startsAfter = and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from))

@@ -17,7 +17,7 @@ export function directoryFeed(
   queries: Queries,
   noteUnread: (error: unknown) => void,
 ): DirectoryFeed {
-  const { changes, partners, directory, requests } = queries
+  const { changes, partners, directory, slots } = queries
   /** In transactions, so that a provider's parts are of one moment while another process writes, and locks are few. */
   const inTransactions = <Item>(
     ids: readonly number[],
@@ -27,7 +27,7 @@ export function directoryFeed(
     inTransactions(ids, (chunk) => [directory.findProviders(chunk)])
   const readTaken = (ids: readonly number[], after: number) =>
     inTransactions(ids, (chunk) =>
-      chunk.map((id): [number, TakenSlot[]] => [id, requests.takenSlots(id, after)]),
+      chunk.map((id): [number, TakenSlot[]] => [id, slots.takenSlots(id, after)]),
     )
 
   return {
