@@ -28,11 +28,8 @@ export async function noteDrill(records: Records, act: Act, isPassed: boolean): 
 }
 
 /** Notes which zone data is served, for the commands beside the server. */
-export async function noteZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<void> {
-  const { edition, folder } = zones
-  const noted = await upkeep.findZoneData()
-  // Mostly it is there: a start has nothing to write.
-  if (noted?.edition !== edition || noted.folder !== folder) await upkeep.noteZoneData(zones)
+export function noteZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<void> {
+  return upkeep.noteZoneData(zones)
 }
 
 /**

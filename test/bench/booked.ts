@@ -75,7 +75,7 @@ export function offers(text: string, { providerId, utcStartTime }: Slot): boolea
 let members = 0
 
 /** Books the next of some slots, for a member of its own. */
-async function book(connection: Connection, token: string, slots: Iterator<Slot>): Promise<Slot> {
+export async function book(connection: Connection, token: string, slots: Iterator<Slot>): Promise<Slot> {
   const { value: slot } = slots.next()
   const body = JSON.stringify(booking(`booked-${++members}`, slot))
   const headers = {
@@ -95,7 +95,8 @@ function requireGone(slot: Slot, answer: Buffer): void {
   if (offers(textOf(parsed), slot)) throw new Error('a slot that was booked is still offered')
 }
 
-async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
+/** What something gives, and how long it took. */
+export async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
   const begunAt = performance.now()
   const value = await act()
   return [value, performance.now() - begunAt]
