@@ -1,5 +1,5 @@
 import { Refusal } from './domain/errors'
-import { type Limits, perMinute } from './domain/limits'
+import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
 export interface Setting {
@@ -106,6 +106,13 @@ export const settings = {
     meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
     faultOf: capFault,
   },
+  cacheMib: {
+    flag: '--cache-mib',
+    argument: '<n>',
+    variable: 'ANTEROOM_CACHE_MIB',
+    meaning: 'the memory for pages of search that are remembered, in MiB, 0 for none; 128 unless given',
+    faultOf: (value) => (/^(0|[1-9]\d{0,5})$/.test(value) ? null : 'must be a whole number from 0 to 999999'),
+  },
 } as const satisfies Record<string, Setting>
 
 /** The one setting that has no flag: words of a command can be read by every process of the machine. */
@@ -199,6 +206,7 @@ export type LimitFlags = Pick<
   | 'failedAuthenticationsPerMinute'
   | 'openRequests'
   | 'emailConflictsPerHour'
+  | 'cacheMib'
 >
 
 /** The limits of serve that is not told otherwise. */
@@ -210,6 +218,8 @@ const usualLimits: LimitFlags = {
   emailConflictsPerHour: '20',
 }
 
+const mebibyte = 1024 * 1024
+
 /** The limits that are given; null for the others, and for off. */
 export function limitsFrom(given: LimitFlags): Limits {
   const most = (limit = 'off') => (limit === 'off' ? null : Number(limit))
@@ -220,6 +230,7 @@ export function limitsFrom(given: LimitFlags): Limits {
     failedAuthentications: rate(given.failedAuthenticationsPerMinute),
     openRequests: most(given.openRequests),
     emailConflicts: most(given.emailConflictsPerHour),
+    cachedBytes: given.cacheMib === undefined ? usualCachedBytes : Number(given.cacheMib) * mebibyte,
   })
 }
 

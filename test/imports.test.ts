@@ -89,9 +89,13 @@ const processHomes: Record<string, Home> = {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
     where: ['src/domain/clock.ts', 'db/sqlite', 'src/files'],
   },
-  'the runtime: where something listens, is printed or stored': {
+  'the runtime: where something listens, is hashed, compressed, printed or stored': {
     what: /\bBun\./,
-    where: ['src/http/listen.ts', 'src/http/docs.ts', 'src/cli', 'db/sqlite'],
+    where: [
+      ...['listen', 'docs', 'representation', 'content-coding'].map((name) => `src/http/${name}.ts`),
+      'src/cli',
+      'db/sqlite',
+    ],
   },
   'what is printed: through the filter of control characters': {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,

@@ -78,11 +78,15 @@ function shownBy(context: Context, now: number): Answers {
     ...countries.flatMap((country) =>
       regionsShown(context, country).map((region) => entryOf(`region ${region.id}`, presentRegion(region))),
     ),
-    ...regions.flatMap((region) =>
-      providersShown(context, region, now).map((found) =>
-        entryOf(`provider ${found.provider.id} in region ${region.id}`, presentFound(found)),
-      ),
-    ),
+    ...regions.flatMap((region) => {
+      const { items, availabilityOf } = providersShown(context, region, now)
+      return items.map((found) =>
+        entryOf(
+          `provider ${found.provider.id} in region ${region.id}`,
+          presentFound(found, availabilityOf(found)),
+        ),
+      )
+    }),
   ]
   return new Map(entries)
 }

@@ -22,12 +22,16 @@ export interface Listing {
   /** What the calendar has as taken, with the requests that hold it. */
   readonly taken: readonly TakenSlot[]
   readonly licenses: readonly LicensedTime[]
-  /** The last answer for each region asked about, and for `anyRegion`. */
-  readonly answers: Map<number, Availability>
 }
 
-// A booking names no region; ids of regions begin at 1.
-const anyRegion = 0
+/** The active providers who hold a license in a region. Replaced, never changed, as soon as others do. */
+export interface Roster {
+  /** In order. */
+  readonly ids: readonly number[]
+  /** ms: from then on it is so (inclusive), until then (exclusive). */
+  readonly heldFrom: number
+  readonly holdsUntil: number
+}
 
 /** A provider who is left out of all that partners see, and why. */
 export interface UnlistedProvider extends UnreadableProvider {
@@ -54,16 +58,18 @@ export class Directory {
   #version: Version | null = null
   #keys = new Map<string, PartnerKey>()
   #regions = new Map<number, Region>()
+  /** Active ones, of the countries that were asked about: those that there are, since others are refused. */
+  #regionsOfCountries = new Map<string, readonly Region[]>()
   /** All providers who can be read, those without a listing too. */
   #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
   /** By provider, those without a listing too. */
   #taken = new Map<number, readonly TakenSlot[]>()
   #unlisted = new Map<number, UnlistedProvider>()
-  /** Listings by region of license, in order of provider id. */
-  #licensedIn = new Map<number, Listing[]>()
-  /** Who was found to be licensed in a region, and in which minute. */
-  #licensedAt = new Map<number, { readonly minute: number; readonly listings: readonly Listing[] }>()
+  /** Ids of listings by region of license, be it of another time, in order. */
+  #licensedIn = new Map<number, number[]>()
+  /** By region, until a listing of it is replaced. */
+  #rosters = new Map<number, Roster>()
   #reading: Promise<void> | null = null
 
   private constructor(private readonly sources: DirectorySources) {}
@@ -115,11 +121,15 @@ export class Directory {
     return region?.active ? region : null
   }
 
-  /** A country's active regions in order of their codes. */
-  listRegions(countryCode: string): Region[] {
-    return [...this.#regions.values()]
+  /** A country's active regions in order of their codes: the same object for as long as regions are the same. */
+  listRegions(countryCode: string): readonly Region[] {
+    const known = this.#regionsOfCountries.get(countryCode)
+    if (known) return known
+    const regions = [...this.#regions.values()]
       .filter((region) => region.active && region.countryCode === countryCode)
       .sort((a, b) => (a.code < b.code ? -1 : 1))
+    this.#regionsOfCountries.set(countryCode, regions)
+    return regions
   }
 
   /** All regions, deactivated ones too, in order of id. */
@@ -127,21 +137,33 @@ export class Directory {
     return [...this.#regions.values()].sort((a, b) => a.id - b.id)
   }
 
+  /** Who is licensed in a region at `now` (ms): the same object for as long as that are the same. */
+  rosterOf(regionId: number, now: number): Roster {
+    const known = this.#rosters.get(regionId)
+    if (known && known.heldFrom <= now && now < known.holdsUntil) return known
+    const roster = this.#makeRoster(regionId, Math.floor(now / minuteMillis))
+    this.#rosters.set(regionId, roster)
+    return roster
+  }
+
+  #makeRoster(regionId: number, minute: number): Roster {
+    let changesAt = Infinity
+    const ids = (this.#licensedIn.get(regionId) ?? []).filter((id) => {
+      let isLicensed = false
+      for (const { regionId: held, interval } of this.findListing(id)?.licenses ?? []) {
+        if (held !== regionId || interval.end <= minute) continue
+        const isHeld = interval.start <= minute
+        changesAt = Math.min(changesAt, isHeld ? interval.end : interval.start)
+        isLicensed ||= isHeld
+      }
+      return isLicensed
+    })
+    return { ids, heldFrom: minute * minuteMillis, holdsUntil: changesAt * minuteMillis }
+  }
+
   /** The active providers who hold a license in the region at `now` (ms), in order of id. */
-  listLicensed(regionId: number, now: number): readonly Listing[] {
-    const minute = Math.floor(now / minuteMillis)
-    const found = this.#licensedAt.get(regionId)
-    if (found?.minute === minute) return found.listings
-    const listings = (this.#licensedIn.get(regionId) ?? []).filter(
-      ({ provider, licenses }) =>
-        provider.active &&
-        licenses.some(
-          ({ regionId: held, interval }) =>
-            held === regionId && interval.start <= minute && minute < interval.end,
-        ),
-    )
-    this.#licensedAt.set(regionId, { minute, listings })
-    return listings
+  listLicensed(regionId: number, now: number): Listing[] {
+    return this.rosterOf(regionId, now).ids.flatMap((id) => this.findListing(id) ?? [])
   }
 
   /** All active providers in order of id. */
@@ -178,44 +200,39 @@ export class Directory {
   }
 
   /** The slots that can be had of a provider in a region, at `now` (ms). */
-  availabilityIn(listing: Listing, regionId: number, now: number): Availability {
-    return this.#availability(listing, regionId, (held) => held === regionId, now)
+  availabilityIn({ calendar, licenses }: Listing, regionId: number, now: number): Availability {
+    const held = licenses.filter((license) => license.regionId === regionId)
+    return availabilityAt(
+      calendar,
+      held.map(({ interval }) => interval),
+      now,
+    )
   }
 
   /** The slots that can be had of a provider in any active region, at `now` (ms). */
   availabilityAnywhere(listing: Listing, now: number): Availability {
-    return this.#availability(listing, anyRegion, this.#isActive, now)
+    return availabilityAt(listing.calendar, this.#licensedTime(listing), now)
   }
 
   /** Whether the slot that starts at `startsAt` can be had of a provider in any active region; ms both. */
   isOffered(listing: Listing, startsAt: number, now: number): boolean {
-    const licensed = licensedTime(listing, this.#isActive)
-    return isAvailableAt(listing.calendar, licensed, startsAt / minuteMillis, now)
+    return isAvailableAt(listing.calendar, this.#licensedTime(listing), startsAt / minuteMillis, now)
   }
 
-  readonly #isActive = (regionId: number) => this.#regions.get(regionId)?.active ?? false
-
-  #availability(
-    listing: Listing,
-    region: number,
-    counts: (regionId: number) => boolean,
-    now: number,
-  ): Availability {
-    const { calendar, answers } = listing
-    const remembered = answers.get(region)
-    if (remembered && remembered.heldFrom <= now && now < remembered.holdsUntil) return remembered
-    const availability = availabilityAt(calendar, licensedTime(listing, counts), now)
-    answers.set(region, availability)
-    return availability
+  /** When a provider's licenses hold, of the regions that are active. */
+  #licensedTime({ licenses }: Listing): Interval[] {
+    return licenses
+      .filter(({ regionId }) => this.#regions.get(regionId)?.active)
+      .map(({ interval }) => interval)
   }
 
   #apply(changes: DirectoryChanges): void {
-    this.#licensedAt.clear()
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
       this.#taken.set(id, taken)
       const listing = this.#listings.get(id)
-      if (listing) this.#replace(withTaken(listing, taken))
+      // Nobody is licensed otherwise by it, so the rosters stay.
+      if (listing) this.#listings.set(id, withTaken(listing, taken))
     }
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
@@ -227,8 +244,7 @@ export class Directory {
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
-      // Whether a region is active decides what a booking in any region can have.
-      for (const { answers } of this.#listings.values()) answers.delete(anyRegion)
+      this.#regionsOfCountries.clear()
     }
     this.#version = changes.version
   }
@@ -258,34 +274,27 @@ export class Directory {
   }
 
   #unlist(id: number): void {
-    for (const regionId of regionsOf(this.#listings.get(id))) {
-      const listed = this.#licensedIn.get(regionId) ?? []
-      listed.splice(positionOf(id, listed), 1)
-    }
+    this.#moveLicenses(id, this.#listings.get(id), undefined)
     this.#listings.delete(id)
   }
 
   #replace(listing: Listing): void {
     const { id } = listing.provider
-    const after = regionsOf(listing)
-    for (const regionId of regionsOf(this.#listings.get(id))) {
-      if (after.has(regionId)) continue
-      const listed = this.#licensedIn.get(regionId) ?? []
-      listed.splice(positionOf(id, listed), 1)
-    }
+    this.#moveLicenses(id, this.#listings.get(id), listing)
     this.#listings.set(id, listing)
-    for (const regionId of after) {
-      const listed = this.#licensedIn.get(regionId) ?? []
-      const position = positionOf(id, listed)
-      listed.splice(position, listed[position]?.provider.id === id ? 1 : 0, listing)
-      this.#licensedIn.set(regionId, listed)
+  }
+
+  #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
+    const [left, entered] = [regionsOf(before), regionsOf(after)]
+    for (const regionId of left.union(entered)) {
+      this.#rosters.delete(regionId)
+      if (left.has(regionId) === entered.has(regionId)) continue
+      const ids = this.#licensedIn.get(regionId) ?? []
+      if (left.has(regionId)) ids.splice(positionOf(id, ids), 1)
+      else ids.splice(positionOf(id, ids), 0, id)
+      this.#licensedIn.set(regionId, ids)
     }
   }
-}
-
-/** When a provider's licenses hold, of the regions that count. */
-function licensedTime({ licenses }: Listing, counts: (regionId: number) => boolean): Interval[] {
-  return licenses.filter(({ regionId }) => counts(regionId)).map(({ interval }) => interval)
 }
 
 function regionsOf(listing: Listing | undefined): Set<number> {
@@ -302,7 +311,6 @@ function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot
     },
     taken,
     licenses: compileLicenses(provider.licenses, zone),
-    answers: new Map(),
   }
 }
 
@@ -314,7 +322,7 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
 /** A listing of which these slots are taken, and no others. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
   const calendar = { ...listing.calendar, taken: taken.map(toInterval) }
-  return { ...listing, calendar, taken, answers: new Map() }
+  return { ...listing, calendar, taken }
 }
 
 /** When a slot is taken, in the engine's minutes. */
@@ -322,13 +330,13 @@ export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
   return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
 }
 
-/** Where the listing of a provider stands, or would have to stand, among listings in order of id. */
-function positionOf(id: number, listings: readonly Listing[]): number {
+/** Where an id stands, or would have to stand, among ids in order. */
+function positionOf(id: number, ids: readonly number[]): number {
   let low = 0
-  let high = listings.length
+  let high = ids.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((listings[middle] as Listing).provider.id < id) low = middle + 1
+    if ((ids[middle] as number) < id) low = middle + 1
     else high = middle
   }
   return low

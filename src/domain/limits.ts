@@ -24,7 +24,7 @@ export function rateFor(rate: Rate | null, override: RateOverride): Rate | null 
   return override === 'off' ? null : perMinute(override)
 }
 
-/** What the service holds its callers to; null for no limit. */
+/** What the service holds its callers and itself to; null for no limit. */
 export interface Limits {
   /** What a partner's reads may cost: a region list or a look-up 1, a search 1 and as much as the providers of its page. */
   readonly reads: Rate | null
@@ -36,7 +36,12 @@ export interface Limits {
   readonly openRequests: number | null
   /** Addresses of different members that a partner may send in an hour. */
   readonly emailConflicts: number | null
+  /** Memory for pages of search that are remembered, in bytes. */
+  readonly cachedBytes: number
 }
+
+/** Of what is remembered, unless the operator says otherwise. */
+export const usualCachedBytes = 128 * 1024 * 1024
 
 /** No limits: for partners' testing, and for commands, which call nothing. */
 export const unlimited: Limits = {
@@ -45,4 +50,5 @@ export const unlimited: Limits = {
   failedAuthentications: null,
   openRequests: null,
   emailConflicts: null,
+  cachedBytes: usualCachedBytes,
 }

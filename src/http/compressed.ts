@@ -34,21 +34,3 @@ function toGzip(bytes: Uint8Array): Promise<Uint8Array> {
     )
   })
 }
-
-/**
- * Whether a client would rather have gzip than what is not compressed, by its Accept-Encoding (RFC 9110 §12.5.3). What it does not
- * name it takes where it names `*`, and identity in any case; what it gives the weight 0 it does not take.
- */
-export function prefersGzip(acceptEncoding: string | null): boolean {
-  const weights = new Map((acceptEncoding ?? '').split(',').map(toWeight))
-  const gzip = weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0
-  return gzip > 0 && gzip >= (weights.get('identity') ?? 0)
-}
-
-/** A coding and its weight: 1 unless told, and 0 where what is told is none. */
-function toWeight(text: string): [coding: string, weight: number] {
-  const [coding = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
-  if (parameters.length === 0) return [coding, 1]
-  const [, weight] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.exec(parameters[0] ?? '') ?? []
-  return [coding, Number(weight ?? 0)]
-}

@@ -8,7 +8,7 @@ import type { LetIn } from '../operations/submit-booking-request'
 import { bodyRefusals } from './body'
 import { refusalsEverywhere, type Words } from './errors'
 import { type BudgetName, rateRefusals } from './rates'
-import type { JsonParts } from './respond'
+import type { Representation } from './representation'
 import type { Steps } from './turns'
 
 type Members = TObject<TProperties>
@@ -28,9 +28,9 @@ export interface Call<Params, Headers, Query, Body> {
   readonly letIn: LetIn
 }
 
-/** What is answered when all is well: a value, or its JSON where that is at hand. */
+/** What is answered when all is well: a value, or its JSON where that was made to be sent many times. */
 export interface Reply<Answer> {
-  readonly body: Answer | JsonParts
+  readonly body: Answer | Representation
   readonly headers?: Record<string, string>
 }
 
@@ -81,6 +81,8 @@ interface Definition<
     readonly schema: Answer
     readonly headers?: Record<string, { readonly description: string; readonly schema: object }>
     readonly links?: Record<string, Link>
+    /** Whether it is a representation, which clients may keep and ask for with If-None-Match. */
+    readonly isRevalidated?: boolean
   }
   /** What it refuses beyond what every endpoint does, in the order in which it is judged. */
   readonly refusals: Words

@@ -192,10 +192,9 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
     const partnerId = caller.partner.id
     const reply = await ('next' in made ? turns.take(partnerId, made) : made)
     const told = set.headers as Record<string, string>
-    const headers = { 'Content-Type': 'application/json', ...told, ...reply.headers }
     // Elysia would add them too, and take four times as long as all that stands behind them.
     set.headers = {}
-    return respond(reply.body, { status: answer.status, headers }, turns, partnerId)
+    return respond(reply, { request, partnerId, status: answer.status, told }, turns)
   }
 }
 

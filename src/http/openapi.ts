@@ -8,6 +8,7 @@ import { exampleSlot } from './examples'
 import { routeOf } from './gate'
 import { errorResponsesOf, shareResponses } from './openapi-responses'
 import { rateHeaders } from './rates'
+import { RevalidationHeaders, revalidationHeaders } from './respond'
 
 // The document is JSON, so nothing of its shape is certain but that members have names.
 export interface Json {
@@ -24,6 +25,9 @@ Every call carries the token that the operator issued, as \`Authorization: Beare
 trusted servers alone: it must not reach a browser, an app or a log. Try out only with a sandbox's token here.
 
 A search tells slots in UTC. Send a slot's times back exactly as received.
+
+Searches and lists of regions carry an \`ETag\`: send it back as \`If-None-Match\`, and where nothing has changed the answer is
+304 without a body. They are compressed with zstd or gzip where \`Accept-Encoding\` names them.
 
 What is read and what is submitted are taken from two budgets, which \`RateLimit-Policy\` and \`RateLimit\` in each answer
 tell of: a list of regions, a look-up and a submission cost 1, a search 1 and its \`page_size\`. What was spent comes back
@@ -130,6 +134,7 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
     app.route(method, routeOf(path), () => '', {
       ...(params && { params }),
       ...(headers && { headers }),
+      ...(answer.isRevalidated && { headers: RevalidationHeaders }),
       ...(query && { query }),
       ...(body && { body }),
       response: { [answer.status]: answer.schema },
@@ -156,21 +161,30 @@ async function toOperation(
   examples: ReturnType<Endpoint['examples']>,
   schemas: Schemas,
 ): Promise<Operation> {
-  const { status, description, headers, links } = endpoint.answer
+  const { status, description, headers, links, isRevalidated } = endpoint.answer
   const answered = responses[status] as Json
   return {
     ...texts,
-    parameters: parameters.map((parameter) => toParameter(parameter, schemas)),
+    parameters: parameters
+      // What is seldom sent comes last: generated clients take arguments in this order.
+      .toSorted((one, other) => Number(one.in === 'header') - Number(other.in === 'header'))
+      .map((parameter) => toParameter(parameter, schemas)),
     ...(requestBody && {
       requestBody: { required: true, content: toContent(requestBody, schemas, examples.request) },
     }),
     responses: {
       [status]: {
         description,
-        headers: { ...headers, ...rateHeaders },
+        headers: { ...headers, ...(isRevalidated && revalidationHeaders), ...rateHeaders },
         content: toContent(answered, schemas, examples.answer),
         ...(links && { links: mapValues(links, toLink) }),
       },
+      ...(isRevalidated && {
+        304: {
+          description: 'What If-None-Match names is still right',
+          headers: { ...headers, ...revalidationHeaders, ...rateHeaders },
+        },
+      }),
       ...(await errorResponsesOf(endpoint)),
     },
   }

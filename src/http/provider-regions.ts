@@ -2,11 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { defaultPageSize } from '../domain/page'
 import type { Region } from '../domain/region'
 import { listRegions } from '../operations/search-providers'
-import { endpoint } from './endpoint'
+import { endpoint, type Reply } from './endpoint'
 import { exampleRegionId } from './examples'
 import { CountryCode, Id, pageParameters } from './fields'
 import { pageHeaders, pageUrl } from './links'
 import { providers } from './providers'
+import { Representation } from './representation'
 
 const path = '/partners/v1/provider-regions/'
 
@@ -39,6 +40,7 @@ export const providerRegions = endpoint({
     status: 200,
     description: "A page of the country's active regions",
     schema: Type.Array(RegionBody, { description: 'The regions of the page, by stateProvinceCode' }),
+    isRevalidated: true,
     headers: {
       Link: {
         description: 'Full URLs of the first, prev, next and last page (RFC 8288)',
@@ -73,14 +75,24 @@ export const providerRegions = endpoint({
       },
     },
   }),
-  handler:
-    (context, baseUrl) =>
-    ({ query }) => {
+  handler(context, baseUrl) {
+    const replies = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
+    return ({ query }) => {
       const { country_code: countryCode, page = 1, page_size: pageSize = defaultPageSize } = query
       const regions = listRegions(context, countryCode, { page, pageSize })
+      const made = replies.get(regions.all) ?? new Map<string, Reply<never>>()
+      replies.set(regions.all, made)
+      // Links repeat what was sent as it was sent.
+      const asked = JSON.stringify(query)
+      const known = made.get(asked)
+      if (known) return known
       const headers = pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to))
-      return { body: regions.items.map(presentRegion), headers }
-    },
+      const body = Representation.of(Buffer.from(JSON.stringify(regions.items.map(presentRegion))))
+      const reply = { body, headers }
+      made.set(asked, reply)
+      return reply
+    }
+  },
 })
 
 function exampleRegion(id: number, countryCode: string, code: string, localName: string, label: string) {

@@ -1,12 +1,12 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { RequestedSlot } from '../domain/booking-request'
 import { defaultPageSize } from '../domain/page'
 import type { Provider } from '../domain/provider'
-import { type FoundProvider, searchProviders } from '../operations/search-providers'
-import { type Availability, horizonMinutes } from '../scheduling/availability'
+import { type FoundPage, type FoundProvider, searchProviders } from '../operations/search-providers'
+import type { Availability } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
 import { bookingRequest } from './booking-request'
-import { endpoint } from './endpoint'
+import { endpoint, type Reply } from './endpoint'
 import { exampleRegionId } from './examples'
 import {
   CountryCode,
@@ -19,7 +19,9 @@ import {
   SlotTime,
 } from './fields'
 import { pageUrl } from './links'
-import { JsonParts } from './respond'
+import { isCurrent, makePage, PageCache, renewed } from './provider-page'
+import { SlotTable, slotBytes } from './slot-table'
+import type { Steps } from './turns'
 
 const path = '/partners/v1/providers/'
 
@@ -99,6 +101,7 @@ export const providers = endpoint({
     status: 200,
     description: 'A page of the providers found',
     schema: ProviderPageBody,
+    isRevalidated: true,
     links: {
       bookingOfSlot: {
         to: bookingRequest,
@@ -116,8 +119,17 @@ export const providers = endpoint({
   },
   examples: (slot, baseUrl) => ({ answer: { page: examplePage(slot, baseUrl) } }),
   handler(context, baseUrl) {
-    const entryOf = rememberingEntries()
-    return function* ({ query, now }) {
+    const pages = new PageCache(context.limits.cachedBytes)
+    const slots = new SlotTable()
+    return ({ query, now, letIn }) => {
+      // Links repeat what was sent as it was sent, so pages differ that are asked for in other words.
+      const asked = JSON.stringify(query)
+      const known = pages.get(asked)
+      if (known && isCurrent(known, letIn.version, now)) return { body: known.representation }
+      return search(query, now, asked)
+    }
+
+    function* search(query: Static<typeof ProviderQuery>, now: number, asked: string): Steps<Reply<never>> {
       const found = yield* searchProviders(
         context,
         {
@@ -130,15 +142,14 @@ export const providers = endpoint({
         },
         now,
       )
-      const urlOf = (page: number) => pageUrl(baseUrl, path, query, page)
-      const next = found.page < found.pages ? urlOf(found.page + 1) : null
-      const previous = found.page > 1 ? urlOf(found.page - 1) : null
-      const entries: Uint8Array[] = []
-      for (const find of found.items) {
-        if (entries.length > 0) yield
-        entries.push(entryOf(find()))
-      }
-      return { body: toPage({ count: found.count, next, previous }, entries) }
+      const before = pages.get(asked)
+      const bytesOf = ({ provider }: FoundProvider, availability: Availability) =>
+        entryBytes(provider, availability, now, slots)
+      const page =
+        (before && renewed(before, found, now)) ??
+        (yield* makePage(found, headBytes(found, query, baseUrl), now, before, bytesOf))
+      pages.keep(asked, page)
+      return { body: page.representation }
     }
   },
 })
@@ -171,66 +182,37 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
   }
 }
 
-/** How much of the entries of pages is remembered: of some 4,000 providers. */
-const mostEntryBytes = 64 * 1024 * 1024
-
-/**
- * What gives a provider's bytes in a page, made once for each availability: making them anew for every search
- * takes much longer than all the rest. The oldest are let go, since they are large.
- */
-function rememberingEntries(): (found: FoundProvider) => Uint8Array {
-  const entries = new Map<Availability, Uint8Array>()
-  const slotJson = rememberingSlots()
-  let size = 0
-  return (found) => {
-    const known = entries.get(found.availability)
-    if (known) return known
-    const entry = Buffer.from(`,${entryJson(found, slotJson)}`)
-    entries.set(found.availability, entry)
-    size += entry.length
-    for (const [oldest, { length }] of entries) {
-      if (size <= mostEntryBytes) break
-      entries.delete(oldest)
-      size -= length
-    }
-    return entry
-  }
+/** The JSON of a page up to its entries. */
+function headBytes(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): Uint8Array {
+  const { page, pages, count } = found
+  const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
+  const next = page < pages ? urlOf(page + 1) : null
+  const previous = page > 1 ? urlOf(page - 1) : null
+  return Buffer.from(`${JSON.stringify({ count, next, previous }).slice(0, -1)},"results":[`)
 }
 
-/** As many slots as can start in the time that is offered. */
-const mostSlots = horizonMinutes
-
-/** What gives the JSON of a slot by its start, made once: most providers offer the same few hundred. */
-function rememberingSlots(): (start: number) => string {
-  const slots = new Map<number, string>()
-  return (start) => {
-    const known = slots.get(start)
-    if (known) return known
-    const json = JSON.stringify(presentSlot(start * minuteMillis))
-    if (slots.size >= mostSlots) slots.clear()
-    slots.set(start, json)
-    return json
-  }
-}
-
-const end = Buffer.from(']}')
-
-/** A page's JSON around the bytes of its entries, each of which begins with a comma. */
-function toPage(page: Omit<typeof ProviderPageBody.static, 'results'>, entries: readonly Uint8Array[]) {
-  const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"results":[`)
-  const [first, ...others] = entries
-  return new JsonParts(first ? [head, first.subarray(1), ...others, end] : [head, end])
-}
-
-/** The JSON of a provider; that of their slots is put in, since it is by far the most of it. */
-function entryJson({ provider, availability }: FoundProvider, slotJson: (start: number) => string): string {
-  const profile = JSON.stringify(presentProfile(provider)).slice(0, -1)
-  return `${profile},"availability":[${availability.slots.map(slotJson).join()}]}`
+/** The JSON of a provider, whose slots are by far the most of it. @param now ms */
+function entryBytes(provider: Provider, availability: Availability, now: number, table: SlotTable) {
+  const profile = `${JSON.stringify(presentProfile(provider)).slice(0, -1)},"availability":`
+  const before = Buffer.byteLength(profile)
+  const bytes = Buffer.allocUnsafeSlow(before + Math.max(1, availability.slots.length * slotBytes) + 2)
+  bytes.write(profile)
+  const end = table.write(availability.slots, now, bytes, before)
+  // In the place of the comma before the first slot, and of none.
+  bytes.write('[', before)
+  bytes.write(']}', Math.max(end, before + 1))
+  return bytes
 }
 
 /** A provider as a page shows them. */
-export function presentFound(found: FoundProvider): typeof ProviderBody.static {
-  return JSON.parse(entryJson(found, (start) => JSON.stringify(presentSlot(start * minuteMillis))))
+export function presentFound(
+  { provider }: FoundProvider,
+  { slots }: Availability,
+): typeof ProviderBody.static {
+  return {
+    ...presentProfile(provider),
+    availability: Array.from(slots, (start) => presentSlot(start * minuteMillis)),
+  }
 }
 
 function presentProfile(provider: Provider): Omit<typeof ProviderBody.static, 'availability'> {

@@ -1,7 +1,7 @@
 import type { Act } from '../domain/audit'
 import type { Region } from '../domain/region'
 import type { Context } from './context'
-import { type FoundProvider, listRegions, searchProviders } from './search-providers'
+import { type FoundPage, listRegions, searchProviders } from './search-providers'
 import { rotateToken } from './tokens'
 
 /**
@@ -41,8 +41,8 @@ export function regionsShown(context: Context, countryCode: string): readonly Re
   return listRegions(context, countryCode, firstPage).items
 }
 
-/** The providers of a region, with their slots, that partners are to be shown at a moment (ms). */
-export function providersShown(context: Context, { id: regionId }: Region, now: number): FoundProvider[] {
+/** The providers of a region that partners are to be shown at a moment (ms). */
+export function providersShown(context: Context, { id: regionId }: Region, now: number): FoundPage {
   const search = {
     ...firstPage,
     regionId,
@@ -53,6 +53,6 @@ export function providersShown(context: Context, { id: regionId }: Region, now: 
   const searching = searchProviders(context, search, now)
   for (;;) {
     const step = searching.next()
-    if (step.done) return step.value.items.map((find) => find())
+    if (step.done) return step.value
   }
 }

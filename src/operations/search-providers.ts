@@ -1,4 +1,5 @@
-import type { Listing } from '../directory/directory'
+import type { Directory, Listing, Roster } from '../directory/directory'
+import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { languageMatches } from '../domain/language'
 import { type Page, type PageRequest, pageOf } from '../domain/page'
@@ -7,9 +8,16 @@ import type { Region } from '../domain/region'
 import type { Availability } from '../scheduling/availability'
 import type { Context } from './context'
 
+/** A page of a country's regions. */
+export interface RegionPage extends Page<Region> {
+  /** Of all pages: the same object for as long as regions are the same. */
+  readonly all: readonly Region[]
+}
+
 /** A page of a country's active regions in order of their codes; empty for a country without any. */
-export function listRegions({ directory }: Context, countryCode: string, page: PageRequest): Page<Region> {
-  return pageOf(directory.listRegions(countryCode.toUpperCase()), page)
+export function listRegions({ directory }: Context, countryCode: string, page: PageRequest): RegionPage {
+  const all = directory.listRegions(countryCode.toUpperCase())
+  return { all, ...pageOf(all, page) }
 }
 
 /** What a search asks for (contract, GET providers). */
@@ -20,10 +28,17 @@ export interface ProviderSearch extends PageRequest {
   readonly languageTag: string | undefined
 }
 
-/** A provider with the slots that can be had in the region searched. */
-export interface FoundProvider {
-  readonly provider: Provider
-  readonly availability: Availability
+/** A provider who was found. The same object is found for as long as nothing about the provider is another. */
+export type FoundProvider = Pick<Listing, 'provider'>
+
+/** A page of providers, as it is at the moment of a search. */
+export interface FoundPage extends Page<FoundProvider> {
+  /** Of all that is stored. */
+  readonly version: Version
+  /** ms; until then (exclusive) the same are found, unless something is stored. */
+  readonly holdsUntil: number
+  /** The slots of one of them in the region that was searched. */
+  availabilityOf(found: FoundProvider): Availability
 }
 
 /** How many providers are looked at in one step. */
@@ -41,17 +56,15 @@ export function* searchProviders(
   context: Context,
   search: ProviderSearch,
   now: number,
-): Generator<void, Page<() => FoundProvider>, void> {
+): Generator<void, FoundPage, void> {
   const { directory } = context
   const region = regionOf(context, search)
-  if (!region) return pageOf([], search)
-  const suiting = yield* listSuiting(directory.listLicensed(region.id, now), region, search)
-  const page = pageOf(suiting, search)
-  const items = page.items.map((listing) => () => ({
-    provider: listing.provider,
-    availability: directory.availabilityIn(listing, region.id, now),
-  }))
-  return { ...page, items }
+  const { ids, holdsUntil } = region ? yield* findSuiting(directory, region, search, now) : nobody
+  const page = pageOf(ids, search)
+  const items = page.items.map((id) => directory.findListing(id) as Listing)
+  const availabilityOf = (found: FoundProvider) =>
+    directory.availabilityIn(found as Listing, region?.id ?? 0, now)
+  return { ...page, items, version: directory.version, holdsUntil, availabilityOf }
 }
 
 /** The one region that a search is about (contract, rules 1 to 5); null for a country that has none. */
@@ -72,34 +85,69 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
   return first ?? null
 }
 
-/** Those of a region's providers whom a search asks for. */
-function* listSuiting(
-  listings: readonly Listing[],
+const nobody: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
+
+/** Those of a region's providers whom a search asks for, and until when (ms) they are the same. */
+function* findSuiting(directory: Directory, region: Region, search: ProviderSearch, now: number) {
+  for (;;) {
+    const roster = directory.rosterOf(region.id, now)
+    const { modality, languageTag } = search
+    const isForAll = !modality && languageTag === undefined
+    const ids = isForAll ? roster.ids : yield* narrow(directory, roster, region, search)
+    // It may have been replaced between two steps.
+    if (roster === directory.rosterOf(region.id, now)) return { ids, holdsUntil: roster.holdsUntil }
+  }
+}
+
+/** What was looked for in a roster, and goes with it: the languages spoken, and who suits what was asked for. */
+interface Narrowed {
+  spoken: ReadonlySet<string> | null
+  readonly suiting: Map<string, readonly number[]>
+}
+
+const narrowed = new WeakMap<Roster, Narrowed>()
+
+/** Those of a roster whom a search asks for: looked for once. */
+function* narrow(
+  directory: Directory,
+  roster: Roster,
   region: Region,
   { modality, languageTag }: ProviderSearch,
-): Generator<void, readonly Listing[], void> {
-  if (!modality && languageTag === undefined) return listings
-  const isSpoken = languageTag === undefined ? null : matching(languageTag)
-  const suits = ({ provider }: Listing) =>
-    (!modality || provider.modalities.includes(modality)) &&
-    (modality !== 'in-person' || provider.inPersonRegionIds.includes(region.id)) &&
-    (!isSpoken || provider.languagesSpoken.some(isSpoken))
-  const suiting: Listing[] = []
-  for (let start = 0; start < listings.length; start += lookedAtInStep) {
-    if (start > 0) yield
-    suiting.push(...listings.slice(start, start + lookedAtInStep).filter(suits))
-  }
+): Generator<void, readonly number[], void> {
+  const known = narrowed.get(roster) ?? { spoken: null, suiting: new Map() }
+  narrowed.set(roster, known)
+  const providersIn = (some: readonly number[]) =>
+    some.flatMap((id) => directory.findListing(id)?.provider ?? [])
+  known.spoken ??= new Set(
+    yield* inSteps(roster.ids, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
+  )
+  // However many tags are asked for, few of them differ in whom they find.
+  const languages =
+    languageTag === undefined ? null : [...known.spoken].filter((tag) => languageMatches(tag, languageTag))
+  const asked = JSON.stringify([modality, languages])
+  const suits = ({ modalities, inPersonRegionIds, languagesSpoken }: Provider) =>
+    (!modality || modalities.includes(modality)) &&
+    (modality !== 'in-person' || inPersonRegionIds.includes(region.id)) &&
+    (!languages || languagesSpoken.some((tag) => languages.includes(tag)))
+  const suiting =
+    known.suiting.get(asked) ??
+    (yield* inSteps(roster.ids, (some) =>
+      providersIn(some)
+        .filter(suits)
+        .map(({ id }) => id),
+    ))
+  known.suiting.set(asked, suiting)
   return suiting
 }
 
-/** Tells whether a spoken language matches; asked once for each tag, of which a directory has few. */
-function matching(wanted: string): (spoken: string) => boolean {
-  const known = new Map<string, boolean>()
-  return (spoken) => {
-    const isKnown = known.get(spoken)
-    if (isKnown !== undefined) return isKnown
-    const matches = languageMatches(spoken, wanted)
-    known.set(spoken, matches)
-    return matches
+function* inSteps<Item>(
+  ids: readonly number[],
+  find: (some: readonly number[]) => readonly Item[],
+): Generator<void, Item[], void> {
+  const found: Item[] = []
+  for (let start = 0; start < ids.length; start += lookedAtInStep) {
+    found.push(...find(ids.slice(start, start + lookedAtInStep)))
+    yield
   }
+  return found
 }

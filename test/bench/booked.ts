@@ -54,7 +54,7 @@ interface Page {
 }
 
 /** The slots of a page, of each provider the first, then of each the second, and so on. */
-export function* slotsOf(text: string): Generator<Slot> {
+export function* slotsOf(text: string): Generator<Slot, void> {
   const { results }: Page = JSON.parse(text)
   const most = Math.max(...results.map(({ availability }) => availability.length))
   for (let place = 0; place < most; place++) {
@@ -75,8 +75,13 @@ export function offers(text: string, { providerId, utcStartTime }: Slot): boolea
 let members = 0
 
 /** Books the next of some slots, for a member of its own. */
-export async function book(connection: Connection, token: string, slots: Iterator<Slot>): Promise<Slot> {
-  const { value: slot } = slots.next()
+export async function book(
+  connection: Connection,
+  token: string,
+  slots: Iterator<Slot, void>,
+): Promise<Slot> {
+  const { value: slot, done } = slots.next()
+  if (done) throw new Error('no slot is left to book')
   const body = JSON.stringify(booking(`booked-${++members}`, slot))
   const headers = {
     Authorization: `Bearer ${token}`,
@@ -102,7 +107,7 @@ export async function timed<T>(act: () => Promise<T>): Promise<[T, millis: numbe
   return [value, performance.now() - begunAt]
 }
 
-function requestOf(method: string, path: string, headers: Readonly<Record<string, string>>): string {
+export function requestOf(method: string, path: string, headers: Readonly<Record<string, string>>): string {
   const lines = Object.entries({ Host: 'localhost', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )

@@ -66,7 +66,7 @@ async function ofPasts(): Promise<Row[]> {
       perSecond(serving, search(serving)),
     )),
     ...(await curve('booking, one after the other', 'ms', named, services.all, (serving, place) =>
-      bookSome(serving, free[place] as Iterator<Slot>),
+      bookSome(serving, free[place] as Iterator<Slot, void>),
     )),
     ...(await curve('user look-up', 'a second', named, services.all, (serving) =>
       perSecond(serving, lookUp(serving, member)),
@@ -125,12 +125,12 @@ async function coldPage(serving: Serving): Promise<Point> {
   return { figure, cpu: (await mainThreadMillisOf(serving.pid)) - before }
 }
 
-async function freeSlots(serving: Serving): Promise<Iterator<Slot>> {
+async function freeSlots(serving: Serving): Promise<Iterator<Slot, void>> {
   return slotsOf(textOf(await settled(serving.baseUrl, search(serving))))
 }
 
 /** Tells what one took, in ms. */
-async function bookSome(serving: Serving, slots: Iterator<Slot>): Promise<Point> {
+async function bookSome(serving: Serving, slots: Iterator<Slot, void>): Promise<Point> {
   const { baseUrl, token } = serving
   using connection = await Connection.open(baseUrl)
   const before = await mainThreadMillisOf(serving.pid)

@@ -33,7 +33,7 @@ async function residentMegabytes({ pid }: Serving): Promise<number> {
   for (let reading = 0; reading < readings; reading++) {
     await Bun.sleep(pauseMillis)
     const status = await Bun.file(`/proc/${pid}/status`).text()
-    read.push(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024)
+    read.push((Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1_024) / 1e6)
   }
   return median(read)
 }

@@ -71,11 +71,23 @@ export function isMet({ figure, ratio, goal }: Row): boolean | null {
 /** What a row is called, and what it is to be. */
 export type Told = Pick<Row, 'name' | 'goal'>
 
-/** A row that is measured; where that fails, one that says why, and misses its goal. */
+/** A row that is measured, or of why that failed: what the others tell is not to be lost. */
 export async function attempt(told: Told, measure: (told: Told) => Promise<Row>): Promise<Row> {
   try {
     return await measure(told)
   } catch (error) {
-    return { ...told, figure: `failed: ${error instanceof Error ? error.message : error}` }
+    return failed(told, error)
   }
+}
+
+const failure = 'failed: '
+
+/** The row of what could not be measured. It misses its goal. */
+export function failed(told: Told, error: unknown): Row {
+  return { ...told, figure: `${failure}${error instanceof Error ? error.message : error}` }
+}
+
+/** Whether a row is of what could not be measured. */
+export function isFailed({ figure }: Row): boolean {
+  return figure.startsWith(failure)
 }

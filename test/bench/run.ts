@@ -4,23 +4,21 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { dependencies, version } from '../../package.json'
 import { printTable } from '../../src/cli/output'
-import { benchBookings } from './bookings'
-import { benchMemory } from './memory'
-import { benchNeighbours } from './neighbours'
-import { isMet, type Row, rounds } from './row'
-import { benchSearch } from './search'
-import { benchSmall } from './small'
+import { failed, isFailed, isMet, type Row, rounds } from './row'
 import { loadGenerator, wrkVersion } from './wrk'
 
 // Prints what the service takes beside a bare server, a bare database or itself in the same run, as one table, and writes
 // it as JSON. Machines differ and are noisy: the ratios are what can be compared, each the median over rounds that take turns.
 
+// Some build the executable as they are read.
 const parts: Record<string, () => Promise<readonly Row[]>> = {
-  search: benchSearch,
-  small: benchSmall,
-  memory: benchMemory,
-  neighbours: benchNeighbours,
-  bookings: benchBookings,
+  search: async () => (await import('./search')).benchSearch(),
+  small: async () => (await import('./small')).benchSmall(),
+  memory: async () => (await import('./memory')).benchMemory(),
+  start: async () => (await import('./start')).benchStart(),
+  growth: async () => (await import('./growth')).benchGrowth(),
+  neighbours: async () => (await import('./neighbours')).benchNeighbours(),
+  bookings: async () => (await import('./bookings')).benchBookings(),
 }
 
 const path = join(import.meta.dir, '../../dist/bench.json')
@@ -32,6 +30,7 @@ const wrk = wrkVersion()
 if (wrk === null) end('wrk makes the load and is not here: apt-get install wrk, or brew install wrk')
 
 const run = {
+  begunAt: new Date().toISOString(),
   load: `${loadGenerator}, version ${wrk}; open loops and bookings by sockets of Bun (test/bench/load.ts)`,
   shared:
     'the service, what it is held against and the load generator share all cores with whatever else runs',
@@ -70,7 +69,8 @@ const rows: (Row & { readonly part: string; readonly met: boolean | null })[] = 
 for (const [part, bench] of Object.entries(parts)) {
   if (wanted.length > 0 && !wanted.includes(part)) continue
   console.error(`measuring ${part}`)
-  rows.push(...(await bench()).map((row) => ({ part, ...row, met: isMet(row) })))
+  const found = await bench().catch((error: unknown) => [failed({ name: 'the whole part' }, error)])
+  rows.push(...found.map((row) => ({ part, ...row, met: isMet(row) })))
 }
 
 console.log()
@@ -92,6 +92,7 @@ printTable(
 mkdirSync(dirname(path), { recursive: true })
 await Bun.write(path, `${JSON.stringify({ ...run, rows }, null, 2)}\n`)
 console.log(`\nwritten as JSON to ${path}`)
+process.exitCode = rows.some(isFailed) ? 1 : 0
 
 function sqliteVersion(): string {
   using database = new Database(':memory:')

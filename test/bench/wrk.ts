@@ -121,7 +121,13 @@ function requireExpected(told: Printed, { status }: Ask, bytes: number, toleranc
     told.requests * bytes * (1 - tolerance),
     (told.requests + connections) * (bytes * (1 + tolerance) + mostHeaderBytes),
   ]
-  if (told.refused !== refused || told.broken > 0 || told.bytes < least || told.bytes > most) {
+  if (
+    told.requests === 0 ||
+    told.refused !== refused ||
+    told.broken > 0 ||
+    told.bytes < least ||
+    told.bytes > most
+  ) {
     throw new Error(`not what was asked for (a body of ${bytes} bytes): ${JSON.stringify(told)}`)
   }
 }

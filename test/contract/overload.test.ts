@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import type { Reply } from '../../src/http/endpoint'
 import { providers } from '../../src/http/providers'
-import type { JsonParts } from '../../src/http/respond'
+import type { Representation } from '../../src/http/representation'
 import type { Steps } from '../../src/http/turns'
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/process'
@@ -134,14 +134,20 @@ describe('a large page', () => {
 
   test('is of one moment, whatever is booked while it is made', async () => {
     const before = await service.get(query)
-    const call = { caller: service.partner, now: service.context.clock.now(), params: {}, body: {} }
+    const call = {
+      caller: service.partner,
+      now: service.context.clock.now(),
+      params: {},
+      body: {},
+      letIn: {},
+    }
     const steps = providers.handler(
       service.context,
       service.baseUrl,
     )({
       ...call,
       query: { region_id: 31, page_size: 100 },
-    } as never) as Steps<Reply<JsonParts>>
+    } as never) as Steps<Reply<Representation>>
     for (let times = 0; times < 10; times++) steps.next()
     const last = before.body.results.at(-1)
     const [slot] = last.availability
@@ -149,7 +155,7 @@ describe('a large page', () => {
     expect(answer.status).toBe(201)
     let step = steps.next()
     while (!step.done) step = steps.next()
-    const made = JSON.parse(Buffer.concat((step.value.body as JsonParts).parts).toString())
+    const made = await (step.value.body as Representation).plain.json()
     expect(made).toEqual(before.body)
     const after = await service.get(query)
     expect(after.body.results.at(-1).availability).toEqual(last.availability.slice(1))

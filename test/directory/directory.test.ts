@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { Directory, type Listing } from '../../src/directory/directory'
+import type { DirectoryChanges } from '../../src/domain/directory-feed'
+import type { Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import { availabilityAt } from '../../src/scheduling/availability'
 import { builtInZones } from '../../src/zones/packed'
@@ -17,15 +19,22 @@ const ontario: Region = {
   active: true,
 }
 
-async function directoryOf(): Promise<{ directory: Directory; listing: Listing }> {
+/** A directory of one provider, or what differs of them, and how to store something that it is to catch up with. */
+async function directoryOf(different: Partial<Provider> = {}) {
+  let changes: Partial<DirectoryChanges> = {
+    keys: [],
+    regions: [ontario],
+    providers: [{ ...provider, timeOff: [], ...different }],
+  }
   const feed = {
     changesSince: async () => ({
       version,
-      keys: [],
-      regions: [ontario],
-      providers: [{ ...provider, timeOff: [] }],
+      keys: null,
+      regions: null,
+      providers: [],
       unreadable: [],
-      taken: new Map([[provider.id, []]]),
+      taken: new Map(),
+      ...changes,
     }),
   }
   const directory = await Directory.load({
@@ -36,10 +45,17 @@ async function directoryOf(): Promise<{ directory: Directory; listing: Listing }
       throw new Error(fault)
     },
   })
-  return { directory, listing: directory.findListing(provider.id) as Listing }
+  return {
+    directory,
+    listing: directory.findListing(provider.id) as Listing,
+    change(stored: Partial<DirectoryChanges>) {
+      changes = stored
+      return directory.catchUp()
+    },
+  }
 }
 
-/** The same without anything that is remembered. */
+/** The same by the rule alone. */
 const worked = ({ calendar, licenses }: Listing, now: number) =>
   availabilityAt(
     calendar,
@@ -47,41 +63,90 @@ const worked = ({ calendar, licenses }: Listing, now: number) =>
     now,
   ).slots
 
-describe('an answer that is kept in memory', () => {
-  const ways = {
+describe.each(
+  Object.entries({
     'in a region': (directory: Directory, listing: Listing, now: number) =>
       directory.availabilityIn(listing, 1, now),
     anywhere: (directory: Directory, listing: Listing, now: number) =>
       directory.availabilityAnywhere(listing, now),
-  }
-
-  describe.each(Object.entries(ways))('%s', (_, ask) => {
-    test('is the same for as long as it holds, and not worked out again', async () => {
-      const { directory, listing } = await directoryOf()
-      const first = ask(directory, listing, monday)
-      expect(ask(directory, listing, monday)).toBe(first)
-      expect(ask(directory, listing, first.holdsUntil - 1)).toBe(first)
-      expect(ask(directory, listing, first.holdsUntil)).not.toBe(first)
-      expect(worked(listing, first.holdsUntil)).not.toEqual(first.slots)
-    })
-
-    test('is not used before it held: a clock that is set back is given the slots of its own moment', async () => {
-      const { directory, listing } = await directoryOf()
-      const later = ask(directory, listing, monday + 3 * hour)
-      const earlier = ask(directory, listing, monday)
-      expect(earlier.slots).toEqual(worked(listing, monday))
-      expect(earlier.slots.length).toBeGreaterThan(later.slots.length)
-      expect(ask(directory, listing, monday + 3 * hour).slots).toEqual(later.slots)
-      // By a millisecond too, where that is another answer.
-      expect(ask(directory, listing, later.heldFrom - 1)).not.toBe(later)
-    })
-
-    test('is that of the moment, whatever way the clock jumps', async () => {
-      const { directory, listing } = await directoryOf()
-      for (const jump of [5, -2, 40, -39, 0, 90, -91, 7, 6, 5, 700, -1]) {
-        const now = monday + jump * hour
-        expect(ask(directory, listing, now).slots).toEqual(worked(listing, now))
-      }
-    })
+  }),
+)('what can be had %s', (_, ask) => {
+  test('is that of the moment, whatever way the clock jumps', async () => {
+    const { directory, listing } = await directoryOf()
+    for (const jump of [5, -2, 40, -39, 0, 90, -91, 7, 6, 5, 700, -1]) {
+      const now = monday + jump * hour
+      expect(ask(directory, listing, now).slots).toEqual(worked(listing, now))
+    }
   })
+})
+
+describe('who is licensed in a region', () => {
+  /** Midnight in Toronto. */
+  const [fromMidnight, untilMidnight] = [Date.UTC(2026, 11, 10, 5), Date.UTC(2026, 11, 21, 5)]
+  const licenses = [
+    { regionId: 1, from: '2026-12-10', until: '2026-12-20' },
+    { regionId: 2, from: '2020-01-01', until: '2026-12-08' },
+  ]
+
+  test('is the same object until a license of that region begins or ends, to the millisecond', async () => {
+    const { directory } = await directoryOf({ licenses })
+    const idsAt = (now: number) => directory.rosterOf(1, now).ids
+    const before = directory.rosterOf(1, monday)
+    expect(before).toEqual({ ids: [], heldFrom: monday, holdsUntil: fromMidnight })
+    expect(directory.rosterOf(1, fromMidnight - 1)).toBe(before)
+    const held = directory.rosterOf(1, fromMidnight)
+    expect(held).toEqual({ ids: [provider.id], heldFrom: fromMidnight, holdsUntil: untilMidnight })
+    expect(directory.rosterOf(1, untilMidnight - 1)).toBe(held)
+    expect(directory.rosterOf(1, untilMidnight)).toEqual({
+      ids: [],
+      heldFrom: untilMidnight,
+      holdsUntil: Infinity,
+    })
+    // A clock that is set back.
+    expect([untilMidnight - 1, fromMidnight, fromMidnight - 1].map(idsAt)).toEqual([
+      [provider.id],
+      [provider.id],
+      [],
+    ])
+  })
+
+  test('stays where a slot is taken, and not where anything else about a provider changes', async () => {
+    const { directory, change } = await directoryOf({
+      licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
+    })
+    const [roster, elsewhere] = [directory.rosterOf(1, monday), directory.rosterOf(2, monday)]
+    const slot = { requestId: 1, startsAt: monday, endsAt: monday + hour, localOffsetMinutes: -300 }
+    const listing = directory.findListing(provider.id)
+    await change({ taken: new Map([[provider.id, [slot]]]) })
+    expect(directory.findListing(provider.id)).not.toBe(listing)
+    expect(directory.rosterOf(1, monday)).toBe(roster)
+    await change({ providers: [{ ...provider, firstName: 'Other' }] })
+    expect(directory.rosterOf(1, monday)).not.toBe(roster)
+    expect(directory.rosterOf(1, monday).ids).toEqual([provider.id])
+    expect(directory.rosterOf(2, monday)).toBe(elsewhere)
+    await change({
+      providers: [{ ...provider, licenses: [{ regionId: 2, from: '2020-01-01', until: null }] }],
+    })
+    expect([1, 2].map((region) => directory.rosterOf(region, monday).ids)).toEqual([[], [provider.id]])
+    await change({ providers: [{ ...provider, active: false }] })
+    expect([1, 2].map((region) => directory.rosterOf(region, monday).ids)).toEqual([[], []])
+  })
+
+  test('is in order of id, whoever came first, and without those who are left out', async () => {
+    const { directory, change } = await directoryOf()
+    const withId = (id: number) => ({ ...provider, id, ref: `p-${id}` })
+    await change({ providers: [30, 10, 20].map(withId) })
+    expect(directory.rosterOf(1, monday).ids).toEqual([provider.id, 10, 20, 30].sort((a, b) => a - b))
+    await change({ unreadable: [{ id: 20, ref: 'p-20', active: false }] })
+    expect(directory.rosterOf(1, monday).ids).toEqual([provider.id, 10, 30].sort((a, b) => a - b))
+  })
+})
+
+test("a country's regions are the same object until regions change", async () => {
+  const { directory, change } = await directoryOf()
+  const regions = directory.listRegions('CA')
+  await change({ providers: [{ ...provider, firstName: 'Other' }] })
+  expect(directory.listRegions('CA')).toBe(regions)
+  await change({ regions: [{ ...ontario, active: false }] })
+  expect(directory.listRegions('CA')).toEqual([])
 })

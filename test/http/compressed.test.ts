@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
-import { prefersGzip, toDocument } from '../../src/http/compressed'
+import { toDocument } from '../../src/http/compressed'
+import { prefersGzip } from '../../src/http/content-coding'
 
 describe('Accept-Encoding', () => {
   test.each([

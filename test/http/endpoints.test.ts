@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
+import { unlimited } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
 import { type Endpoint, endpoint, type Reply } from '../../src/http/endpoint'
 import { endpoints } from '../../src/http/endpoints'
@@ -10,7 +11,7 @@ import { exampleSlot } from '../../src/http/examples'
 import { gate, routeOf, type Serving } from '../../src/http/gate'
 import { openApiDocument } from '../../src/http/openapi'
 import { providers } from '../../src/http/providers'
-import type { JsonParts } from '../../src/http/respond'
+import type { Representation } from '../../src/http/representation'
 import { type Steps, Turns } from '../../src/http/turns'
 import type { Context } from '../../src/operations/context'
 import { undeclared } from '../support/declared'
@@ -172,20 +173,31 @@ describe('an endpoint whose path has a parameter', () => {
 })
 
 test('two apps of one process share no answers', async () => {
-  const availability = { slots: [] }
+  const availability = { slots: [], heldFrom: 0, holdsUntil: 1 }
   const contextWith = (firstName: string) =>
     ({
       directory: {
+        version: 1,
         findRegion: () => ({ id: 1, countryCode: 'CA' }),
-        listLicensed: () => [{ provider: { id: 1, firstName, languagesSpoken: [], modalities: [] } }],
+        rosterOf: () => roster,
+        findListing: () => ({ provider: { id: 1, firstName, languagesSpoken: [], modalities: [] } }),
         availabilityIn: () => availability,
       },
+      limits: unlimited,
     }) as unknown as Context
+  const roster = { ids: [1], heldFrom: 0, holdsUntil: 1 }
   const namesIn = async (context: Context) => {
-    const call = { caller: service.partner, now: 0, params: {}, query: { region_id: 1 }, body: {} }
-    const steps = providers.handler(context, baseUrl)(call as never) as Steps<Reply<JsonParts>>
+    const call = {
+      caller: service.partner,
+      now: 0,
+      params: {},
+      query: { region_id: 1 },
+      body: {},
+      letIn: { version: 1 },
+    }
+    const steps = providers.handler(context, baseUrl)(call as never) as Steps<Reply<Representation>>
     const { body } = await new Turns().take(1, steps)
-    return JSON.parse(Buffer.concat((body as JsonParts).parts).toString()).results.map(
+    return (await (body as Representation).plain.json()).results.map(
       ({ details }: { details: { firstName: string } }) => details.firstName,
     )
   }

@@ -140,8 +140,8 @@ describe('the document', () => {
       ]),
     )
     expect(told).toEqual([
-      [`get ${paths.regions}`, 'listProviderRegions', '200 400 401 403 405 409 429 500 503'],
-      [`get ${paths.providers}`, 'searchProviders', '200 400 401 403 405 409 429 500 503'],
+      [`get ${paths.regions}`, 'listProviderRegions', '200 304 400 401 403 405 409 429 500 503'],
+      [`get ${paths.providers}`, 'searchProviders', '200 304 400 401 403 405 409 429 500 503'],
       [`post ${paths.booking}`, 'submitBookingRequest', '201 400 401 403 405 409 413 415 422 429 500 503'],
       [`get ${paths.user}`, 'lookUpMember', '200 400 401 403 404 405 409 429 500 503'],
     ])
@@ -224,6 +224,8 @@ describe('the document', () => {
     for (const path of Object.values(paths)) {
       const { responses } = operation(path)
       for (const [status, { content }] of Object.entries(responses)) {
+        // It has no body.
+        if (status === '304') continue
         expect(Object.keys(content['application/json']?.examples ?? {}), `${path} ${status}`).not.toEqual([])
       }
     }

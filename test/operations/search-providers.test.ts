@@ -1,55 +1,98 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Listing } from '../../src/directory/directory'
+import type { Context } from '../../src/operations/context'
 import { type ProviderSearch, searchProviders } from '../../src/operations/search-providers'
 
 const count = 10_000
 const languages = [['en'], ['fr-CA', 'en'], []]
 const search = { regionId: 9, countryCode: undefined, modality: undefined, page: 1, pageSize: 1 } as const
 
-/** Searches a region of many providers: how many of them each step looked at, and how many were found. */
-function searchAll(different: Partial<ProviderSearch>) {
+/** A region of many providers, and how many of them were looked at since the last time that was asked. */
+function manyProviders() {
   let looked = 0
   const listings = Array.from({ length: count }, (_, index) => ({
-    get provider() {
-      looked++
-      const modalities = index % 2 ? ['in-person', 'in-video'] : ['in-video']
-      return {
-        languagesSpoken: languages[index % 3],
-        modalities,
-        inPersonRegionIds: index % 4 > 1 ? [9] : [],
-      }
+    provider: {
+      id: index,
+      languagesSpoken: languages[index % 3],
+      modalities: index % 2 ? ['in-person', 'in-video'] : ['in-video'],
+      inPersonRegionIds: index % 4 > 1 ? [9] : [],
     },
   })) as unknown as Listing[]
-  const directory = { findRegion: () => ({ id: 9, countryCode: 'CA' }), listLicensed: () => listings }
-  const steps = searchProviders(
-    { directory } as never,
-    { ...search, languageTag: undefined, ...different },
-    0,
-  )
+  let roster = { ids: listings.map((_, id) => id), heldFrom: 0, holdsUntil: 1 }
+  const directory = {
+    version: 1,
+    findRegion: () => ({ id: 9, countryCode: 'CA' }),
+    rosterOf: () => roster,
+    findListing(id: number) {
+      looked++
+      return listings[id]
+    },
+  }
+  return {
+    context: { directory } as unknown as Context,
+    looked() {
+      const since = looked
+      looked = 0
+      return since
+    },
+    replaceRoster(ids: number[]) {
+      roster = { ...roster, ids }
+    },
+  }
+}
+
+/** Searches to the end: how many each step looked at, and how many were found. */
+function searchAll(many: ReturnType<typeof manyProviders>, different: Partial<ProviderSearch>) {
+  const steps = searchProviders(many.context, { ...search, languageTag: undefined, ...different }, 0)
   const lookedAt: number[] = []
   for (;;) {
     const step = steps.next()
-    lookedAt.push(looked)
-    looked = 0
+    lookedAt.push(many.looked())
     if (step.done) return { most: Math.max(...lookedAt), count: step.value.count }
   }
 }
 
-test.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
+describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
   ['a language', { languageTag: 'fr' }, 3_333],
   ['a language that nobody speaks', { languageTag: 'de' }, 0],
   ['a modality', { modality: 'in-video' }, 10_000],
   ['who sees people in person', { modality: 'in-person' }, 2_500],
   ['both', { modality: 'in-person', languageTag: 'en-CA' }, 1_667],
-])(
-  'a search for %s looks at a few hundred providers in a step, however many there are',
-  (_, filter, found) => {
-    const { most, count } = searchAll(filter)
+])('a search for %s', (_, filter, found) => {
+  test('looks at a few hundred providers in a step, however many there are', () => {
+    const { most, count } = searchAll(manyProviders(), filter)
     expect(count).toBe(found)
     expect(most).toBeLessThanOrEqual(256)
-  },
-)
+  })
+
+  test('looks at those of its page alone where it was made before', () => {
+    const many = manyProviders()
+    searchAll(many, filter)
+    const { most, count } = searchAll(many, filter)
+    expect(count).toBe(found)
+    expect(most).toBeLessThanOrEqual(1)
+  })
+
+  test('finds those of now where others are licensed while it looks', () => {
+    const many = manyProviders()
+    const steps = searchProviders(many.context, { ...search, languageTag: undefined, ...filter }, 0)
+    steps.next()
+    many.replaceRoster([1, 4, 7, 10])
+    let step = steps.next()
+    while (!step.done) step = steps.next()
+    expect(step.value.count).toBe(searchAll(many, filter).count)
+    expect(step.value.items.every(({ provider }) => [1, 4, 7, 10].includes(provider.id))).toBe(true)
+  })
+})
+
+test('however many languages are asked for, no more is remembered than there are languages spoken', () => {
+  const many = manyProviders()
+  searchAll(many, { languageTag: 'fr' })
+  for (const languageTag of ['FR', 'fr-CA', 'fr-ca-x-one', 'fr-CA-x-two']) {
+    expect(searchAll(many, { languageTag })).toEqual({ most: 1, count: 3_333 })
+  }
+})
 
 test('a search without a filter looks at those of its page alone', () => {
-  expect(searchAll({})).toEqual({ most: 0, count })
+  expect(searchAll(manyProviders(), {})).toEqual({ most: 1, count })
 })

@@ -80,7 +80,7 @@ function found(different: { languageTag?: string } = {}): string[] {
   )
   let step = search.next()
   while (!step.done) step = search.next()
-  return step.value.items.map((find) => find().provider.ref)
+  return step.value.items.map(({ provider }) => provider.ref)
 }
 
 const slotAt = Date.parse('2026-12-02T14:00:00Z')

@@ -1,0 +1,63 @@
+/** How a body is compressed on its way (RFC 9110 §8.4.1, RFC 8878). */
+export type Coding = 'zstd' | 'gzip'
+
+/** Compresses as fast as it can be done: a page of search is sent a few times before it is another. */
+export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
+  zstd: (bytes) => Bun.zstdCompressSync(bytes),
+  gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
+}
+
+/** Headers that clients send, with what they come to: reading one takes longer than finding it. */
+const chosen = new Map<string, Coding | null>()
+const mostChosen = 100
+
+/**
+ * The coding that a client would rather have than what is not compressed, by its Accept-Encoding (RFC 9110 §12.5.3); null for
+ * none. What it does not name it takes where it names `*`, and identity in any case; what it gives the weight 0 it does not
+ * take. Of those that it gives the same weight it gets zstd, which is smaller, but where it has named it alone.
+ */
+export function codingFor(acceptEncoding: string | null): Coding | null {
+  if (acceptEncoding === null) return null
+  const known = chosen.get(acceptEncoding)
+  if (known !== undefined) return known
+  if (chosen.size >= mostChosen) chosen.clear()
+  const coding = choose(acceptEncoding)
+  chosen.set(acceptEncoding, coding)
+  return coding
+}
+
+/** Whether a client would rather have gzip than what is not compressed. */
+export function prefersGzip(acceptEncoding: string | null): boolean {
+  const weights = weightsIn(acceptEncoding ?? '')
+  return isPreferred(gzipWeight(weights), weights)
+}
+
+function choose(acceptEncoding: string): Coding | null {
+  const weights = weightsIn(acceptEncoding)
+  const [zstd, gzip] = [weights.get('zstd') ?? 0, gzipWeight(weights)]
+  const best = Math.max(zstd, gzip)
+  if (!isPreferred(best, weights)) return null
+  return zstd === best ? 'zstd' : 'gzip'
+}
+
+type Weights = ReadonlyMap<string, number>
+
+function weightsIn(acceptEncoding: string): Weights {
+  return new Map(acceptEncoding.split(',').map(toWeight))
+}
+
+function gzipWeight(weights: Weights): number {
+  return weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0
+}
+
+function isPreferred(weight: number, weights: Weights): boolean {
+  return weight > 0 && weight >= (weights.get('identity') ?? 0)
+}
+
+/** A coding and its weight: 1 unless told, and 0 where what is told is none. */
+function toWeight(text: string): [coding: string, weight: number] {
+  const [coding = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
+  if (parameters.length === 0) return [coding, 1]
+  const [, weight] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.exec(parameters[0] ?? '') ?? []
+  return [coding, Number(weight ?? 0)]
+}

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { booking, provider, region } from '../support/builders'
+import { startService, type TestPartner, type TestService } from '../support/service'
+import { paths } from './contract'
+
+// What a partner sees of answers that it may keep, and of those that are compressed (RFC 9110 §8.4, §8.8.3, §13.1.2).
+
+let service: TestService & { readonly partner: TestPartner }
+const page = `${paths.providers}?region_id=1&page_size=2&page=1`
+const nextPage = `${paths.providers}?region_id=1&page_size=2&page=2`
+const regions = `${paths.regions}?country_code=CA`
+
+beforeAll(async () => {
+  service = await startService({
+    directory: { regions: [region()], providers: ['a', 'b', 'c', 'd'].map((ref) => provider(ref)) },
+  })
+})
+afterAll(() => service.stop())
+
+interface Raw {
+  readonly status: number
+  readonly headers: Headers
+  /** As they came: still compressed, where they are. */
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+async function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Raw> {
+  const response = await fetch(service.baseUrl + path, {
+    method,
+    headers: { Authorization: `Bearer ${service.partner.token}`, 'Accept-Encoding': 'identity', ...headers },
+    decompress: false,
+  })
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: new Uint8Array(await response.arrayBuffer()),
+  }
+}
+
+const decoders: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
+  identity: (bytes) => bytes,
+  gzip: (bytes) => Bun.gunzipSync(bytes),
+  zstd: (bytes) => Bun.zstdDecompressSync(bytes),
+}
+
+/** What was meant, whatever it was compressed with. */
+function read({ headers, bytes }: Raw): unknown {
+  const decode = decoders[headers.get('content-encoding') ?? 'identity']
+  return JSON.parse(Buffer.from(decode?.(bytes) ?? '').toString())
+}
+
+const tagIn = ({ headers }: Raw) => headers.get('etag') ?? 'none'
+
+let booked = 0
+async function bookFirst(path = page) {
+  const { results } = (await service.get(path)).body
+  const [{ providerId, availability }] = results
+  const { utcStartTime } = availability[0]
+  const answer = await service.post(
+    paths.booking,
+    booking(`m-${booked++}`, { providerId, utcStartTime }, { email: `m-${booked}@example.com` }),
+  )
+  expect(answer.status).toBe(201)
+}
+
+describe.each([
+  ['a page of search', page],
+  ['a list of regions', regions],
+])('%s', (_, path) => {
+  test('has a tag, may be kept, is asked for again, and differs by Accept-Encoding', async () => {
+    const { status, headers } = await ask(path)
+    expect(status).toBe(200)
+    expect(headers.get('etag')).toMatch(/^W\/"[a-z0-9]+"$/)
+    expect(headers.get('cache-control')).toBe('private, no-cache')
+    expect(headers.get('vary')).toBe('Accept-Encoding')
+    expect(headers.get('content-type')).toBe('application/json')
+  })
+
+  test('is the same bytes with the same tag when it is asked for twice, in every coding', async () => {
+    const [one, other] = [await ask(path), await ask(path)]
+    expect(other.bytes).toEqual(one.bytes)
+    for (const coding of ['gzip', 'zstd']) {
+      const compressed = await ask(path, { 'Accept-Encoding': coding })
+      expect(compressed.headers.get('content-encoding')).toBe(coding)
+      expect(decoders[coding]?.(compressed.bytes)).toEqual(one.bytes)
+      expect(tagIn(compressed)).toBe(tagIn(one))
+      expect((await ask(path, { 'Accept-Encoding': coding })).bytes).toEqual(compressed.bytes)
+    }
+    expect(tagIn(other)).toBe(tagIn(one))
+  })
+
+  test.each([
+    ['its tag', (tag: string) => tag],
+    ['its tag as a strong one', (tag: string) => tag.slice(2)],
+    ['its tag among others', (tag: string) => `"other", W/"another",${tag} `],
+    ['any', () => '*'],
+  ])(
+    'is 304 without a body where If-None-Match names %s, by GET and HEAD, in any coding',
+    async (_, named) => {
+      const known = await ask(path)
+      for (const method of ['GET', 'HEAD']) {
+        for (const coding of ['identity', 'gzip', 'zstd']) {
+          const sent = { 'If-None-Match': named(tagIn(known)), 'Accept-Encoding': coding }
+          const { status, headers, bytes } = await ask(path, sent, method)
+          expect([status, bytes.length]).toEqual([304, 0])
+          expect(tagIn({ status, headers, bytes })).toBe(tagIn(known))
+          expect(headers.get('cache-control')).toBe('private, no-cache')
+          expect(headers.get('vary')).toBe('Accept-Encoding')
+          expect(headers.get('content-encoding')).toBeNull()
+          expect(headers.get('content-type')).toBeNull()
+        }
+      }
+    },
+  )
+
+  test.each([
+    ['another', '"other"'],
+    ['a part of it', 'W/"'],
+    ['nothing', ''],
+    ['it without quotes', 'bare'],
+  ])('is whole where If-None-Match names %s', async (_, named) => {
+    const tag = tagIn(await ask(path))
+    const sent = named === 'bare' ? tag.slice(3, -1) : named
+    expect((await ask(path, { 'If-None-Match': sent })).status).toBe(200)
+  })
+
+  test.each<[acceptEncoding: string, coding: string | null]>([
+    ['gzip', 'gzip'],
+    ['zstd', 'zstd'],
+    ['gzip, deflate, br, zstd', 'zstd'],
+    ['gzip, deflate, br', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['gzip;q=0.5, zstd;q=0.4', 'gzip'],
+    ['gzip;q=0.4, zstd;q=0.5', 'zstd'],
+    ['gzip;q=0, zstd;q=0', null],
+    ['gzip;q=0, *', null],
+    ['*', 'gzip'],
+    ['*;q=0', null],
+    ['identity;q=0, gzip;q=0.1', 'gzip'],
+    ['identity, gzip;q=0.9, zstd;q=0.9', null],
+    ['br', null],
+    ['deflate', null],
+    ['', null],
+    ['gzip;q=nonsense', null],
+  ])('to Accept-Encoding %p is sent as %p, of the length that it says', async (acceptEncoding, coding) => {
+    const plain = await ask(path)
+    const answer = await ask(path, { 'Accept-Encoding': acceptEncoding })
+    expect(answer.headers.get('content-encoding')).toBe(coding)
+    expect(answer.headers.get('content-length')).toBe(String(answer.bytes.length))
+    expect(read(answer)).toEqual(read(plain))
+  })
+
+  test('by HEAD has the headers of GET, its length too, in every coding', async () => {
+    for (const coding of ['identity', 'gzip', 'zstd']) {
+      const got = await ask(path, { 'Accept-Encoding': coding })
+      const { status, headers, bytes } = await ask(path, { 'Accept-Encoding': coding }, 'HEAD')
+      expect([status, bytes.length]).toEqual([200, 0])
+      const told = (of: Headers) => [...of].filter(([name]) => name !== 'date').sort()
+      expect(told(headers)).toEqual(told(got.headers))
+      expect(headers.get('content-length')).toBe(String(got.bytes.length))
+    }
+  })
+})
+
+describe('a page that a booking has changed', () => {
+  beforeEach(async () => {
+    for (const path of [page, nextPage]) await ask(path)
+  })
+
+  test('is sent whole with another tag, however it was asked for before; pages of others are as they were', async () => {
+    const [before, others] = [await ask(page), await ask(nextPage)]
+    await bookFirst()
+    const after = await ask(page, { 'If-None-Match': tagIn(before) })
+    expect(after.status).toBe(200)
+    expect(tagIn(after)).not.toBe(tagIn(before))
+    expect(read(after)).not.toEqual(read(before))
+    expect((await ask(nextPage, { 'If-None-Match': tagIn(others) })).status).toBe(304)
+  })
+
+  test('is not compressed for the first who asks, since it may be changed again at once, and then is', async () => {
+    await ask(page, { 'Accept-Encoding': 'gzip' })
+    await bookFirst()
+    // A look of the booking's own is the first.
+    await bookFirst(nextPage)
+    const first = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
+    const second = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
+    expect(first.headers.get('content-encoding')).toBeNull()
+    expect(second.headers.get('content-encoding')).toBe('gzip')
+    expect(read(second)).toEqual(read(first))
+    expect(tagIn(second)).toBe(tagIn(first))
+  })
+
+  test('keeps its compressed forms where the booking was of another page', async () => {
+    for (const _ of [1, 2]) await ask(nextPage, { 'Accept-Encoding': 'zstd' })
+    await bookFirst()
+    const answer = await ask(nextPage, { 'Accept-Encoding': 'zstd' })
+    expect(answer.headers.get('content-encoding')).toBe('zstd')
+  })
+})
+
+test('what is about a person, and what was refused, has no tag to be kept by', async () => {
+  await service.post(paths.booking, booking('kept', undefined, { email: 'kept@example.com' }))
+  const asked = { 'If-None-Match': '*', 'Accept-Encoding': 'gzip' }
+  for (const [path, status] of [
+    [`${paths.user}?external_user_id=kept`, 200],
+    [`${paths.user}?external_user_id=nobody`, 404],
+    [`${paths.providers}?region_id=99`, 400],
+    [paths.booking, 405],
+  ] as const) {
+    const answer = await ask(path, asked)
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('etag')).toBeNull()
+    expect(answer.headers.get('content-encoding')).toBeNull()
+  }
+})
+
+test('a page has the same tag after a restart, and in another process', async () => {
+  await using other = await startAgain()
+  expect(await other.tagOf(page)).toBe(tagIn(await ask(page)))
+})
+
+async function startAgain() {
+  const { openService } = await import('../../src/service')
+  const { context, databasePath } = service
+  const opened = await openService({
+    purpose: 'sandbox',
+    database: databasePath,
+    masterKey: { file: `${databasePath}.key` },
+    create: false,
+    clock: context.clock,
+    report: () => {},
+  })
+  // As its links have it.
+  const server = await opened.listen('localhost', 0, service.baseUrl)
+  return {
+    async tagOf(path: string) {
+      const headers = { Authorization: `Bearer ${service.partner.token}` }
+      return (await fetch(`http://localhost:${server.port}${path}`, { headers })).headers.get('etag')
+    },
+    async [Symbol.asyncDispose]() {
+      await server.stop()
+      await opened.close()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { presentSlot } from '../../src/http/fields'
+import { SlotTable, slotBytes } from '../../src/http/slot-table'
+import { horizonMinutes } from '../../src/scheduling/availability'
+import { minuteMillis } from '../../src/scheduling/calendar'
+
+const noon = Date.parse('2026-12-01T12:00:00Z')
+
+/** What a table writes, as JSON. */
+function written(table: SlotTable, starts: readonly number[], now: number): unknown {
+  const bytes = Buffer.alloc(10 + starts.length * slotBytes)
+  const end = table.write(starts, now, bytes, 10)
+  expect(end).toBe(bytes.length)
+  return JSON.parse(`[${bytes.toString('utf8', 11)}]`)
+}
+
+const told = (starts: readonly number[]) => starts.map((start) => presentSlot(start * minuteMillis))
+
+test('whatever slots of the 30 days are written, each is as it is told alone, whenever the table was first used', () => {
+  const table = new SlotTable()
+  fc.assert(
+    fc.property(
+      fc.integer({ min: -40, max: 40 }),
+      fc.integer({ min: 0, max: 86_399_999 }),
+      fc.array(fc.tuple(fc.integer({ min: 0, max: horizonMinutes - 1 }), fc.integer({ min: 1, max: 12 })), {
+        minLength: 1,
+      }),
+      (days, millis, runs) => {
+        const now = noon + days * 86_400_000 + millis
+        const first = Math.ceil(now / minuteMillis)
+        const starts = runs
+          .flatMap(([from, many]) => Array.from({ length: many }, (_, i) => from + i * 45))
+          .filter((from) => from < horizonMinutes)
+          .map((from) => first + from)
+          .sort((a, b) => a - b)
+        expect(written(table, starts, now)).toEqual(told(starts))
+      },
+    ),
+  )
+})
+
+test('no slots are no bytes', () => {
+  expect(new SlotTable().write([], noon, new Uint8Array(), 0)).toBe(0)
+})
