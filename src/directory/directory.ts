@@ -13,7 +13,9 @@ import { type Availability, availabilityAt, type Calendar, isAvailableAt } from 
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
-import { compileLicenses, compileSchedule, type LicensedTime } from './compile'
+import type { LicensedTime } from './compile'
+import { CompiledOnce } from './compiled-once'
+import { RegionLicenses, type Roster } from './roster'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
 export interface Listing {
@@ -22,15 +24,6 @@ export interface Listing {
   /** What the calendar has as taken, with the requests that hold it. */
   readonly taken: readonly TakenSlot[]
   readonly licenses: readonly LicensedTime[]
-}
-
-/** The active providers who hold a license in a region. Replaced, never changed, as soon as others do. */
-export interface Roster {
-  /** In order. */
-  readonly ids: readonly number[]
-  /** ms: from then on it is so (inclusive), until then (exclusive). */
-  readonly heldFrom: number
-  readonly holdsUntil: number
 }
 
 /** A provider who is left out of all that partners see, and why. */
@@ -50,6 +43,14 @@ export interface DirectorySources {
 /** How long slots stay known that are over: a clock may be set back a little. */
 const keptMillis = 7 * dayMinutes * minuteMillis
 
+/** How many providers are changed at once: more are changed aside, and others get their turn after each portion. */
+const portion = 500
+
+/** Of how many providers the taken slots are looked through when something has changed: more than a booking adds. */
+const lookedThrough = 16
+
+const nothingTaken: readonly never[] = []
+
 /**
  * The read model: who may call, who is licensed where, who speaks what, who is free when. It is loaded once and
  * follows the feed of changes; nothing else asks the database for these.
@@ -63,14 +64,15 @@ export class Directory {
   /** All providers who can be read, those without a listing too. */
   #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
-  /** By provider, those without a listing too. */
+  /** By provider, those without a listing too; nothing of a provider of whom nothing is taken. */
   #taken = new Map<number, readonly TakenSlot[]>()
+  /** How far the taken slots were looked through for what is long over. */
+  #looked: Iterator<[number, readonly TakenSlot[]]> = [].values()
   #unlisted = new Map<number, UnlistedProvider>()
-  /** Ids of listings by region of license, be it of another time, in order. */
-  #licensedIn = new Map<number, number[]>()
-  /** By region, until a listing of it is replaced. */
-  #rosters = new Map<number, Roster>()
+  #licenses = new Map<number, RegionLicenses>()
   #reading: Promise<void> | null = null
+  /** The feed's stamp when all that was committed by then was shown. */
+  #stamp: number | null = null
 
   private constructor(private readonly sources: DirectorySources) {}
 
@@ -86,10 +88,25 @@ export class Directory {
     return this.#version as Version
   }
 
-  /** Brings the directory up to what is stored at this moment, by this process or another. */
-  async catchUp(): Promise<void> {
+  /**
+   * Brings the directory up to what is stored at this moment, by this process or another. Undefined where it is so
+   * already: who asks for each request has nothing to wait for.
+   */
+  catchUp(): Promise<void> | undefined {
+    return this.#isCurrent() ? undefined : this.#catchUp()
+  }
+
+  #isCurrent(): boolean {
+    const stamp = this.sources.feed.stamp?.() ?? null
+    return stamp !== null && stamp === this.#stamp
+  }
+
+  async #catchUp(): Promise<void> {
     // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next.
-    if (this.#reading) await this.#reading.catch(() => {})
+    if (this.#reading) {
+      await this.#reading.catch(() => {})
+      if (this.#isCurrent()) return
+    }
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null
     })
@@ -98,8 +115,27 @@ export class Directory {
 
   async #read(): Promise<void> {
     const { feed, clock } = this.sources
-    const changes = await feed.changesSince(this.#version, clock.now() - keptMillis)
-    if (changes) this.#apply(changes)
+    // Before all the rest: what is committed meanwhile has another.
+    const stamp = feed.stamp?.() ?? null
+    const after = clock.now() - keptMillis
+    const changes = await feed.changesSince(this.#version, after)
+    if (changes) {
+      await this.#show(changes)
+      this.#forgetPast(after)
+    }
+    this.#stamp = stamp
+  }
+
+  /** Whoever asks meanwhile is shown all that was, and then all that is. */
+  async #show(changes: DirectoryChanges): Promise<void> {
+    const { providers, unreadable, taken } = changes
+    if (providers.length + unreadable.length + taken.size <= portion) {
+      for (const _ of this.#applying(changes));
+      return
+    }
+    const next = this.#copy()
+    await inPortions(next.#applying(changes))
+    this.#become(next)
   }
 
   knowsZone(name: string): boolean {
@@ -137,28 +173,20 @@ export class Directory {
     return [...this.#regions.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** Who is licensed in a region at `now` (ms): the same object for as long as that are the same. */
+  /**
+   * Who is licensed in a region at `now` (ms): the same object for as long as those are the same, and speak the same languages
+   * and hold sessions in the same ways.
+   */
   rosterOf(regionId: number, now: number): Roster {
-    const known = this.#rosters.get(regionId)
-    if (known && known.heldFrom <= now && now < known.holdsUntil) return known
-    const roster = this.#makeRoster(regionId, Math.floor(now / minuteMillis))
-    this.#rosters.set(regionId, roster)
-    return roster
+    return this.#licensesIn(regionId).rosterAt(now)
   }
 
-  #makeRoster(regionId: number, minute: number): Roster {
-    let changesAt = Infinity
-    const ids = (this.#licensedIn.get(regionId) ?? []).filter((id) => {
-      let isLicensed = false
-      for (const { regionId: held, interval } of this.findListing(id)?.licenses ?? []) {
-        if (held !== regionId || interval.end <= minute) continue
-        const isHeld = interval.start <= minute
-        changesAt = Math.min(changesAt, isHeld ? interval.end : interval.start)
-        isLicensed ||= isHeld
-      }
-      return isLicensed
-    })
-    return { ids, heldFrom: minute * minuteMillis, holdsUntil: changesAt * minuteMillis }
+  #licensesIn(regionId: number): RegionLicenses {
+    const known = this.#licenses.get(regionId)
+    if (known) return known
+    const licenses = new RegionLicenses()
+    this.#licenses.set(regionId, licenses)
+    return licenses
   }
 
   /** The active providers who hold a license in the region at `now` (ms), in order of id. */
@@ -200,13 +228,8 @@ export class Directory {
   }
 
   /** The slots that can be had of a provider in a region, at `now` (ms). */
-  availabilityIn({ calendar, licenses }: Listing, regionId: number, now: number): Availability {
-    const held = licenses.filter((license) => license.regionId === regionId)
-    return availabilityAt(
-      calendar,
-      held.map(({ interval }) => interval),
-      now,
-    )
+  availabilityIn(listing: Listing, regionId: number, now: number): Availability {
+    return availabilityAt(listing.calendar, licensesIn(regionId, listing), now)
   }
 
   /** The slots that can be had of a provider in any active region, at `now` (ms). */
@@ -226,21 +249,27 @@ export class Directory {
       .map(({ interval }) => interval)
   }
 
-  #apply(changes: DirectoryChanges): void {
+  /** Each step takes what a provider takes. */
+  *#applying(changes: DirectoryChanges): Generator<void> {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
-      this.#taken.set(id, taken)
-      const listing = this.#listings.get(id)
-      // Nobody is licensed otherwise by it, so the rosters stay.
-      if (listing) this.#listings.set(id, withTaken(listing, taken))
+      this.#take(id, taken)
+      yield
     }
+    const compiled = new CompiledOnce()
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
-      this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
+      this.#tryToList(provider, this.#takenOf(provider.id), compiled)
+      yield
+    }
+    for (const id of changes.taken.keys()) {
+      this.#showTaken(id)
+      yield
     }
     for (const unreadable of changes.unreadable) {
       this.#providers.delete(unreadable.id)
       this.#leaveOut({ ...unreadable, fault: 'the record cannot be read' })
+      yield
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
@@ -249,8 +278,67 @@ export class Directory {
     this.#version = changes.version
   }
 
+  #take(id: number, taken: readonly TakenSlot[]): void {
+    if (taken.length > 0) this.#taken.set(id, taken)
+    else this.#taken.delete(id)
+  }
+
+  /** Nobody is licensed otherwise by it, so the rosters stay. */
+  #showTaken(id: number): void {
+    const listing = this.#listings.get(id)
+    const taken = this.#takenOf(id)
+    if (listing && listing.taken !== taken) this.#listings.set(id, withTaken(listing, taken))
+  }
+
+  #takenOf(id: number): readonly TakenSlot[] {
+    return this.#taken.get(id) ?? nothingTaken
+  }
+
+  /** Forgets what was over by `after` (ms) of some providers, others each time: all in turn, and never many at once. */
+  #forgetPast(after: number): void {
+    for (let count = 0; count < lookedThrough; count++) {
+      const { done, value } = this.#looked.next()
+      if (done) {
+        this.#looked = this.#taken.entries()
+        return
+      }
+      const [id, taken] = value
+      const left = taken.filter(({ endsAt }) => endsAt > after)
+      if (left.length === taken.length) continue
+      this.#take(id, left)
+      this.#showTaken(id)
+    }
+  }
+
+  /** The same, to be changed aside. */
+  #copy(): Directory {
+    const copy = new Directory(this.sources)
+    copy.#become(this)
+    copy.#providers = new Map(this.#providers)
+    copy.#listings = new Map(this.#listings)
+    copy.#taken = new Map(this.#taken)
+    copy.#unlisted = new Map(this.#unlisted)
+    copy.#regionsOfCountries = new Map(this.#regionsOfCountries)
+    copy.#licenses = new Map(Array.from(this.#licenses, ([id, licenses]) => [id, licenses.copy()]))
+    return copy
+  }
+
+  /** Shows what another shows, from one moment to the next. */
+  #become(other: Directory): void {
+    this.#version = other.#version
+    this.#keys = other.#keys
+    this.#regions = other.#regions
+    this.#regionsOfCountries = other.#regionsOfCountries
+    this.#providers = other.#providers
+    this.#listings = other.#listings
+    this.#taken = other.#taken
+    this.#looked = this.#taken.entries()
+    this.#unlisted = other.#unlisted
+    this.#licenses = other.#licenses
+  }
+
   /** One provider who cannot be listed must not keep the others from being so. */
-  #tryToList(provider: Provider, taken: readonly TakenSlot[]): void {
+  #tryToList(provider: Provider, taken: readonly TakenSlot[], compiled: CompiledOnce): void {
     const { id, ref, active, timeZone } = provider
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
@@ -258,7 +346,7 @@ export class Directory {
       return
     }
     try {
-      this.#replace(toListing(provider, zone, taken))
+      this.#replace(toListing(provider, zone, taken, compiled))
       this.#unlisted.delete(id)
     } catch {
       this.#leaveOut({ id, ref, active, fault: 'the record cannot be read' })
@@ -284,33 +372,48 @@ export class Directory {
     this.#listings.set(id, listing)
   }
 
+  /** Most changes of a provider are none of who is found: those leave the rosters as they are. */
   #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
-    const [left, entered] = [regionsOf(before), regionsOf(after)]
-    for (const regionId of left.union(entered)) {
-      this.#rosters.delete(regionId)
-      if (left.has(regionId) === entered.has(regionId)) continue
-      const ids = this.#licensedIn.get(regionId) ?? []
-      if (left.has(regionId)) ids.splice(positionOf(id, ids), 1)
-      else ids.splice(positionOf(id, ids), 0, id)
-      this.#licensedIn.set(regionId, ids)
+    if (before && after && isFoundAlike(before, after)) return
+    for (const regionId of regionsOf(before).union(regionsOf(after))) {
+      this.#licensesIn(regionId).put(id, after?.provider.active ? licensesIn(regionId, after) : [])
     }
   }
+}
+
+/** Whether whoever finds one of two listings of a provider finds the other. */
+function isFoundAlike(one: Listing, other: Listing): boolean {
+  const toldOf = ({ licenses, provider }: Listing) => {
+    const { active, languagesSpoken, modalities, inPersonRegionIds } = provider
+    return JSON.stringify([licenses, active, languagesSpoken, modalities, inPersonRegionIds])
+  }
+  return toldOf(one) === toldOf(other)
+}
+
+/** When a provider's licenses of a region hold. */
+function licensesIn(regionId: number, { licenses }: Listing): Interval[] {
+  return licenses.filter((license) => license.regionId === regionId).map(({ interval }) => interval)
 }
 
 function regionsOf(listing: Listing | undefined): Set<number> {
   return new Set(listing?.licenses.map(({ regionId }) => regionId))
 }
 
-function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot[]): Listing {
+function toListing(
+  provider: Provider,
+  zone: TimeZone,
+  taken: readonly TakenSlot[],
+  compiled: CompiledOnce,
+): Listing {
   return {
     provider,
     calendar: {
-      schedule: compileSchedule(provider, zone),
-      taken: taken.map(toInterval),
+      schedule: compiled.scheduleOf(provider, zone),
+      taken: toIntervals(taken),
       minimumNoticeMinutes: provider.minimumNoticeMinutes,
     },
     taken,
-    licenses: compileLicenses(provider.licenses, zone),
+    licenses: compiled.licensesOf(provider, zone),
   }
 }
 
@@ -321,8 +424,12 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
 
 /** A listing of which these slots are taken, and no others. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
-  const calendar = { ...listing.calendar, taken: taken.map(toInterval) }
+  const calendar = { ...listing.calendar, taken: toIntervals(taken) }
   return { ...listing, calendar, taken }
+}
+
+function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {
+  return taken.length > 0 ? taken.map(toInterval) : nothingTaken
 }
 
 /** When a slot is taken, in the engine's minutes. */
@@ -330,14 +437,10 @@ export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
   return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
 }
 
-/** Where an id stands, or would have to stand, among ids in order. */
-function positionOf(id: number, ids: readonly number[]): number {
-  let low = 0
-  let high = ids.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((ids[middle] as number) < id) low = middle + 1
-    else high = middle
+/** Takes steps, and lets the event loop have a turn after each portion of them. */
+async function inPortions(steps: Iterable<void>): Promise<void> {
+  let taken = 0
+  for (const _ of steps) {
+    if (++taken % portion === 0) await new Promise((resolve) => setImmediate(resolve))
   }
-  return low
 }

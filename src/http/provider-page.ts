@@ -3,14 +3,18 @@ import type { Availability } from '../scheduling/availability'
 import { digestOf, Representation, tagOf } from './representation'
 import type { Steps } from './turns'
 
+/** A part of the bytes of a page. */
+interface Range {
+  readonly start: number
+  end: number
+}
+
 /** A provider's place among the bytes of a page, and when it is right. */
-interface Entry {
+interface Entry extends Readonly<Range> {
   readonly found: FoundProvider
   /** ms, inclusive and exclusive. */
   readonly heldFrom: number
   readonly holdsUntil: number
-  readonly start: number
-  readonly end: number
   readonly digest: bigint
 }
 
@@ -61,32 +65,38 @@ const [comma, end] = [Buffer.from(','), Buffer.from(']}')]
  */
 export function* makePage(
   found: FoundPage,
-  head: Uint8Array,
+  head: Uint8Array<ArrayBuffer>,
   now: number,
   before: ProviderPage | undefined,
-  bytesOf: (found: FoundProvider, availability: Availability) => Uint8Array,
+  bytesOf: (found: FoundProvider, availability: Availability) => Uint8Array<ArrayBuffer>,
 ): Steps<ProviderPage> {
   const known = new Map(before?.entries.map((entry) => [entry.found, entry]))
   const entries: Entry[] = []
-  const parts: (Uint8Array | Blob)[] = []
+  const pieces: (Uint8Array<ArrayBuffer> | Range)[] = []
   let at = head.length
   for (const item of found.items) {
     if (entries.length > 0) yield
     const old = known.get(item)
-    if (before && old && holds(old, now)) {
-      parts.push(before.representation.plain.slice(old.start, old.end))
+    if (old && holds(old, now)) {
       entries.push({ ...old, start: at, end: at + old.end - old.start })
+      const last = pieces.at(-1)
+      // Entries that stood beside one another are taken together, with the comma between them.
+      if (last && 'end' in last && last.end + comma.length === old.start) last.end = old.end
+      else pieces.push({ start: old.start, end: old.end })
     } else {
       const availability = found.availabilityOf(item)
       const bytes = bytesOf(item, availability)
       const { heldFrom, holdsUntil } = availability
       const digest = digestOf(bytes)
-      parts.push(bytes)
       entries.push({ found: item, heldFrom, holdsUntil, start: at, end: at + bytes.length, digest })
+      pieces.push(bytes)
     }
     at = (entries.at(-1) as Entry).end + comma.length
   }
-  const body = new Blob([head, ...parts.flatMap((part, place) => (place > 0 ? [comma, part] : [part])), end])
+  const toPart = (piece: Uint8Array<ArrayBuffer> | Range) =>
+    'end' in piece ? (before as ProviderPage).representation.plain.slice(piece.start, piece.end) : piece
+  const parts = pieces.flatMap((piece, place) => (place > 0 ? [comma, toPart(piece)] : [toPart(piece)]))
+  const body = new Blob([head, ...parts, end])
   const tag = tagOf([digestOf(head), ...entries.map(({ digest }) => digest)])
   return {
     representation: new Representation(body, tag, before !== undefined),

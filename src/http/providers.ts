@@ -183,7 +183,11 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
 }
 
 /** The JSON of a page up to its entries. */
-function headBytes(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): Uint8Array {
+function headBytes(
+  found: FoundPage,
+  query: Static<typeof ProviderQuery>,
+  baseUrl: string,
+): Uint8Array<ArrayBuffer> {
   const { page, pages, count } = found
   const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
   const next = page < pages ? urlOf(page + 1) : null

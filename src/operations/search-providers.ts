@@ -1,4 +1,5 @@
-import type { Directory, Listing, Roster } from '../directory/directory'
+import type { Directory, Listing } from '../directory/directory'
+import type { Roster } from '../directory/roster'
 import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { languageMatches } from '../domain/language'

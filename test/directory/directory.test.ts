@@ -110,7 +110,7 @@ describe('who is licensed in a region', () => {
     ])
   })
 
-  test('stays where a slot is taken, and not where anything else about a provider changes', async () => {
+  test('stays but where a provider is licensed otherwise, or found by another language or modality', async () => {
     const { directory, change } = await directoryOf({
       licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
     })
@@ -120,10 +120,24 @@ describe('who is licensed in a region', () => {
     await change({ taken: new Map([[provider.id, [slot]]]) })
     expect(directory.findListing(provider.id)).not.toBe(listing)
     expect(directory.rosterOf(1, monday)).toBe(roster)
-    await change({ providers: [{ ...provider, firstName: 'Other' }] })
-    expect(directory.rosterOf(1, monday)).not.toBe(roster)
-    expect(directory.rosterOf(1, monday).ids).toEqual([provider.id])
-    expect(directory.rosterOf(2, monday)).toBe(elsewhere)
+    const licenses = [{ regionId: 1, from: '2020-01-01', until: null }]
+    await change({
+      providers: [{ ...provider, licenses, firstName: 'Other', timeOff: [], workingHours: [] }],
+    })
+    expect(directory.findListing(provider.id)?.provider.firstName).toBe('Other')
+    expect(directory.rosterOf(1, monday)).toBe(roster)
+    for (const different of [
+      { languagesSpoken: ['de'] },
+      { modalities: ['telephonic' as const] },
+      { inPersonRegionIds: [1, 2] },
+      { licenses: [{ regionId: 1, from: '2020-01-02', until: null }] },
+    ]) {
+      const before = directory.rosterOf(1, monday)
+      await change({ providers: [{ ...provider, licenses, ...different }] })
+      expect(directory.rosterOf(1, monday), Object.keys(different).join()).not.toBe(before)
+      expect(directory.rosterOf(1, monday).ids).toEqual([provider.id])
+      expect(directory.rosterOf(2, monday)).toBe(elsewhere)
+    }
     await change({
       providers: [{ ...provider, licenses: [{ regionId: 2, from: '2020-01-01', until: null }] }],
     })
