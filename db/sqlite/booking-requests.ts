@@ -38,7 +38,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .prepare()
 
   return {
-    ...slotQueries(db),
     ...personQueries(db, vault),
 
     list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
@@ -120,7 +119,7 @@ type TakenRow = [providerId: number, ...slot: [number, number, number, number]]
 const none: readonly TakenSlot[] = []
 
 /** Queries on the slots that requests hold. */
-function slotQueries(db: Drizzle) {
+export function slotQueries(db: Drizzle) {
   const { id, ids, providerId, from, until } = placeholders('id', 'ids', 'providerId', 'from', 'until')
   const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
   const touching = db

@@ -52,7 +52,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
   const standing = new Standing(opening.path)
   const health = new Health(standing)
-  const writer = new Writer(database, queries.audit.sealRequests, health, largestGroup)
+  const writer = new Writer(database, () => queries.audit.sealRequests(), health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
   return {

@@ -25,7 +25,7 @@ export function directoryFeed(
   queries: Queries,
   noteUnread: (error: unknown) => void,
 ): DirectoryFeed {
-  const { changes, partners, directory, requests } = queries
+  const { changes, partners, directory, slots } = queries
   // Prepared once, apart from Drizzle: asked for each request.
   let dataVersion: Statement<{ data_version: number }, []> | undefined
   let [seen, others] = [0, 0]
@@ -89,7 +89,7 @@ export function directoryFeed(
   async function readTaken(chunks: Chunks, after: number) {
     const taken = new Map<number, readonly TakenSlot[]>()
     for await (const chunk of chunks) {
-      for (const [id, slots] of requests.takenSlots(chunk, after)) taken.set(id, slots)
+      for (const [id, held] of slots.takenSlots(chunk, after)) taken.set(id, held)
     }
     return taken
   }

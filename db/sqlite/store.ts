@@ -90,7 +90,7 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 }
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
-  const { requests, replays, members, directory, changes, audit } = queries
+  const { requests, slots, replays, members, directory, changes, audit } = queries
   return {
     async submit(draft) {
       const answer = await writer.write(() => {
@@ -100,8 +100,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
           since: changes.sinceButTaken(draft.version),
           member,
           emailOwnerId: members.ownerOf(draft.member.email),
-          holders: slot ? requests.touching(slot.providerId, slot.startsAt) : [],
-          held: slot && member ? requests.heldBy(member.id, submittedAt) : [],
+          holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
+          held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
           conflictAt: audit.conflictAt(conflictAsked(draft)),
           kept: retry && replays.find(partnerId, retry),
           expired: retry ? replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside) : [],
@@ -135,8 +135,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
           request,
           isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
           since: changes.sinceButTaken(version),
-          holders: startsAt === null ? [] : requests.touching(providerId, startsAt),
-          held: startsAt !== null && member ? requests.heldBy(member.id, startsAt) : [],
+          holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
+          held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
         })
         if (decision === 'stale') return decision
         carryOut(queries, decision, act)

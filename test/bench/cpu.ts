@@ -7,3 +7,9 @@ export async function cpuMicrosOf(pid: number): Promise<number> {
     .slice(11, 13)
   return (Number(user) + Number(system)) * 10_000
 }
+
+/** What the main thread of a process has taken of a core so far, in ms: of a thread Linux tells it in ns. */
+export async function mainThreadMillisOf(pid: number): Promise<number> {
+  const [nanos] = (await Bun.file(`/proc/${pid}/schedstat`).text()).split(' ')
+  return Number(nanos) / 1e6
+}

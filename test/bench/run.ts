@@ -15,6 +15,8 @@ const parts: Record<string, () => Promise<readonly Row[]>> = {
   search: async () => (await import('./search')).benchSearch(),
   small: async () => (await import('./small')).benchSmall(),
   memory: async () => (await import('./memory')).benchMemory(),
+  start: async () => (await import('./start')).benchStart(),
+  growth: async () => (await import('./growth')).benchGrowth(),
   neighbours: async () => (await import('./neighbours')).benchNeighbours(),
   bookings: async () => (await import('./bookings')).benchBookings(),
 }

@@ -1,6 +1,8 @@
 import { booking } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
+import { theProgram } from '../support/process'
 import { directoryOf, regionRef } from './directory'
+import type { StartWords } from './start'
 
 /** Rates are judged as always, and never reached. */
 const endless = '100000000'
@@ -18,7 +20,7 @@ const limits = [
 export class Serving implements AsyncDisposable {
   private constructor(
     readonly operator: Operator,
-    readonly served: Served,
+    private served: Served,
     readonly token: string,
     /** The region of all providers. */
     readonly regionId: number,
@@ -56,6 +58,25 @@ export class Serving implements AsyncDisposable {
 
   get pid(): number {
     return this.served.pid
+  }
+
+  /** The words that start it, and where. */
+  get startWords(): StartWords {
+    const { operator } = this
+    return {
+      words: [...theProgram, 'serve', '--port', '0', '--base-url', 'https://api.example', ...limits],
+      folder: operator.folder.path,
+      settings: { ANTEROOM_DATABASE: operator.database },
+    }
+  }
+
+  /** Stops it: others can have its database until it is resumed. */
+  async pause(): Promise<void> {
+    await this.served.stop()
+  }
+
+  async resume(): Promise<void> {
+    this.served = await this.operator.serve(...limits)
   }
 
   /** The token of another partner. */
