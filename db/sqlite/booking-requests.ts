@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
@@ -10,7 +10,7 @@ import { type Drizzle, placeholders } from './drizzle'
 import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
-import { answersPlace, openSealed, type SealedRequest } from './sealed'
+import { answersPlace, openSealedText, type SealedRequest } from './sealed'
 
 /** Requests that are read at once. */
 const chunkSize = 1_000
@@ -38,7 +38,6 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .prepare()
 
   return {
-    ...slotQueries(db),
     ...personQueries(db, vault),
 
     list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
@@ -85,8 +84,7 @@ function personQueries(db: Drizzle, vault: Vault) {
   function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
     if (!request?.sealedScreeningAnswers) return []
     const place = answersPlace(request)
-    const opened = openSealed(vault, request.sealedScreeningAnswers, place, `request ${request.id}`)
-    return JSON.parse(opened.toString())
+    return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
   }
 
   return {
@@ -115,21 +113,29 @@ function personQueries(db: Drizzle, vault: Vault) {
   }
 }
 
+type TakenRow = [providerId: number, ...slot: [number, number, number, number]]
+
+/** What most providers hold, in memory once. */
+const none: readonly TakenSlot[] = []
+
 /** Queries on the slots that requests hold. */
-function slotQueries(db: Drizzle) {
-  const { id, providerId, from, until } = placeholders('id', 'providerId', 'from', 'until')
+export function slotQueries(db: Drizzle) {
+  const { id, ids, providerId, from, until } = placeholders('id', 'ids', 'providerId', 'from', 'until')
   const { id: requestId, memberId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
-  const startsAfter = and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from))
   const touching = db
     .select({ requestId, memberId, startsAt })
     .from(bookingRequests)
-    .where(and(startsAfter, lt(startsAt, until)))
+    .where(
+      and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from), lt(startsAt, until)),
+    )
     .prepare()
+  // A list of ids goes into a prepared statement as one text of JSON.
+  const areNamed = inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
   const taken = db
-    .select({ requestId, startsAt, endsAt, localOffsetMinutes })
+    .select({ providerId: bookingRequests.providerId, requestId, startsAt, endsAt, localOffsetMinutes })
     .from(bookingRequests)
-    .where(startsAfter)
-    .orderBy(startsAt)
+    .where(and(holdsSlot, areNamed, gt(startsAt, from)))
+    .orderBy(bookingRequests.providerId, startsAt)
     .prepare()
   const held = db
     .select({ requestId, startsAt })
@@ -143,14 +149,18 @@ function slotQueries(db: Drizzle) {
     touching: (providerId: number, startsAt: number): SlotHolder[] =>
       touching.all({ providerId, from: startsAt - slotMillis, until: startsAt + slotMillis }) as SlotHolder[],
 
-    /** The slots of a provider that are held and end after an instant. */
-    takenSlots(providerId: number, after: number): TakenSlot[] {
+    /** The slots of some providers that are held and end after an instant, in order; by provider, each of whom is there. */
+    takenSlots(providerIds: readonly number[], after: number): Map<number, readonly TakenSlot[]> {
+      const found = new Map<number, readonly TakenSlot[]>(providerIds.map((id) => [id, none]))
       // All are whole numbers: the driver's rows are taken as they are, since after a booking all are read again.
-      const rows = taken.values({ providerId, from: after - slotMillis }) as number[][]
-      return rows.map(
-        ([requestId, startsAt, endsAt, localOffsetMinutes]) =>
-          ({ requestId, startsAt, endsAt, localOffsetMinutes }) as TakenSlot,
-      )
+      const rows = taken.values({ ids: JSON.stringify(providerIds), from: after - slotMillis }) as TakenRow[]
+      for (const [providerId, requestId, startsAt, endsAt, localOffsetMinutes] of rows) {
+        const slot = { requestId, startsAt, endsAt, localOffsetMinutes }
+        const slots = found.get(providerId) as TakenSlot[]
+        if (slots === none) found.set(providerId, [slot])
+        else slots.push(slot)
+      }
+      return found
     },
 
     /** The slots that a member holds and that end after an instant. */

@@ -1,10 +1,11 @@
-import { asc, eq, inArray, sql } from 'drizzle-orm'
+import { asc, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
 import type { UnreadableProvider } from '../../src/domain/directory-feed'
-import type { Provider } from '../../src/domain/provider'
-import { areProviderLists } from '../../src/domain/provider-lists'
+import type { License, Provider } from '../../src/domain/provider'
+import { providerLists } from '../../src/domain/provider-lists'
 import type { Region } from '../../src/domain/region'
 import type { Records } from '../../src/domain/writes'
 import { type Drizzle, placeholders } from './drizzle'
+import { madeOnce } from './in-common'
 import { type RecordTable, recordTable } from './record-table'
 import { inPersonRegions, licenses, providers, regions } from './schema'
 
@@ -19,63 +20,117 @@ export function directoryQueries(db: Drizzle) {
   // A list of ids goes into a prepared statement as one text of JSON.
   const ids = sql`(select value from json_each(${sql.placeholder('ids')}))`
   const allRegions = db.select().from(regions).orderBy(asc(regions.id)).prepare()
-  const allIds = db.select({ id: providers.id }).from(providers).orderBy(asc(providers.id)).prepare()
-  const areNamed = inArray(providers.id, ids)
-  const some = db.select().from(providers).where(areNamed).orderBy(asc(providers.id)).prepare()
-  const theirLicenses = db
-    .select({
-      providerId: licenses.providerId,
-      license: { regionId: licenses.regionId, from: licenses.from, until: licenses.until },
-    })
-    .from(licenses)
-    .where(inArray(licenses.providerId, ids))
-    .orderBy(asc(licenses.id))
+  const { after, most } = placeholders('after', 'most')
+  const laterIds = db
+    .select({ id: providers.id })
+    .from(providers)
+    .where(gt(providers.id, after))
+    .orderBy(asc(providers.id))
+    .limit(most)
     .prepare()
-  const theirInPersonRegions = db
-    .select()
-    .from(inPersonRegions)
-    .where(inArray(inPersonRegions.providerId, ids))
-    .orderBy(asc(inPersonRegions.regionId))
+  const areNamed = inArray(providers.id, ids)
+  // In words: Drizzle would leave out whose id is meant.
+  const theirLicenses = sql`(
+    select json_group_array(json_object('regionId', region_id, 'from', from_date, 'until', until_date) order by id)
+    from licenses where provider_id = providers.id)`
+  const theirInPersonRegions = sql`(
+    select json_group_array(region_id order by region_id)
+    from in_person_regions where provider_id = providers.id)`
+  const some = db
+    .select({
+      ...getTableColumns(providers),
+      licenses: theirLicenses,
+      inPersonRegionIds: theirInPersonRegions,
+    })
+    .from(providers)
+    .where(areNamed)
+    .orderBy(asc(providers.id))
     .prepare()
 
   return {
     listRegions: (): Region[] => allRegions.all(),
-    listProviderIds: (): number[] => allIds.all().map(({ id }) => id),
 
-    /** The providers of some ids, in order of id. */
-    findProviders(wanted: readonly number[]): FoundProviders {
-      const named = { ids: JSON.stringify(wanted) }
-      const held = Map.groupBy(theirLicenses.all(named), ({ providerId }) => providerId)
-      const seenIn = Map.groupBy(theirInPersonRegions.all(named), ({ providerId }) => providerId)
+    /** The ids of providers that come after one, in order, and so many at most. */
+    listProviderIds: (after: number, most: number): number[] =>
+      (laterIds.values({ after, most }) as number[][]).flat(),
+
+    /**
+     * The providers of some ids, in order of id, of one moment.
+     *
+     * @param read reads what many rows say once, for as long as it is used
+     */
+    findProviders(wanted: readonly number[], read = providerReader()): FoundProviders {
       const found = { providers: [] as Provider[], unreadable: [] as UnreadableProvider[] }
-      for (const row of some.all(named)) {
-        const { id, ref } = row
-        const lists = readLists(row)
-        if (!lists) found.unreadable.push({ id, ref, active: row.active })
-        else {
-          const licenses = held.get(id)?.map(({ license }) => license) ?? []
-          const inPersonRegionIds = seenIn.get(id)?.map(({ regionId }) => regionId) ?? []
-          found.providers.push({ ...row, ...lists, licenses, inPersonRegionIds })
-        }
+      // The driver's rows are taken as they are, since all are read at each start.
+      for (const row of some.values({ ids: JSON.stringify(wanted) }) as ProviderRow[]) {
+        const provider = read(row)
+        if (provider) found.providers.push(provider)
+        else found.unreadable.push({ id: row[0], ref: row[1], active: row[15] === 1 })
       }
       return found
     },
   }
 }
 
-/** The lists in a provider's row; null if one cannot be read. */
-function readLists(row: typeof providers.$inferSelect) {
-  try {
-    const lists = {
-      languagesSpoken: JSON.parse(row.languagesSpoken),
-      modalities: JSON.parse(row.modalities),
-      workingHours: JSON.parse(row.workingHours),
-      overrides: JSON.parse(row.overrides),
-      timeOff: JSON.parse(row.timeOff),
+/** A provider's columns, and the lists of other tables as JSON. */
+type ProviderRow = [
+  ...[id: number, ref: string, firstName: string, lastName: string],
+  ...[credentials: string | null, pronouns: string | null, gender: string | null, bio: string | null],
+  ...[timeZone: string, languagesSpoken: string, modalities: string],
+  ...[workingHours: string, overrides: string, timeOff: string],
+  ...[minimumNoticeMinutes: number, active: 0 | 1, licenses: string, inPersonRegionIds: string],
+]
+
+/** Reads providers' rows; null for one of which a list cannot be read. Words and lists that they have in common are kept once. */
+export function providerReader() {
+  const word = madeOnce((text) => text)
+  const wordOrNull = (text: string | null) => (text === null ? null : word(text))
+  const languagesOf = madeOnce(listReader(providerLists.languagesSpoken))
+  const modalitiesOf = madeOnce(listReader(providerLists.modalities))
+  const hoursOf = madeOnce(listReader(providerLists.workingHours))
+  const overridesOf = madeOnce(listReader(providerLists.overrides))
+  const timeOffOf = madeOnce(listReader(providerLists.timeOff))
+  const licensesOf = madeOnce((json): readonly License[] => JSON.parse(json))
+  const regionIdsOf = madeOnce((json): readonly number[] => JSON.parse(json))
+
+  return (row: ProviderRow): Provider | null => {
+    const [id, ref, firstName, lastName, credentials, pronouns, gender, bio, timeZone, ...rest] = row
+    const [languages, modes, hours, replaced, absences, minimumNoticeMinutes, active, held, seenIn] = rest
+    const [languagesSpoken, modalities] = [languagesOf(languages), modalitiesOf(modes)]
+    const [workingHours, overrides, timeOff] = [hoursOf(hours), overridesOf(replaced), timeOffOf(absences)]
+    if (!languagesSpoken || !modalities || !workingHours || !overrides || !timeOff) return null
+    return {
+      id,
+      ref,
+      firstName: word(firstName),
+      lastName: word(lastName),
+      credentials: wordOrNull(credentials),
+      pronouns: wordOrNull(pronouns),
+      gender: wordOrNull(gender),
+      bio,
+      timeZone: word(timeZone),
+      languagesSpoken,
+      modalities,
+      workingHours,
+      overrides,
+      timeOff,
+      minimumNoticeMinutes,
+      active: active === 1,
+      licenses: licensesOf(held),
+      inPersonRegionIds: regionIdsOf(seenIn),
     }
-    return areProviderLists(lists) ? lists : null
-  } catch {
-    return null
+  }
+}
+
+/** Reads a list that was stored as JSON; null for one that cannot be read. */
+function listReader<List>({ accepts }: { accepts(value: unknown): value is List }) {
+  return (json: string): List | null => {
+    try {
+      const list: unknown = JSON.parse(json)
+      return accepts(list) ? list : null
+    } catch {
+      return null
+    }
   }
 }
 

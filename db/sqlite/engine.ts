@@ -13,6 +13,7 @@ import { Health } from './health'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
 import { beginQuickCheck, type QuickCheck } from './quick-check'
+import { Reader } from './reader'
 import { Standing } from './standing'
 import { sqliteStore } from './store'
 import { createUpkeep } from './upkeep'
@@ -51,11 +52,11 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
   const standing = new Standing(opening.path)
   const health = new Health(standing)
-  const writer = new Writer(database, queries.audit.sealRequests, health, largestGroup)
+  const writer = new Writer(database, () => queries.audit.sealRequests(), health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
   return {
-    store: sqliteStore(queries, writer),
+    store: sqliteStore(queries, writer, new Reader(database)),
     feed: directoryFeed(database, queries, (error) => health.noteUnread(error)),
     upkeep: createUpkeep(database, opening, writer, queries),
     watch(tell, isServer) {

@@ -1,7 +1,15 @@
-import type { Database } from 'bun:sqlite'
-import type { DirectoryChanges, DirectoryFeed, TakenSlot, Version } from '../../src/domain/directory-feed'
+import type { Database, Statement } from 'bun:sqlite'
+import type {
+  DirectoryChanges,
+  DirectoryFeed,
+  TakenSlot,
+  UnreadableProvider,
+  Version,
+} from '../../src/domain/directory-feed'
+import type { Provider } from '../../src/domain/provider'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
 import { toRefusal } from './constraint'
+import { providerReader } from './directory'
 import type { Queries } from './queries'
 
 /** How much of a large reading is done before other requests get their turn of the event loop. */
@@ -17,20 +25,24 @@ export function directoryFeed(
   queries: Queries,
   noteUnread: (error: unknown) => void,
 ): DirectoryFeed {
-  const { changes, partners, directory, requests } = queries
-  /** In transactions, so that a provider's parts are of one moment while another process writes, and locks are few. */
-  const inTransactions = <Item>(
-    ids: readonly number[],
-    read: (chunk: readonly number[]) => readonly Item[],
-  ) => inChunks(ids, database.transaction(read))
-  const readProviders = (ids: readonly number[]) =>
-    inTransactions(ids, (chunk) => [directory.findProviders(chunk)])
-  const readTaken = (ids: readonly number[], after: number) =>
-    inTransactions(ids, (chunk) =>
-      chunk.map((id): [number, TakenSlot[]] => [id, requests.takenSlots(id, after)]),
-    )
+  const { changes, partners, directory, slots } = queries
+  // Prepared once, apart from Drizzle: asked for each request.
+  let dataVersion: Statement<{ data_version: number }, []> | undefined
+  let [seen, others] = [0, 0]
 
   return {
+    stamp() {
+      try {
+        dataVersion ??= database.prepare('PRAGMA data_version')
+        const found = dataVersion.get()?.data_version ?? 0
+        // It changes when another connection has committed, and not when this one has.
+        if (found !== seen) [seen, others] = [found, others + 1]
+        return others + changes.countAdded()
+      } catch {
+        // Whoever asks what has changed is told why.
+        return null
+      }
+    },
     changesSince: (since, after) =>
       read(since, after).catch((error) => {
         noteUnread(error)
@@ -43,18 +55,43 @@ export function directoryFeed(
     const version = changes.newestVersion()
     if (version === since) return null
     const rows = since === null ? null : changes.since(since)
-    const providerIds = rows ? idsOf('provider', rows) : directory.listProviderIds()
-    const found = await readProviders(providerIds)
-    const taken = new Map(await readTaken(rows ? idsOf('taken', rows) : providerIds, after))
     const isTold = (noun: ChangedNoun) => rows === null || rows.some((row) => row.noun === noun)
+    const chunksOf = (noun: ChangedNoun) => (rows ? chunksIn(idsOf(noun, rows)) : chunksOfAll())
+    const found = await readProviders(chunksOf('provider'))
     return {
       version,
       keys: isTold('partner') ? partners.listKeys() : null,
       regions: isTold('region') ? directory.listRegions() : null,
-      providers: found.flatMap(({ providers }) => providers),
-      unreadable: found.flatMap(({ unreadable }) => unreadable),
-      taken,
+      ...found,
+      taken: await readTaken(chunksOf('taken'), after),
     }
+  }
+
+  async function* chunksOfAll(): Chunks {
+    const after = (id: number) => directory.listProviderIds(id, chunkSize)
+    for (let ids = after(0); ids.length > 0; ids = after(ids.at(-1) as number)) {
+      yield ids
+      await nextTurn()
+    }
+  }
+
+  async function readProviders(chunks: Chunks) {
+    const found = { providers: [] as Provider[], unreadable: [] as UnreadableProvider[] }
+    const reader = providerReader()
+    for await (const chunk of chunks) {
+      const { providers, unreadable } = directory.findProviders(chunk, reader)
+      for (const provider of providers) found.providers.push(provider)
+      for (const one of unreadable) found.unreadable.push(one)
+    }
+    return found
+  }
+
+  async function readTaken(chunks: Chunks, after: number) {
+    const taken = new Map<number, readonly TakenSlot[]>()
+    for await (const chunk of chunks) {
+      for (const [id, held] of slots.takenSlots(chunk, after)) taken.set(id, held)
+    }
+    return taken
   }
 }
 
@@ -62,11 +99,16 @@ function idsOf(noun: ChangedNoun, rows: readonly Change[]): number[] {
   return [...new Set(rows.filter((row) => row.noun === noun).map(({ recordId }) => recordId))]
 }
 
-async function inChunks<Item>(ids: readonly number[], read: (chunk: readonly number[]) => readonly Item[]) {
-  const items: Item[] = []
+/** Ids in portions, between which others get their turn. */
+type Chunks = AsyncGenerator<readonly number[]>
+
+async function* chunksIn(ids: readonly number[]): Chunks {
   for (let start = 0; start < ids.length; start += chunkSize) {
-    items.push(...read(ids.slice(start, start + chunkSize)))
-    await new Promise((resolve) => setImmediate(resolve))
+    if (start > 0) await nextTurn()
+    yield ids.slice(start, start + chunkSize)
   }
-  return items
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -4,7 +4,7 @@ import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { members } from './schema'
-import { memberPlace, openSealed, type SealedMember } from './sealed'
+import { memberPlace, openSealedText, type SealedMember } from './sealed'
 
 /** Members who are read at once. */
 const chunkSize = 1_000
@@ -19,7 +19,12 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     eq(members.partnerId, open.partnerId),
     eq(members.externalUserIdHash, open.externalUserIdHash),
   )
-  const byExternalId = select().where(known).prepare()
+  const { id, recordKey, active, sealedProfile } = members
+  const byExternalId = db
+    .select({ id, recordKey, active, sealedProfile })
+    .from(members)
+    .where(known)
+    .prepare()
   const byEmail = db
     .select({ id: members.id })
     .from(members)
@@ -34,13 +39,15 @@ export function memberQueries(db: Drizzle, vault: Vault) {
 
   return {
     /** @throws Refusal database_unusable for one who cannot be opened */
-    find: (partnerId: number, externalUserId: string): Member | null =>
-      opened(
-        byExternalId.get({
-          partnerId,
-          externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId),
-        }),
-      ),
+    find(partnerId: number, externalUserId: string): Member | null {
+      const hash = externalUserIdHash(vault, partnerId, externalUserId)
+      const row = byExternalId.get({ partnerId, externalUserIdHash: hash })
+      if (!row) return null
+      const { id, recordKey, active, sealedProfile } = row
+      // That the id is theirs need not be read: the profile opens under no other.
+      const member = { id, recordKey, partnerId, externalUserIdHash: hash, sealedProfile }
+      return { id, partnerId, externalUserId, active, profile: openProfile(vault, member) }
+    },
     /** @throws Refusal database_unusable for one who cannot be opened */
     findById: (id: number): Member | null => opened(byId.get({ id })),
 
@@ -131,11 +138,17 @@ function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: M
 /** A member as a row tells them. @throws Refusal database_unusable for one who cannot be opened */
 function openMember(vault: Vault, row: MemberRow): Member {
   const { id, partnerId, active } = row
-  const text = (column: 'sealed_external_user_id' | 'sealed_profile', sealed: Uint8Array) =>
-    openSealed(vault, sealed, memberPlace(column, row), `member ${id}`).toString()
-  const externalUserId = text('sealed_external_user_id', row.sealedExternalUserId)
-  const profile: MemberProfile = JSON.parse(text('sealed_profile', row.sealedProfile))
-  return { id, partnerId, externalUserId, active, profile }
+  const place = memberPlace('sealed_external_user_id', row)
+  const externalUserId = openSealedText(vault, row.sealedExternalUserId, place, `member ${id}`)
+  return { id, partnerId, externalUserId, active, profile: openProfile(vault, row) }
+}
+
+type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
+
+/** @throws Refusal database_unusable for one that cannot be opened */
+function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
+  const place = memberPlace('sealed_profile', row)
+  return JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`))
 }
 
 /** The same for staff, whom one member who cannot be opened must not stop; null for none. */

@@ -1,6 +1,6 @@
 import type { Vault } from '../../src/domain/vault'
 import { auditQueries } from './audit'
-import { bookingRequestQueries, requestTable } from './booking-requests'
+import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
 import { changeQueries } from './changes'
 import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
@@ -28,6 +28,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     directory: whenNeeded(() => directoryQueries(db)),
     members: whenNeeded(() => memberQueries(db, vault)),
     requests: whenNeeded(() => bookingRequestQueries(db, vault)),
+    slots: whenNeeded(() => slotQueries(db)),
     replays: whenNeeded(() => replayQueries(db, vault)),
     changes: whenNeeded(() => changeQueries(db)),
     audit: whenNeeded(() => auditQueries(db, vault)),

@@ -5,7 +5,7 @@ import type { Vault } from '../../src/domain/vault'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { replays } from './schema'
-import { openSealed, receiptPlace } from './sealed'
+import { openSealedText, receiptPlace } from './sealed'
 
 /** Answers that are read at once. */
 const chunkSize = 1_000
@@ -89,8 +89,8 @@ function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer
 }
 
 function openReceipt(vault: Vault, row: typeof replays.$inferSelect): Receipt {
-  const opened = openSealed(vault, row.sealedReceipt, receiptPlace(row), `the answer to request ${row.id}`)
-  return JSON.parse(opened.toString())
+  const record = `the answer to request ${row.id}`
+  return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptPlace(row), record))
 }
 
 function isReadable(vault: Vault, row: typeof replays.$inferSelect): boolean {

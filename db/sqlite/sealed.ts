@@ -26,7 +26,7 @@ export function memberPlace(
   member: SealedMember,
 ): SealedPlace {
   const { recordKey, partnerId, externalUserIdHash } = member
-  const context = [partnerId, Buffer.from(externalUserIdHash).toString('hex')]
+  const context = [partnerId, externalUserIdHash.toHex()]
   return { table: 'members', column, recordKey, context }
 }
 
@@ -54,10 +54,18 @@ export interface SealedReplay {
 }
 
 /** Opens the sealed value of a record. @throws Refusal database_unusable naming the record if it is not as it was sealed */
-export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Buffer {
+export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Uint8Array {
   try {
-    return Buffer.from(vault.open(sealed, place))
+    return vault.open(sealed, place)
   } catch {
     throw new Refusal('database_unusable', `what is sealed of ${record} is not as it was written`)
   }
+}
+
+// A text may begin with U+FEFF.
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The same where it is a text. @throws Refusal as openSealed does */
+export function openSealedText(...sealed: Parameters<typeof openSealed>): string {
+  return utf8.decode(openSealed(...sealed))
 }

@@ -14,6 +14,7 @@ import type { Decision } from '../../src/domain/writes'
 import { carryOut } from './carry-out'
 import { toRefusal } from './constraint'
 import type { Queries } from './queries'
+import type { Reader } from './reader'
 import type { Writer } from './writer'
 
 /** Reads, and tells in the domain's words why it could not. */
@@ -23,7 +24,7 @@ type Read = <T>(work: () => T | Promise<T>) => Promise<T>
 type Change = <T>(act: Act | null, decide: () => Decision<T>) => Promise<T>
 
 /** The Store on SQLite: facts are fetched, the domain decides, what it decided is written. */
-export function sqliteStore(queries: Queries, writer: Writer): Store {
+export function sqliteStore(queries: Queries, writer: Writer, reader: Reader): Store {
   const read: Read = async (work) => {
     try {
       return await work()
@@ -36,7 +37,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     ...partnerStore(queries, read, change),
     ...directoryStore(queries, change),
     ...requestStore(queries, read, change, writer),
-    ...memberStore(queries, read, change),
+    ...memberStore(queries, read, change, reader),
     ...auditStore(queries, read, writer),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -89,7 +90,7 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 }
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
-  const { requests, replays, members, directory, changes, audit } = queries
+  const { requests, slots, replays, members, directory, changes, audit } = queries
   return {
     async submit(draft) {
       const answer = await writer.write(() => {
@@ -99,8 +100,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
           since: changes.sinceButTaken(draft.version),
           member,
           emailOwnerId: members.ownerOf(draft.member.email),
-          holders: slot ? requests.touching(slot.providerId, slot.startsAt) : [],
-          held: slot && member ? requests.heldBy(member.id, submittedAt) : [],
+          holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
+          held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
           conflictAt: audit.conflictAt(conflictAsked(draft)),
           kept: retry && replays.find(partnerId, retry),
           expired: retry ? replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside) : [],
@@ -134,8 +135,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
           request,
           isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
           since: changes.sinceButTaken(version),
-          holders: startsAt === null ? [] : requests.touching(providerId, startsAt),
-          held: startsAt !== null && member ? requests.heldBy(member.id, startsAt) : [],
+          holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
+          held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
         })
         if (decision === 'stale') return decision
         carryOut(queries, decision, act)
@@ -162,13 +163,14 @@ function readableAnswers(
   }
 }
 
-function memberStore({ members, requests }: Queries, read: Read, change: Change) {
+function memberStore({ members, requests }: Queries, read: Read, change: Change, reader: Reader) {
   const held = (id: number): people.MemberExport | null => {
     const member = members.findById(id)
     return member && { member, ...members.timesOf(id), requests: requests.listWithAnswers(id) }
   }
   return {
-    findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
+    findMember: (partnerId, externalUserId) =>
+      read(() => reader.read(() => members.find(partnerId, externalUserId))),
     findMemberById: (id) => read(() => members.findForStaff(id)),
     listMembers: (after, most) => read(() => members.list(after, most)),
     findMemberByEmail: (email, act) =>

@@ -1,6 +1,5 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
-import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
@@ -58,15 +57,43 @@ function escaped(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }
 
+let opened: typeof process.stdout | undefined
+
+/** stdout, made when something is printed: that takes the runtime as long as half of what a server has to load. */
+function stdout(): typeof process.stdout {
+  // Whoever reads our output may stop reading, as `| head` does: that is no failure of ours.
+  opened ??= process.stdout.on('error', (error: { code?: string }) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    process.stderr.write('anteroom: the output could not be written\n')
+    process.exit(1)
+  })
+  return opened
+}
+
+/** Prints a text as it is. Tells whether there is room for more. */
+export function print(text: string): boolean {
+  return stdout().write(text)
+}
+
+/** Prints a line without what stdout takes to be made: for a server, which prints one, and then answers. */
+export function announce(line: string): void {
+  const text = `${oneLine(line)}\n`
+  try {
+    writeSync(1, text)
+  } catch {
+    // Whatever is wrong with it is dealt with there.
+    print(text)
+  }
+}
+
 /** Prints a value as JSON, for programs; on one line with an indent of 0. */
 export function printJson(value: unknown, indent = 2): void {
-  process.stdout.write(`${formatJson(value, indent)}\n`)
+  print(`${formatJson(value, indent)}\n`)
 }
 
 /** Prints a value as one line of JSON, once there is room: for many of them, whose reader may be slow. */
 export async function printJsonLine(value: unknown): Promise<void> {
-  if (!process.stdout.write(`${formatJson(value, 0)}\n`))
-    await new Promise((go) => process.stdout.once('drain', go))
+  if (!print(`${formatJson(value, 0)}\n`)) await new Promise((go) => stdout().once('drain', go))
 }
 
 /** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */
@@ -82,7 +109,7 @@ export function printResult({ json }: CommonFlags, value: unknown, line: string)
  */
 export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
-  if (nowhere === undefined || fstatSync(process.stdout.fd).rdev !== nowhere.rdev) return
+  if (nowhere === undefined || fstatSync(stdout().fd).rdev !== nowhere.rdev) return
   throw new Refusal('field_invalid', `nobody can read the ${name} on a stdout that leads nowhere`)
 }
 
@@ -93,7 +120,7 @@ export function requireReader(name: string): void {
  */
 export function printSecret(flags: CommonFlags, name: string, secret: string): void {
   try {
-    writeSync(process.stdout.fd, `${secretText(flags, name, secret)}\n`)
+    writeSync(stdout().fd, `${secretText(flags, name, secret)}\n`)
   } catch {
     const why = `the ${name} was made and could not be printed; it can never be shown again: rotate it`
     throw new Refusal('storage_failed', why)
@@ -127,7 +154,7 @@ export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, emp
   )
   const lineOf = (cells: readonly string[]) =>
     cells.map((cell, place) => cell + ' '.repeat((widths[place] ?? 0) - Bun.stringWidth(cell))).join('  ')
-  process.stdout.write(`${bold(oneLine(lineOf(titles).trimEnd()))}\n`)
+  print(`${bold(oneLine(lineOf(titles).trimEnd()))}\n`)
   for (const cells of shown) printLines(lineOf(cells).trimEnd())
 }
 
@@ -143,12 +170,12 @@ function cellOf(value: string | number | null): string {
 
 /** Prints lines for people. */
 export function printLines(...lines: string[]): void {
-  for (const line of lines) process.stdout.write(`${oneLine(line)}\n`)
+  for (const line of lines) print(`${oneLine(line)}\n`)
 }
 
 /** Prints a text of several lines as it is, for programs; a terminal gets nothing of it to act on. */
 export function printText(text: string): void {
-  process.stdout.write(process.stdout.isTTY ? eachLine(text) : text)
+  print(stdout().isTTY ? eachLine(text) : text)
 }
 
 /** Says on stderr what a person should know of, in one line or several. */
@@ -167,7 +194,7 @@ export function instantText(at: number | null): string | null {
 
 /** Emphasis on a terminal; plain where there is none or where NO_COLOR asks for it. */
 function bold(text: string): string {
-  return process.stdout.isTTY ? styleText('bold', text, { stream: process.stdout }) : text
+  return stdout().isTTY ? styleText('bold', text, { stream: stdout() }) : text
 }
 
 /**
@@ -179,6 +206,7 @@ export async function confirm(question: string, { yes }: CommonFlags): Promise<v
   if (yes) return
   if (!process.stdin.isTTY)
     throw new Refusal('not_confirmed', 'this needs --yes where there is no terminal to ask on')
+  const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   // Ctrl-C and Ctrl-D are no yes.
   const answer = await terminal.question(`${oneLine(question)} [y/N] `).catch(() => '')

@@ -3,49 +3,47 @@ import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { describeDefect, logDefect } from '../http/defect-log'
-import { auditCommand } from './audit'
-import { backupCommand, restoreCommand } from './backup'
-import { completionCommand } from './completion'
-import { initCommand, migrateCommand } from './database'
-import { directoryCommand } from './directory'
-import { doctorCommand } from './doctor'
 import { exitCodeOf, exitCodes } from './exit-code'
-import { keyCommand } from './key'
-import { memberCommand } from './member'
-import { organizationCommand } from './organization'
-import { oneLine, printNotice } from './output'
-import { partnerCommand } from './partner'
-import { providerCommand } from './provider'
-import { requestCommand } from './request'
-import { sandboxCommand } from './sandbox'
-import { serveCommand } from './serve'
-import { tokenCommand } from './token'
+import { oneLine, print, printNotice } from './output'
 
-/** The whole of the command line. */
-export function createProgram(): Command {
+/**
+ * The commands in the order in which help lists them, each loaded when it is wanted: to load and make all of them would
+ * take as long as the rest of a server's start.
+ */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  sandbox: async () => (await import('./sandbox')).sandboxCommand(),
+  init: async () => (await import('./database')).initCommand(),
+  serve: async () => (await import('./serve')).serveCommand(),
+  organization: async () => (await import('./organization')).organizationCommand(),
+  partner: async () => (await import('./partner')).partnerCommand(),
+  token: async () => (await import('./token')).tokenCommand(),
+  directory: async () => (await import('./directory')).directoryCommand(),
+  provider: async () => (await import('./provider')).providerCommand(),
+  request: async () => (await import('./request')).requestCommand(),
+  member: async () => (await import('./member')).memberCommand(),
+  audit: async () => (await import('./audit')).auditCommand(),
+  backup: async () => (await import('./backup')).backupCommand(),
+  restore: async () => (await import('./backup')).restoreCommand(),
+  key: async () => (await import('./key')).keyCommand(),
+  migrate: async () => (await import('./database')).migrateCommand(),
+  doctor: async () => (await import('./doctor')).doctorCommand(),
+  completion: async () => (await import('./completion')).completionCommand(),
+}
+
+/** The command line: the whole of it, or what is wanted for some words, which is one command where the first names it. */
+export async function createProgram([first = '']: readonly string[] = []): Promise<Command> {
+  // What completes commands has to know all of them.
+  const isOne = Object.hasOwn(commands, first) && first !== 'completion'
+  const wanted = isOne ? [first] : Object.keys(commands)
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(version)
     // Options are those of the command that they follow: backup and backup verify have some of the same name.
     .enablePositionalOptions()
-    .addCommand(sandboxCommand())
-    .addCommand(initCommand())
-    .addCommand(serveCommand())
-    .addCommand(organizationCommand())
-    .addCommand(partnerCommand())
-    .addCommand(tokenCommand())
-    .addCommand(directoryCommand())
-    .addCommand(providerCommand())
-    .addCommand(requestCommand())
-    .addCommand(memberCommand())
-    .addCommand(auditCommand())
-    .addCommand(backupCommand())
-    .addCommand(restoreCommand())
-    .addCommand(keyCommand())
-    .addCommand(migrateCommand())
-    .addCommand(doctorCommand())
-    .addCommand(completionCommand())
-  eachCommand(program, (command) => command.exitOverride().configureOutput({ outputError: writeOneLine }))
+  for (const name of wanted) program.addCommand(await (commands[name] as () => Promise<Command>)())
+  eachCommand(program, (command) =>
+    command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine }),
+  )
   return program
 }
 
@@ -53,7 +51,8 @@ export function createProgram(): Command {
 export async function run(words: readonly string[]): Promise<number> {
   try {
     requireOwnRuntime()
-    await createProgram().parseAsync(meant(words), { from: 'user' })
+    const said = meant(words)
+    await (await createProgram(said)).parseAsync(said, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.

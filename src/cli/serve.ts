@@ -3,7 +3,7 @@ import { readServerConfig, type SettingName, settings } from '../config'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteZoneData } from '../operations/upkeep'
 import { shutdownRequest } from './graceful-shutdown'
-import { printLines, printNotice } from './output'
+import { announce, printNotice } from './output'
 import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
@@ -22,7 +22,7 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
     if (note) printNotice(note)
     const stopped = shutdownRequest()
     const server = await service.listen(config.host, config.port, config.baseUrl)
-    printLines(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
+    announce(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
     await stopped
     await server.stop()
   } finally {

@@ -13,7 +13,8 @@ import { type Availability, availabilityAt, type Calendar, isAvailableAt } from 
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
-import { compileLicenses, compileSchedule, type LicensedTime } from './compile'
+import type { LicensedTime } from './compile'
+import { CompiledOnce } from './compiled-once'
 import { RegionLicenses, type Roster } from './roster'
 
 /** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
@@ -42,6 +43,14 @@ export interface DirectorySources {
 /** How long slots stay known that are over: a clock may be set back a little. */
 const keptMillis = 7 * dayMinutes * minuteMillis
 
+/** How many providers are changed at once: more are changed aside, and others get their turn after each portion. */
+const portion = 500
+
+/** Of how many providers the taken slots are looked through when something has changed: more than a booking adds. */
+const lookedThrough = 16
+
+const nothingTaken: readonly never[] = []
+
 /**
  * The read model: who may call, who is licensed where, who speaks what, who is free when. It is loaded once and
  * follows the feed of changes; nothing else asks the database for these.
@@ -55,11 +64,15 @@ export class Directory {
   /** All providers who can be read, those without a listing too. */
   #providers = new Map<number, Provider>()
   #listings = new Map<number, Listing>()
-  /** By provider, those without a listing too. */
+  /** By provider, those without a listing too; nothing of a provider of whom nothing is taken. */
   #taken = new Map<number, readonly TakenSlot[]>()
+  /** How far the taken slots were looked through for what is long over. */
+  #looked: Iterator<[number, readonly TakenSlot[]]> = [].values()
   #unlisted = new Map<number, UnlistedProvider>()
   #licenses = new Map<number, RegionLicenses>()
   #reading: Promise<void> | null = null
+  /** The feed's stamp when all that was committed by then was shown. */
+  #stamp: number | null = null
 
   private constructor(private readonly sources: DirectorySources) {}
 
@@ -75,10 +88,25 @@ export class Directory {
     return this.#version as Version
   }
 
-  /** Brings the directory up to what is stored at this moment, by this process or another. */
-  async catchUp(): Promise<void> {
+  /**
+   * Brings the directory up to what is stored at this moment, by this process or another. Undefined where it is so
+   * already: who asks for each request has nothing to wait for.
+   */
+  catchUp(): Promise<void> | undefined {
+    return this.#isCurrent() ? undefined : this.#catchUp()
+  }
+
+  #isCurrent(): boolean {
+    const stamp = this.sources.feed.stamp?.() ?? null
+    return stamp !== null && stamp === this.#stamp
+  }
+
+  async #catchUp(): Promise<void> {
     // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next.
-    if (this.#reading) await this.#reading.catch(() => {})
+    if (this.#reading) {
+      await this.#reading.catch(() => {})
+      if (this.#isCurrent()) return
+    }
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null
     })
@@ -87,8 +115,27 @@ export class Directory {
 
   async #read(): Promise<void> {
     const { feed, clock } = this.sources
-    const changes = await feed.changesSince(this.#version, clock.now() - keptMillis)
-    if (changes) this.#apply(changes)
+    // Before all the rest: what is committed meanwhile has another.
+    const stamp = feed.stamp?.() ?? null
+    const after = clock.now() - keptMillis
+    const changes = await feed.changesSince(this.#version, after)
+    if (changes) {
+      await this.#show(changes)
+      this.#forgetPast(after)
+    }
+    this.#stamp = stamp
+  }
+
+  /** Whoever asks meanwhile is shown all that was, and then all that is. */
+  async #show(changes: DirectoryChanges): Promise<void> {
+    const { providers, unreadable, taken } = changes
+    if (providers.length + unreadable.length + taken.size <= portion) {
+      for (const _ of this.#applying(changes));
+      return
+    }
+    const next = this.#copy()
+    await inPortions(next.#applying(changes))
+    this.#become(next)
   }
 
   knowsZone(name: string): boolean {
@@ -202,21 +249,27 @@ export class Directory {
       .map(({ interval }) => interval)
   }
 
-  #apply(changes: DirectoryChanges): void {
+  /** Each step takes what a provider takes. */
+  *#applying(changes: DirectoryChanges): Generator<void> {
     if (changes.keys) this.#keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
-      this.#taken.set(id, taken)
-      const listing = this.#listings.get(id)
-      // Nobody is licensed otherwise by it, so the rosters stay.
-      if (listing) this.#listings.set(id, withTaken(listing, taken))
+      this.#take(id, taken)
+      yield
     }
+    const compiled = new CompiledOnce()
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
-      this.#tryToList(provider, this.#taken.get(provider.id) ?? [])
+      this.#tryToList(provider, this.#takenOf(provider.id), compiled)
+      yield
+    }
+    for (const id of changes.taken.keys()) {
+      this.#showTaken(id)
+      yield
     }
     for (const unreadable of changes.unreadable) {
       this.#providers.delete(unreadable.id)
       this.#leaveOut({ ...unreadable, fault: 'the record cannot be read' })
+      yield
     }
     if (changes.regions) {
       this.#regions = new Map(changes.regions.map((region) => [region.id, region]))
@@ -225,8 +278,67 @@ export class Directory {
     this.#version = changes.version
   }
 
+  #take(id: number, taken: readonly TakenSlot[]): void {
+    if (taken.length > 0) this.#taken.set(id, taken)
+    else this.#taken.delete(id)
+  }
+
+  /** Nobody is licensed otherwise by it, so the rosters stay. */
+  #showTaken(id: number): void {
+    const listing = this.#listings.get(id)
+    const taken = this.#takenOf(id)
+    if (listing && listing.taken !== taken) this.#listings.set(id, withTaken(listing, taken))
+  }
+
+  #takenOf(id: number): readonly TakenSlot[] {
+    return this.#taken.get(id) ?? nothingTaken
+  }
+
+  /** Forgets what was over by `after` (ms) of some providers, others each time: all in turn, and never many at once. */
+  #forgetPast(after: number): void {
+    for (let count = 0; count < lookedThrough; count++) {
+      const { done, value } = this.#looked.next()
+      if (done) {
+        this.#looked = this.#taken.entries()
+        return
+      }
+      const [id, taken] = value
+      const left = taken.filter(({ endsAt }) => endsAt > after)
+      if (left.length === taken.length) continue
+      this.#take(id, left)
+      this.#showTaken(id)
+    }
+  }
+
+  /** The same, to be changed aside. */
+  #copy(): Directory {
+    const copy = new Directory(this.sources)
+    copy.#become(this)
+    copy.#providers = new Map(this.#providers)
+    copy.#listings = new Map(this.#listings)
+    copy.#taken = new Map(this.#taken)
+    copy.#unlisted = new Map(this.#unlisted)
+    copy.#regionsOfCountries = new Map(this.#regionsOfCountries)
+    copy.#licenses = new Map(Array.from(this.#licenses, ([id, licenses]) => [id, licenses.copy()]))
+    return copy
+  }
+
+  /** Shows what another shows, from one moment to the next. */
+  #become(other: Directory): void {
+    this.#version = other.#version
+    this.#keys = other.#keys
+    this.#regions = other.#regions
+    this.#regionsOfCountries = other.#regionsOfCountries
+    this.#providers = other.#providers
+    this.#listings = other.#listings
+    this.#taken = other.#taken
+    this.#looked = this.#taken.entries()
+    this.#unlisted = other.#unlisted
+    this.#licenses = other.#licenses
+  }
+
   /** One provider who cannot be listed must not keep the others from being so. */
-  #tryToList(provider: Provider, taken: readonly TakenSlot[]): void {
+  #tryToList(provider: Provider, taken: readonly TakenSlot[], compiled: CompiledOnce): void {
     const { id, ref, active, timeZone } = provider
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
@@ -234,7 +346,7 @@ export class Directory {
       return
     }
     try {
-      this.#replace(toListing(provider, zone, taken))
+      this.#replace(toListing(provider, zone, taken, compiled))
       this.#unlisted.delete(id)
     } catch {
       this.#leaveOut({ id, ref, active, fault: 'the record cannot be read' })
@@ -287,16 +399,21 @@ function regionsOf(listing: Listing | undefined): Set<number> {
   return new Set(listing?.licenses.map(({ regionId }) => regionId))
 }
 
-function toListing(provider: Provider, zone: TimeZone, taken: readonly TakenSlot[]): Listing {
+function toListing(
+  provider: Provider,
+  zone: TimeZone,
+  taken: readonly TakenSlot[],
+  compiled: CompiledOnce,
+): Listing {
   return {
     provider,
     calendar: {
-      schedule: compileSchedule(provider, zone),
-      taken: taken.map(toInterval),
+      schedule: compiled.scheduleOf(provider, zone),
+      taken: toIntervals(taken),
       minimumNoticeMinutes: provider.minimumNoticeMinutes,
     },
     taken,
-    licenses: compileLicenses(provider.licenses, zone),
+    licenses: compiled.licensesOf(provider, zone),
   }
 }
 
@@ -307,11 +424,23 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
 
 /** A listing of which these slots are taken, and no others. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
-  const calendar = { ...listing.calendar, taken: taken.map(toInterval) }
+  const calendar = { ...listing.calendar, taken: toIntervals(taken) }
   return { ...listing, calendar, taken }
+}
+
+function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {
+  return taken.length > 0 ? taken.map(toInterval) : nothingTaken
 }
 
 /** When a slot is taken, in the engine's minutes. */
 export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
   return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
+}
+
+/** Takes steps, and lets the event loop have a turn after each portion of them. */
+async function inPortions(steps: Iterable<void>): Promise<void> {
+  let taken = 0
+  for (const _ of steps) {
+    if (++taken % portion === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
 }

@@ -15,10 +15,20 @@ export interface Roster {
  * since all of them are looked through whenever one begins or ends.
  */
 export class RegionLicenses {
-  readonly #ids: number[] = []
-  readonly #starts: number[] = []
-  readonly #ends: number[] = []
+  #ids: number[] = []
+  #starts: number[] = []
+  #ends: number[] = []
   #roster: Roster | null = null
+
+  /** The same, to be changed aside. */
+  copy(): RegionLicenses {
+    const copy = new RegionLicenses()
+    copy.#ids = this.#ids.slice()
+    copy.#starts = this.#starts.slice()
+    copy.#ends = this.#ends.slice()
+    copy.#roster = this.#roster
+    return copy
+  }
 
   /** Makes a provider's licenses what they are now. */
   put(id: number, licenses: readonly Interval[]): void {

@@ -38,6 +38,11 @@ export interface DirectoryChanges {
 /** How the directory learns of what is stored, by this process or another. */
 export interface DirectoryFeed {
   /**
+   * A number that is another one as soon as anything was committed that changes may come of, by this process or another;
+   * null, or no such method, where only changesSince can tell. It is asked for each request.
+   */
+  stamp?(): number | null
+  /**
    * What has changed since a version, up to all that was stored before the call; null if nothing has. Everything,
    * for null and for a version too old to be told from.
    *

@@ -2,6 +2,10 @@ import { parse } from 'bcp-47'
 
 let englishNames: Intl.DisplayNames | undefined
 
+// The names that were asked for: to look one up takes longer than all the rest of a member's answer.
+const knownNames = new Map<string, string>()
+const mostNames = 1_000
+
 /** The language that a member is taken to speak who has not said otherwise (contract, memberData). */
 export const defaultLanguageTag = 'en'
 
@@ -33,6 +37,15 @@ export function languageMatches(spoken: string, wanted: string): boolean {
 
 /** The English name of a language tag, as `English` or `French (Canada)`; the tag itself where there is none. */
 export function languageName(tag: string): string {
+  const known = knownNames.get(tag)
+  if (known !== undefined) return known
+  const name = findName(tag)
+  if (knownNames.size >= mostNames) knownNames.clear()
+  knownNames.set(tag, name)
+  return name
+}
+
+function findName(tag: string): string {
   englishNames ??= new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' })
   // Names are known for a tag's first subtags: an extension or a private part says nothing about the language.
   for (let known = tag; known; known = known.slice(0, Math.max(0, known.lastIndexOf('-')))) {

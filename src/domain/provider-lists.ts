@@ -36,5 +36,11 @@ export const listShapes = {
   timeOff: Type.Array(AbsenceShape),
 }
 
-/** Whether what was stored is what a directory file may say: what is not must reach no search and no command. */
-export const areProviderLists = validator(closed(listShapes)).accepts
+/** Each of them as it was stored, held to what a directory file may say: what is not must reach no search and no command. */
+export const providerLists = {
+  languagesSpoken: validator(listShapes.languagesSpoken),
+  modalities: validator(listShapes.modalities),
+  workingHours: validator(listShapes.workingHours),
+  overrides: validator(listShapes.overrides),
+  timeOff: validator(listShapes.timeOff),
+}

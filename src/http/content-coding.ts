@@ -7,23 +7,33 @@ export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8A
   gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
 }
 
+/** What a client would have a body compressed with; null for none. */
+interface Wish {
+  readonly coding: Coding | null
+  /** Whether it takes nothing that is not compressed. */
+  readonly isNeeded: boolean
+}
+
+const none: Wish = { coding: null, isNeeded: false }
+
 /** Headers that clients send, with what they come to: reading one takes longer than finding it. */
-const chosen = new Map<string, Coding | null>()
-const mostChosen = 100
+const wishes = new Map<string, Wish>()
+const mostWishes = 100
 
 /**
- * The coding that a client would rather have than what is not compressed, by its Accept-Encoding (RFC 9110 §12.5.3); null for
- * none. What it does not name it takes where it names `*`, and identity in any case; what it gives the weight 0 it does not
- * take. Of those that it gives the same weight it gets zstd, which is smaller, but where it has named it alone.
+ * The coding that a client would rather have than what is not compressed, by its Accept-Encoding (RFC 9110 §12.5.3). What it does not
+ * name it takes where it names `*`, and identity in any case but where it gives that the weight 0; what it gives the weight 0 it does
+ * not take. Of those that it gives the same weight it gets zstd, which is smaller, but not by `*`. It gets identity where it
+ * takes nothing that there is.
  */
-export function codingFor(acceptEncoding: string | null): Coding | null {
-  if (acceptEncoding === null) return null
-  const known = chosen.get(acceptEncoding)
-  if (known !== undefined) return known
-  if (chosen.size >= mostChosen) chosen.clear()
-  const coding = choose(acceptEncoding)
-  chosen.set(acceptEncoding, coding)
-  return coding
+export function codingFor(acceptEncoding: string | null): Wish {
+  if (acceptEncoding === null) return none
+  const known = wishes.get(acceptEncoding)
+  if (known) return known
+  if (wishes.size >= mostWishes) wishes.clear()
+  const wish = toWish(weightsIn(acceptEncoding))
+  wishes.set(acceptEncoding, wish)
+  return wish
 }
 
 /** Whether a client would rather have gzip than what is not compressed. */
@@ -32,12 +42,12 @@ export function prefersGzip(acceptEncoding: string | null): boolean {
   return isPreferred(gzipWeight(weights), weights)
 }
 
-function choose(acceptEncoding: string): Coding | null {
-  const weights = weightsIn(acceptEncoding)
+function toWish(weights: Weights): Wish {
   const [zstd, gzip] = [weights.get('zstd') ?? 0, gzipWeight(weights)]
   const best = Math.max(zstd, gzip)
-  if (!isPreferred(best, weights)) return null
-  return zstd === best ? 'zstd' : 'gzip'
+  if (!isPreferred(best, weights)) return none
+  const isNeeded = (weights.get('identity') ?? weights.get('*')) === 0
+  return { coding: zstd === best ? 'zstd' : 'gzip', isNeeded }
 }
 
 type Weights = ReadonlyMap<string, number>

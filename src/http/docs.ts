@@ -14,7 +14,6 @@ import { prefersGzip } from './content-coding'
 import type { Endpoint } from './endpoint'
 import { exampleSlot } from './examples'
 import type { Serving } from './gate'
-import { openApiDocument } from './openapi'
 import { addressBudgets } from './rates'
 
 /** Swagger UI's files below /docs, embedded in a binary by these imports: each with its type. */
@@ -151,14 +150,18 @@ function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
   const made = new Map<string, Promise<Document>>()
   return (slot: RequestedSlot): Promise<Document> => {
     const key = `${slot.providerId} ${slot.startsAt}`
-    const document =
-      made.get(key) ??
-      openApiDocument(endpoints, baseUrl, slot).then((text) => fresh(text, 'application/json'))
+    const document = made.get(key) ?? makeOpenApi(endpoints, baseUrl, slot)
     // The slot of a moment ago is asked for no more.
     made.clear()
     made.set(key, document)
     return document
   }
+}
+
+/** What makes the document is loaded when it is first asked for: a server answers partners the sooner. */
+async function makeOpenApi(...asked: [readonly Endpoint[], baseUrl: string, slot: RequestedSlot]) {
+  const { openApiDocument } = await import('./openapi')
+  return fresh(await openApiDocument(...asked), 'application/json')
 }
 
 async function answer(document: Document, acceptEncoding: string | null): Promise<Response> {

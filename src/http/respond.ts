@@ -31,11 +31,11 @@ export function respond<Answer>(
   }
   const answer = (sent: Blob, coded: Record<string, string>) =>
     new Response(sent, { status, headers: { ...json, ...coded, ...about } })
-  const coding = codingFor(request.headers.get('accept-encoding'))
+  const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
   if (coding === null) return answer(body.plain, {})
   const compressed = body.compressed(coding)
   if (compressed) return answer(compressed, { 'Content-Encoding': coding })
-  if (!body.isWorthCompressing()) return answer(body.plain, {})
+  if (!body.isWorthCompressing() && !isNeeded) return answer(body.plain, {})
   return compressing(body, coding, turns, partnerId).then((bytes) =>
     answer(bytes, { 'Content-Encoding': coding }),
   )

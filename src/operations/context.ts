@@ -27,6 +27,6 @@ export interface Context extends Records {
 export async function thenShow<T>({ directory }: Records, write: Promise<T>): Promise<T> {
   const answer = await write
   // What was written is written, even if it cannot be shown at once.
-  await directory?.catchUp().catch(() => {})
+  await directory?.catchUp()?.catch(() => {})
   return answer
 }

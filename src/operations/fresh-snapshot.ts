@@ -21,7 +21,7 @@ export async function decideOnFreshSnapshot<T>(
       if (answer !== 'stale') return answer
     } finally {
       // What was written is written, even if it cannot be shown at once: whoever asks next has it shown or is told.
-      await directory.catchUp().catch(() => {})
+      await directory.catchUp()?.catch(() => {})
     }
   }
   throw new Refusal('storage_busy', 'the provider is being changed; try again')

@@ -5,6 +5,7 @@ import {
   createHmac,
   createSecretKey,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from 'node:crypto'
 import type { HashPurpose, MasterKey, SealedPlace, Vault } from '../domain/vault'
@@ -20,6 +21,8 @@ const keyIdBytes = 4
 const nonceBytes = 12
 const tagBytes = 16
 const hashKeyBytes = 32
+
+const utf8 = new TextEncoder()
 
 /** A new random master key. */
 export function newMasterKey(): Uint8Array {
@@ -48,18 +51,23 @@ export function createVault(masterKey: Uint8Array): Vault {
   function decipher(sealed: Uint8Array, start: number, binding: Uint8Array): Uint8Array {
     const body = start + nonceBytes
     if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
-    const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(start, body))
+    // Copies: so few bytes are copied sooner than a view of them is made.
+    const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.slice(start, body))
     decipher.setAAD(binding)
-    decipher.setAuthTag(sealed.subarray(-tagBytes))
-    return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
+    decipher.setAuthTag(sealed.slice(-tagBytes))
+    const plain = decipher.update(sealed.slice(body, -tagBytes))
+    // In this mode nothing is left to come: it throws unless all is as it was sealed.
+    decipher.final()
+    return plain
   }
 
-  const hashKeys = new Map<HashPurpose, Uint8Array>()
+  const hashKeys = new Map<HashPurpose, KeyObject>()
   /** HKDF (RFC 5869): a key for each purpose, none of which tells another. */
-  function hashKey(purpose: HashPurpose): Uint8Array {
+  function hashKey(purpose: HashPurpose): KeyObject {
     const known = hashKeys.get(purpose)
     if (known) return known
-    const made = Buffer.from(hkdfSync('sha256', masterKey, '', `anteroom ${purpose}`, hashKeyBytes))
+    const bytes = hkdfSync('sha256', masterKey, '', `anteroom ${purpose}`, hashKeyBytes)
+    const made = createSecretKey(Buffer.from(bytes))
     hashKeys.set(purpose, made)
     return made
   }
@@ -68,7 +76,7 @@ export function createVault(masterKey: Uint8Array): Vault {
     seal,
     keyedHash: (purpose, text) => createHmac('sha256', hashKey(purpose)).update(text).digest(),
     open(sealed, place) {
-      if (!head.equals(sealed.subarray(0, head.length))) throw new Error('not a value sealed under this key')
+      if (!head.every((byte, at) => sealed[at] === byte)) throw new Error('not a value sealed under this key')
       return decipher(sealed, head.length, bindingOf(head, place))
     },
     openFirst(sealed, recordKey) {
@@ -86,5 +94,9 @@ function keyIdOf(masterKey: Uint8Array): Uint8Array {
 
 /** What is authenticated beside the value. JSON keeps the parts apart, whatever they hold. */
 function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedPlace): Uint8Array {
-  return Buffer.concat([head, Buffer.from(JSON.stringify([table, column, recordKey, ...context]))])
+  const told = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
+  const binding = new Uint8Array(head.length + told.length)
+  binding.set(head)
+  binding.set(told, head.length)
+  return binding
 }

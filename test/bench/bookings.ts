@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Serving } from './bookings-server'
+import { cpuMicrosOf } from './cpu'
 import { type Load, type Measured, measure } from './load'
-import { median, printRow } from './row'
+import { comparing, median, type Row, rounds, type Told } from './row'
 
-const rounds = 5
 const seconds = 2
 const [bookingConnections, searchingConnections, floodingConnections] = [64, 64, 1_000]
 const rowsOfAGroup = 32
@@ -48,14 +48,8 @@ class Server implements AsyncDisposable {
     return (await measure(load))['200']?.perSecond ?? 0
   }
 
-  /** The time of a core that the process has taken so far, in us: Linux tells it in hundredths of a second. */
-  async cpuMicros(): Promise<number> {
-    const stat = await Bun.file(`/proc/${this.#child.pid}/stat`).text()
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13)
-    return (Number(user) + Number(system)) * 10_000
+  cpuMicros(): Promise<number> {
+    return cpuMicrosOf(this.#child.pid)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,7 +60,7 @@ class Server implements AsyncDisposable {
 }
 
 /** What booking takes beside writing the same rows, and what bookings in numbers leave of the rest. */
-export async function benchBookings(): Promise<void> {
+export async function benchBookings(): Promise<Row[]> {
   await using grouped = await new Server().start()
   await using single = await new Server(1).start()
   using rows = new Rows(grouped.folder)
@@ -86,20 +80,17 @@ export async function benchBookings(): Promise<void> {
     bare.push(rows.write())
     one.push(storedIn(await single.book(bookingConnections, null)))
   }
-  printRatio(
-    'bookings over HTTP, 64 connections',
-    booked,
-    `${rowsOfAGroup} rows at once, bare SQLite`,
-    bare,
-    '>= 0.50',
-  )
-  printRatio('bookings over HTTP, 64 connections', booked, 'groups of one', one, '>= 4')
-  printRow({ name: 'CPU of the server for a booking', figure: `${Math.round(median(cpu))} us` })
-  await benchSearches(grouped)
-  await benchFlood(grouped)
+  const name = `bookings over HTTP, ${bookingConnections} connections`
+  return [
+    ratioOf({ name, goal: '>= 0.50' }, booked, bare, `bare SQLite, ${rowsOfAGroup} rows at once`),
+    ratioOf({ name, goal: '>= 4' }, booked, one, 'groups of one'),
+    { name: 'CPU of the server for a booking', figure: `${Math.round(median(cpu))} us` },
+    await benchSearches(grouped),
+    ...(await benchFlood(grouped)),
+  ]
 }
 
-async function benchSearches(server: Server): Promise<void> {
+async function benchSearches(server: Server): Promise<Row> {
   const idle: number[] = []
   const beside: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -107,11 +98,16 @@ async function benchSearches(server: Server): Promise<void> {
     const [searched] = await Promise.all([server.search(), server.book(bookingConnections, null)])
     beside.push(searched)
   }
-  printRatio('searches beside these bookings', beside, 'searches of an idle service', idle, '>= 0.4')
+  return ratioOf(
+    { name: 'searches beside these bookings', goal: '>= 0.4' },
+    beside,
+    idle,
+    'searches of an idle service',
+  )
 }
 
 /** Open loop: as many connections as a proxy may hold, and requests that come whether others are answered or not. */
-async function benchFlood(server: Server): Promise<void> {
+async function benchFlood(server: Server): Promise<Row[]> {
   const told: Measured[] = []
   const capacities: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -122,35 +118,30 @@ async function benchFlood(server: Server): Promise<void> {
   const of = (status: string, what: keyof Measured[string]) =>
     median(told.map((measured) => measured[status]?.[what] ?? 0))
   const name = 'at 4 times the capacity'
-  printRatio(`bookings stored ${name}`, told.map(storedIn), 'the capacity', capacities, '>= 0.8')
-  printRow({
-    name: `p99 of what is stored ${name}`,
-    figure: `${of('201', 'p99')} ms since it was due`,
-    goal: '< 500',
-  })
+  const stored = { name: `bookings stored ${name}`, goal: '>= 0.8' }
   const refused = `${of('503', 'p99')} ms since it was due (${of('503', 'perSecond')} a second)`
-  printRow({ name: `p99 of what is refused ${name}`, figure: refused, goal: '< 50' })
   const unanswered = of('unanswered', 'count')
-  if (unanswered > 0) printRow({ name: `never answered ${name}`, figure: `${unanswered} requests` })
+  return [
+    ratioOf(stored, told.map(storedIn), capacities, 'the capacity'),
+    {
+      name: `p99 of what is stored ${name}`,
+      figure: `${of('201', 'p99')} ms since it was due`,
+      goal: '< 500 ms',
+    },
+    { name: `p99 of what is refused ${name}`, figure: refused, goal: '< 50 ms' },
+    ...(unanswered > 0 ? [{ name: `never answered ${name}`, figure: `${unanswered} requests` }] : []),
+  ]
 }
 
 function storedIn(told: Measured): number {
   return told['201']?.perSecond ?? 0
 }
 
-function printRatio(
-  name: string,
-  ours: readonly number[],
-  what: string,
-  theirs: readonly number[],
-  goal: string,
-): void {
-  const ratio = median(ours.map((figure, round) => figure / (theirs[round] as number)))
-  const reference = `${Math.round(median(theirs))} (${what})`
-  printRow({ name, figure: `${Math.round(median(ours))} a second`, reference, ratio, goal })
+function ratioOf(told: Told, ours: readonly number[], theirs: readonly number[], beside: string): Row {
+  return comparing(told, { ours, theirs, unit: 'a second', beside })
 }
 
-type Row = (string | number | Uint8Array | null)[]
+type Values = (string | number | Uint8Array | null)[]
 
 /**
  * The rows that the service has stored, written again to a copy of its database by prepared statements: the same tables,
@@ -194,9 +185,9 @@ class Rows implements Disposable {
     const keepSeal = this.#copy.query("UPDATE settings SET value = ? WHERE name = 'audit'")
     const group = this.#copy.transaction((from: number) => {
       for (let at = from; at < Math.min(from + rowsOfAGroup, members.length); at++) {
-        addMember.run(...(members[at] as Row))
-        addRequest.run(...(requests[at] as Row))
-        addChange.run(...(changes[at] as Row))
+        addMember.run(...(members[at] as Values))
+        addRequest.run(...(requests[at] as Values))
+        addChange.run(...(changes[at] as Values))
       }
       keepSeal.run(seal?.value ?? null)
     })
@@ -205,15 +196,15 @@ class Rows implements Disposable {
     return (members.length / (performance.now() - begunAt)) * 1_000
   }
 
-  #readNew(table: 'members' | 'booking_requests' | 'changes', key: string): Row[] {
+  #readNew(table: 'members' | 'booking_requests' | 'changes', key: string): Values[] {
     const rows = this.#written
       .query(`SELECT * FROM ${table} WHERE ${key} > ? ORDER BY ${key}`)
-      .values(this.#after[table]) as Row[]
+      .values(this.#after[table]) as Values[]
     this.#after[table] = (rows.at(-1)?.[0] as number | undefined) ?? this.#after[table]
     return rows
   }
 
-  #insertInto(table: string, [first = []]: readonly Row[]) {
+  #insertInto(table: string, [first = []]: readonly Values[]) {
     return this.#copy.query(`INSERT INTO ${table} VALUES (${first.map(() => '?').join()})`)
   }
 

@@ -1,40 +1,43 @@
-import { startSandbox } from '../support/process'
+import { regionList, search } from './asks'
 import { type Load, measure } from './load'
+import { comparing, type Row, rounds } from './row'
+import { Serving } from './service'
 
-/** What one partner does to another, in processes of their own. */
-export async function benchNeighbours(): Promise<void> {
-  await using sandbox = await startSandbox(['--providers', '10000'])
-  const { baseUrl, examples } = sandbox.report
-  const search = `/partners/v1/providers/?region_id=${examples.regionId}`
-  const base = { baseUrl, seconds: 2, perSecond: null, connections: 1 }
-  const [flooding, other] = [sandbox.token('active', 0), sandbox.token('active', 1)]
+const providers = 10_000
+const largePages = providers / 100
 
-  const { count } = (await sandbox.get(`${search}&page_size=1`)).body
-  const pages = Array.from(
-    { length: Math.floor(count / 100) },
-    (_, page) => `${search}&page_size=100&page=${page + 1}`,
-  )
-  const small = {
-    'region list': '/partners/v1/provider-regions/?country_code=CA',
-    'page of 1': `${search}&page_size=1`,
+/** What one partner does to another. */
+export async function benchNeighbours(): Promise<Row[]> {
+  await using serving = await Serving.start(providers)
+  const { baseUrl, token: flooding } = serving
+  const other = await serving.onboard('Other')
+  const load = (token: string, paths: string[], connections: number, seconds: number): Load => {
+    return { baseUrl, token, paths, connections, seconds, perSecond: null }
   }
-  for (const [name, path] of Object.entries(small)) {
-    const probe: Load = { ...base, token: other, paths: [path] }
-    const idle = await p50Of(probe)
+  const list = search(serving).path.replace(/&page=\d+$/, '')
+  const pages = Array.from({ length: largePages }, (_, page) => `${list}&page_size=100&page=${page + 1}`)
+  const rows: Row[] = []
+  for (const [name, path] of [
+    ['region list', regionList(serving).path],
+    ['page of 1', `${list}&page_size=1`],
+  ] as const) {
     for (const [flood, paths] of [
       ['one page', pages.slice(0, 1)],
       ['every page', pages],
     ] as const) {
-      const ends = measure({ ...base, token: flooding, paths, connections: 8, seconds: 4 })
-      await Bun.sleep(1_000)
-      const beside = await p50Of(probe)
-      const { perSecond } = (await ends)['200'] ?? { perSecond: 0 }
-      const told = `p50 ${idle} -> ${beside} ms, ${perSecond} such pages a second`
-      console.log(
-        `${name} beside 8 connections that ask for ${flood} of 100 / idle: ${(beside / idle).toFixed(1)} (${told})`,
-      )
+      const figures: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] }
+      for (let round = 0; round < rounds; round++) {
+        figures.theirs.push(await p50Of(load(other, [path], 1, 0.5)))
+        const flooded = measure(load(flooding, paths, 8, 1.5))
+        await Bun.sleep(500)
+        figures.ours.push(await p50Of(load(other, [path], 1, 0.5)))
+        await flooded
+      }
+      const told = { name: `p50 of a ${name} beside 8 connections that ask for ${flood} of 100` }
+      rows.push(comparing(told, { ...figures, unit: 'ms', beside: 'idle' }))
     }
   }
+  return rows
 }
 
 async function p50Of(load: Load): Promise<number> {

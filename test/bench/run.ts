@@ -1,28 +1,107 @@
-import { availableParallelism, cpus, loadavg } from 'node:os'
-import { benchBookings } from './bookings'
-import { benchNeighbours } from './neighbours'
-import { benchPlain } from './plain'
+import { Database } from 'bun:sqlite'
+import { mkdirSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
+import { dirname, join } from 'node:path'
+import { dependencies, version } from '../../package.json'
+import { printTable } from '../../src/cli/output'
+import { failed, isFailed, isMet, type Row, rounds } from './row'
+import { loadGenerator, wrkVersion } from './wrk'
 
-// Prints what the service takes beside a bare server and a bare database in the same run. Machines differ and
-// are noisy: the ratios are what can be compared, each the median over rounds that take turns.
+// Prints what the service takes beside a bare server, a bare database or itself in the same run, as one table, and writes
+// it as JSON. Machines differ and are noisy: the ratios are what can be compared, each the median over rounds that take turns.
 
-const parts: Record<string, () => Promise<void>> = {
-  neighbours: benchNeighbours,
-  bookings: benchBookings,
-  plain: benchPlain,
+// Some build the executable as they are read.
+const parts: Record<string, () => Promise<readonly Row[]>> = {
+  search: async () => (await import('./search')).benchSearch(),
+  small: async () => (await import('./small')).benchSmall(),
+  memory: async () => (await import('./memory')).benchMemory(),
+  start: async () => (await import('./start')).benchStart(),
+  growth: async () => (await import('./growth')).benchGrowth(),
+  neighbours: async () => (await import('./neighbours')).benchNeighbours(),
+  bookings: async () => (await import('./bookings')).benchBookings(),
 }
+
+const path = join(import.meta.dir, '../../dist/bench.json')
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !Object.hasOwn(parts, name))
-if (unknown.length > 0) {
-  console.error(`no such part: ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`)
-  process.exit(1)
+if (unknown.length > 0) end(`no such part: ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`)
+const wrk = wrkVersion()
+if (wrk === null) end('wrk makes the load and is not here: apt-get install wrk, or brew install wrk')
+
+const run = {
+  begunAt: new Date().toISOString(),
+  load: `${loadGenerator}, version ${wrk}; open loops and bookings by sockets of Bun (test/bench/load.ts)`,
+  shared:
+    'the service, what it is held against and the load generator share all cores with whatever else runs',
+  rounds: `medians of ${rounds} rounds that take turns, after one that is not counted; spread: the ratios of single rounds`,
+  cpu: 'by CPU: the ratio by the CPU time of the two servers alone, which other processes change less',
+  versions: {
+    anteroom: version,
+    bun: Bun.version,
+    elysia: dependencies.elysia,
+    drizzle: dependencies['drizzle-orm'],
+    jose: dependencies.jose,
+    sqlite: sqliteVersion(),
+  },
+  machine: {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    loadBefore: Number(loadavg()[0]?.toFixed(2)),
+  },
+}
+const { versions, machine } = run
+console.log(`load: ${run.load}`)
+console.log(`shared: ${run.shared}`)
+console.log(`rounds: ${run.rounds}`)
+console.log(`cpu: ${run.cpu}`)
+console.log(
+  `versions: ${Object.entries(versions)
+    .map((named) => named.join(' '))
+    .join(', ')}`,
+)
+console.log(
+  `machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, load ${machine.loadBefore} before`,
+)
+
+const rows: (Row & { readonly part: string; readonly met: boolean | null })[] = []
+for (const [part, bench] of Object.entries(parts)) {
+  if (wanted.length > 0 && !wanted.includes(part)) continue
+  console.error(`measuring ${part}`)
+  const found = await bench().catch((error: unknown) => [failed({ name: 'the whole part' }, error)])
+  rows.push(...found.map((row) => ({ part, ...row, met: isMet(row) })))
 }
 
-console.log(
-  `${availableParallelism()} cores (${cpus()[0]?.model}), which the service and what asks it share with all else that ` +
-    `runs: load ${loadavg()[0]?.toFixed(1)} before this`,
+console.log()
+printTable(
+  rows,
+  {
+    PART: ({ part }) => part,
+    ROW: ({ name }) => name,
+    SERVICE: ({ figure }) => figure,
+    REFERENCE: ({ reference }) => reference ?? null,
+    RATIO: ({ ratio }) => ratio?.toFixed(2) ?? null,
+    SPREAD: ({ spread }) => spread?.map((ratio) => ratio.toFixed(2)).join('-') ?? null,
+    'BY CPU': ({ cpuRatio }) => cpuRatio?.toFixed(2) ?? null,
+    GOAL: ({ goal }) => goal ?? null,
+    MET: ({ met }) => (met === null ? null : met ? 'yes' : 'NO'),
+  },
+  'nothing was measured',
 )
-for (const [name, bench] of Object.entries(parts)) {
-  if (wanted.length === 0 || wanted.includes(name)) await bench()
+mkdirSync(dirname(path), { recursive: true })
+await Bun.write(path, `${JSON.stringify({ ...run, rows }, null, 2)}\n`)
+console.log(`\nwritten as JSON to ${path}`)
+process.exitCode = rows.some(isFailed) ? 1 : 0
+
+function sqliteVersion(): string {
+  using database = new Database(':memory:')
+  return (
+    database.query<{ version: string }, []>('SELECT sqlite_version() AS version').get()?.version ?? 'unknown'
+  )
+}
+
+function end(why: string): never {
+  console.error(why)
+  process.exit(1)
 }

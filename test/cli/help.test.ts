@@ -13,13 +13,13 @@ function textsOf(command: Command, words: readonly string[]): string[] {
 }
 
 test('the help of every command is the agreed one; RENEW_HELP=1 writes it anew', async () => {
-  const program = createProgram()
+  const program = await createProgram()
   const texts = textsOf(program, [program.name()]).join('\n')
   if (process.env.RENEW_HELP) await Bun.write(page, texts)
   expect(texts).toBe(await Bun.file(page).text())
 })
 
-test('every command and every option says what it does', () => {
+test('every command and every option says what it does', async () => {
   const silent: string[] = []
   const visit = (command: Command, words: readonly string[]) => {
     if (!command.description()) silent.push(words.join(' '))
@@ -28,7 +28,7 @@ test('every command and every option says what it does', () => {
     }
     for (const below of command.commands) visit(below, [...words, below.name()])
   }
-  visit(createProgram(), [])
+  visit(await createProgram(), [])
   expect(silent).toEqual([])
 })
 

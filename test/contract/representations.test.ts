@@ -190,6 +190,16 @@ describe('a page that a booking has changed', () => {
     expect(tagIn(second)).toBe(tagIn(first))
   })
 
+  test.each(['identity;q=0, gzip', 'zstd, *;q=0'])(
+    'is compressed for the first who asks where they take nothing else: %s',
+    async (acceptEncoding) => {
+      await bookFirst()
+      await bookFirst(nextPage)
+      const { headers } = await ask(nextPage, { 'Accept-Encoding': acceptEncoding })
+      expect(headers.get('content-encoding')).toBeOneOf(['gzip', 'zstd'])
+    },
+  )
+
   test('keeps its compressed forms where the booking was of another page', async () => {
     for (const _ of [1, 2]) await ask(nextPage, { 'Accept-Encoding': 'zstd' })
     await bookFirst()

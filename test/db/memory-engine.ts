@@ -78,7 +78,10 @@ function connect(kept: Kept): Connection {
       ...memberRecords(kept, run, change),
       ...auditLog(kept, run),
     },
-    feed: { changesSince: (version, after) => run(() => changesSince(kept, version, after)) },
+    feed: {
+      stamp: () => kept.dropped + kept.changes.length,
+      changesSince: (version, after) => run(() => changesSince(kept, version, after)),
+    },
     async close() {
       isClosed = true
     },

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { act, everything, furnish, minutes, now, stored } from './furniture'
+import { act, entry, everything, furnish, load, minutes, now, ontario, stored } from './furniture'
 import { storeDoesWhatTheOperatorAsks } from './operator.contract'
 import { openPlace } from './place'
 import { storeKnowsRetries } from './retries.contract'
@@ -29,6 +29,27 @@ test('the record of changes does not grow for ever: 10,000 are kept, and who is 
   await changeNumbered(20_000)
   expect(kept()).toEqual([10_001, 20_000])
   expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
+})
+
+test('a large reading lets the event loop have its turns, and keeps once what providers have in common', async () => {
+  await using place = await openPlace()
+  const entries = Array.from({ length: 1_200 }, (_, index) => entry(`p-${index}`))
+  await load(place, [ontario], entries)
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  const { providers, taken } = await everything(place)
+  isDone = true
+  expect(turns).toBeGreaterThanOrEqual(2 * Math.floor(1_200 / 500))
+  expect(providers.map(({ ref }) => ref)).toEqual(entries.map(({ ref }) => ref))
+  expect([taken.size, new Set(taken.values()).size]).toEqual([1_200, 1])
+  for (const name of ['languagesSpoken', 'modalities', 'workingHours', 'licenses'] as const) {
+    expect(new Set(providers.map((provider) => provider[name])).size).toBe(1)
+  }
 })
 
 test('what was kept for retries leaves no trace once its person is erased, or it has expired', async () => {

@@ -5,6 +5,7 @@ import { openVault } from '../../db/sqlite/data-key'
 import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
 import { prepareQueries } from '../../db/sqlite/queries'
+import { Reader } from '../../db/sqlite/reader'
 import { sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
@@ -23,7 +24,7 @@ beforeEach(async () => {
   database = openTestDatabase(folder.file('a.sqlite'))
   const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
-    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
+    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests), new Reader(database)),
     feed: directoryFeed(database, queries, () => {}),
     close: async () => database.close(),
   }

@@ -1076,6 +1076,42 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
+  describe('the stamp of a feed that tells one', () => {
+    test('is another after each commit, by this connection or another, and none that was before', async () => {
+      await using place = await open()
+      const { partner, first, book } = await furnish(place)
+      const other = await place.openAgain()
+      const stamps = [place, other].map(({ feed }) => [feed.stamp?.()])
+      const commits = [
+        () => place.store.setPartnerActive(partner.id, false, act),
+        () => other.store.setPartnerActive(partner.id, true, act),
+        () => other.store.setProviderActive(first, true, act),
+        () => book('robin', nine),
+        () => place.store.setProviderActive(first, true, act),
+      ]
+      for (const commit of commits) {
+        await commit()
+        for (const [index, { feed }] of [place, other].entries()) stamps[index]?.push(feed.stamp?.())
+      }
+      const told = stamps.map((seen) => seen.filter((stamp) => stamp != null))
+      for (const seen of told.filter(({ length }) => length > 0)) {
+        expect(new Set(seen).size).toBe(1 + commits.length)
+      }
+    })
+
+    test('is the same for as long as nothing is committed, whatever is read', async () => {
+      await using place = await open()
+      const { first, partner } = await furnish(place)
+      const stamp = place.feed.stamp?.()
+      await everything(place)
+      await place.store.findMember(partner.id, 'robin')
+      expect(await endOf(place.store.addTimeOff(first + 100, { from: '', until: '' }, act))).toBe(
+        'record_unknown',
+      )
+      expect(place.feed.stamp?.()).toBe(stamp)
+    })
+  })
+
   describe('two connections', () => {
     test('see what the other has committed, at once', async () => {
       await using place = await open()

@@ -13,6 +13,7 @@ const day = 1_440
 const slot = 45
 const daysBehind = 45
 const daysAhead = 38
+const namesOfDays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 /** What the oracle says at a moment. */
 export interface Told {
@@ -24,21 +25,31 @@ export interface Told {
 
 /** @param now milliseconds since 1970-01-01T00:00Z */
 export function tellSlots(practice: Practice, now: number): Told {
-  const clock = watchClock(practice.timeZone, Math.floor(now / millis))
+  const minute = Math.floor(now / millis)
+  const clock = watchClock(practice.timeZone, minute - daysBehind * day, minute + daysAhead * day)
+  const { slots, seesBeginnings } = slotsWithin(practice, clock)
+  const fromMillis = now + practice.minimumNoticeMinutes * millis
+  const toMillis = now + 30 * 24 * 60 * 60 * 1000
+  return {
+    slots: slots.filter((start) => start * millis >= fromMillis && start * millis < toMillis),
+    seesBeginnings,
+  }
+}
+
+/** The slots of all the time that a clock was watched, whatever the moment at which they are asked for. */
+export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, clock: Clock): Told {
   const { from, to } = clock
   const covered = new Uint8Array(to - from)
   const joined = new Uint8Array(to - from)
   const stepFrom = new Uint16Array(to - from)
   const busy = new Uint8Array(to - from)
 
-  const midnight = new Date(now)
-  for (let ahead = 2 - daysBehind; ahead < daysAhead - 2; ahead++) {
-    const date = isoDate(
-      Date.UTC(midnight.getUTCFullYear(), midnight.getUTCMonth(), midnight.getUTCDate() + ahead),
-    )
-    for (const { start, end, stepMinutes = slot } of windowsOf(practice, date)) {
-      const begins = clock.afterGap(date, minutesOf(start))
-      const ends = clock.firstShowing(date, minutesOf(end) + (minutesOf(end) <= minutesOf(start) ? day : 0))
+  const firstDate = Math.floor(from / day)
+  for (let date = firstDate + 2; date < Math.floor(to / day) - 2; date++) {
+    const text = isoDate(date * day * millis)
+    for (const { start, end, stepMinutes = slot } of windowsOf(practice, text)) {
+      const begins = clock.afterGap(text, minutesOf(start))
+      const ends = clock.firstShowing(text, minutesOf(end) + (minutesOf(end) <= minutesOf(start) ? day : 0))
       if (begins < ends) stepFrom[begins - from] = Math.max(stepFrom[begins - from] ?? 0, stepMinutes)
       for (let at = begins; at < ends; at++) {
         covered[at - from] = 1
@@ -47,8 +58,9 @@ export function tellSlots(practice: Practice, now: number): Told {
     }
   }
   for (const start of practice.taken) mark(busy, start - from, start + slot - from)
-  for (const { from: begins, until } of practice.timeOff) {
-    mark(busy, beginningOf(clock, begins) - from, endOf(clock, until) - from)
+  for (const absence of practice.timeOff) {
+    const { begins, ends } = absentAt(clock, absence)
+    mark(busy, begins - from, ends - from)
   }
   // All of one region, so that what one license leaves off another may carry on.
   const licensed = new Uint8Array(to - from)
@@ -69,14 +81,12 @@ export function tellSlots(practice: Practice, now: number): Told {
       if (isAll(busy, at, 0) && isAll(licensed, at, 1)) slots.push(at + from)
     }
   }
-  return {
-    slots: slots.filter(
-      (start) =>
-        start * millis >= now + practice.minimumNoticeMinutes * millis &&
-        start * millis < now + 30 * 24 * 60 * 60 * 1000,
-    ),
-    seesBeginnings,
-  }
+  return { slots, seesBeginnings }
+}
+
+/** When an absence begins and when it is over, in minutes. */
+export function absentAt(clock: Clock, { from, until }: Practice['timeOff'][number]) {
+  return { begins: beginningOf(clock, from), ends: endOf(clock, until) }
 }
 
 function mark(tape: Uint8Array, begins: number, ends: number): void {
@@ -87,13 +97,16 @@ function isAll(tape: Uint8Array, at: number, value: number): boolean {
   return tape.subarray(at, at + slot).every((minute) => minute === value)
 }
 
-function windowsOf({ overrides, workingHours }: Practice, date: string): readonly WorkingWindow[] {
+function windowsOf(
+  { overrides, workingHours }: Pick<Practice, 'overrides' | 'workingHours'>,
+  date: string,
+): readonly WorkingWindow[] {
   const override = overrides.find((override) => override.date === date)
   if (override) return override.windows
-  const name = new Date(`${date}T00:00:00Z`).toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' })
+  const name = namesOfDays[new Date(`${date}T00:00:00Z`).getUTCDay()]
   return workingHours.filter(
     ({ weekdays, from = '', until = '9' }) =>
-      weekdays.some((weekday) => weekday === name.toLowerCase()) && from <= date && date <= until,
+      weekdays.some((weekday) => weekday === name) && from <= date && date <= until,
   )
 }
 
@@ -110,7 +123,9 @@ function endOf(clock: Clock, text: string): number {
   return clock.midnight(text, 1)
 }
 
-interface Clock {
+/** What a clock showed in a time that it was watched. */
+export interface Clock {
+  /** In minutes since 1970-01-01T00:00Z. */
   readonly from: number
   readonly to: number
   /** The first instant at which the clock shows a date and a minute of it, or would, had it not been put on. */
@@ -123,12 +138,10 @@ interface Clock {
   midnight(date: string, daysLater: number): number
 }
 
-/** Watches a zone's clock, minute by minute, from `daysBehind` before a minute to `daysAhead` after it. */
-function watchClock(zoneName: string, now: number): Clock {
+/** Watches a zone's clock, minute by minute, from one minute (since 1970-01-01T00:00Z) to another. */
+export function watchClock(zoneName: string, from: number, to: number): Clock {
   const zone = moment.tz.zone(zoneName)
   if (!zone) throw new Error(`moment-timezone knows no ${zoneName}`)
-  const from = now - daysBehind * day
-  const to = now + daysAhead * day
   // Local readings lie less than a day from UTC: the tape is longer by a day at both ends.
   const first = new Float64Array(to - from + 2 * day).fill(Number.NaN)
   const last = new Float64Array(to - from + 2 * day).fill(Number.NaN)

@@ -38,10 +38,7 @@ const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 export const codeOf = ({ countryCode, stateProvinceCode }: RegionInFile): string =>
   countryCode === stateProvinceCode ? countryCode : `${countryCode}-${stateProvinceCode}`
 
-export const zoneOf = ({ said }: KnownProvider): ZoneName => said.timeZone as ZoneName
-
-/** Minutes east of UTC of a provider's clock at an instant (ms). */
-export const clockOf = (provider: KnownProvider, at: number): number => offsetAt(zoneOf(provider), at)
+const zoneOf = ({ said }: KnownProvider): ZoneName => said.timeZone as ZoneName
 
 /** The regions and providers that there are, and what follows from what was said of them. */
 export class OracleDirectory {
@@ -100,7 +97,7 @@ export class OracleDirectory {
   /** The providers whom a search in a region lists, by id. */
   listedIn({ said: region }: KnownRegion, now: number): KnownProvider[] {
     return this.providers
-      .filter((one) => one.active && isLicensed(one, codeOf(region), dayAt(zoneOf(one), now)))
+      .filter((one) => one.active && isLicensed(one, codeOf(region), this.dayOf(one, now)))
       .sort((a, b) => a.id - b.id)
   }
 
@@ -111,7 +108,7 @@ export class OracleDirectory {
   slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number, only?: number): number[] {
     if (!provider.active) return []
     const { minimumNoticeMinutes = 0, timeOff = [] } = provider.said
-    const absences = timeOff.map((absence) => periodOf(provider, absence))
+    const absences = timeOff.map((absence) => this.periodOf(provider, absence))
     const codes = (region === 'any' ? this.regions.filter(({ active }) => active) : [region]).map(
       ({ said }) => codeOf(said),
     )
@@ -123,6 +120,25 @@ export class OracleDirectory {
         !absences.some(([from, until]) => at < until && from < at + slotMillis) &&
         codes.some((code) => isWithinLicense(provider, code, at)),
     )
+  }
+
+  /** Minutes east of UTC of a provider's clock at an instant (ms). */
+  clockOf(provider: KnownProvider, at: number): number {
+    return offsetAt(zoneOf(provider), at)
+  }
+
+  /** The day that a provider's calendar shows at an instant (ms), counted from 1970-01-01. */
+  dayOf(provider: KnownProvider, at: number): number {
+    return Math.floor((at + this.clockOf(provider, at) * minuteMillis) / dayMillis)
+  }
+
+  /** When an absence begins and when it is over, in ms. */
+  periodOf(provider: KnownProvider, { from, until }: Absence): readonly [number, number] {
+    const zone = zoneOf(provider)
+    if (from.endsWith('Z')) return [Date.parse(from), Date.parse(until)]
+    if (!from.includes('T')) return [instantAt(zone, dayOf(from), 0), instantAt(zone, dayOf(until) + 1, 0)]
+    const at = (text: string) => instantAt(zone, dayOf(text.slice(0, 10)), minutesOf(text.slice(11)))
+    return [at(from), at(until)]
   }
 
   /** The slots of the working hours that start from one instant (ms) up to another: ascending. */
@@ -165,15 +181,6 @@ function isLicensed({ said }: KnownProvider, region: string, day: number): boole
   return said.licenses.some(
     (license) => license.region === region && license.from <= date && date <= (license.until ?? '9999'),
   )
-}
-
-/** When an absence begins and when it is over, in ms. */
-export function periodOf(provider: KnownProvider, { from, until }: Absence): readonly [number, number] {
-  const zone = zoneOf(provider)
-  if (from.endsWith('Z')) return [Date.parse(from), Date.parse(until)]
-  if (!from.includes('T')) return [instantAt(zone, dayOf(from), 0), instantAt(zone, dayOf(until) + 1, 0)]
-  const at = (text: string) => instantAt(zone, dayOf(text.slice(0, 10)), minutesOf(text.slice(11)))
-  return [at(from), at(until)]
 }
 
 function minutesOf(time: string): number {

@@ -4,11 +4,9 @@ import type { Limits } from '../../src/domain/limits'
 import { answered, refused, type Told } from './oracle-answers'
 import {
   type Absence,
-  clockOf,
   type KnownProvider,
   type KnownRegion,
   OracleDirectory,
-  periodOf,
   slotMillis,
 } from './oracle-directory'
 import { dayMillis, hourMillis, instant } from './wall-clock'
@@ -107,7 +105,6 @@ const languageNames: Readonly<Record<string, string>> = {
 
 /** All that is known, and what follows from it. */
 export class Oracle {
-  readonly directory = new OracleDirectory()
   readonly members: OracleMember[] = []
   readonly requests: OracleRequest[] = []
   /** Who did what to which record, in order. */
@@ -122,6 +119,7 @@ export class Oracle {
     readonly partners: OraclePartner[],
     readonly organizations: { readonly id: number; active: boolean }[],
     readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>,
+    readonly directory = new OracleDirectory(),
   ) {}
 
   /** The same once more: what becomes of the one is nothing to the other. */
@@ -317,7 +315,8 @@ export class Oracle {
   }
 
   #clockOf(providerId: number, at: number): number {
-    return clockOf(this.directory.providers.find((one) => one.id === providerId) as KnownProvider, at)
+    const provider = this.directory.providers.find((one) => one.id === providerId) as KnownProvider
+    return this.directory.clockOf(provider, at)
   }
 
   /** Whether a slot can be booked now, a request's own slot counted as free. */
@@ -329,9 +328,10 @@ export class Oracle {
 
   /** The starts of the slots that a provider offers, ascending. */
   offered(provider: KnownProvider, region: KnownRegion | 'any'): number[] {
+    const held = this.requests.filter((one) => one.providerId === provider.id && holds(one))
     return this.directory
       .slotsOf(provider, region, this.now)
-      .filter((startsAt) => !this.#isTaken(provider.id, startsAt))
+      .filter((startsAt) => !held.some((one) => overlap(one, startsAt)))
   }
 
   #isTaken(providerId: number, startsAt: number, requestId?: number): boolean {
@@ -388,7 +388,7 @@ export class Oracle {
 
   /** The slots of a provider that requests hold in a time to come: the requests' ids. */
   heldIn(provider: KnownProvider, absence: Absence): number[] {
-    const [from, until] = periodOf(provider, absence)
+    const [from, until] = this.directory.periodOf(provider, absence)
     return this.requests
       .filter((held) => {
         const at = held.startsAt ?? 0

@@ -128,7 +128,7 @@ async function read(world: World, move: Exclude<Call, Submitted | Retried>): Pro
 }
 
 /** Which token a partner sends, and why that gets no further, if it does not. */
-function callerOf(
+export function callerOf(
   oracle: Oracle,
   { partner: place, token: choice }: { partner: number; token: TokenChoice },
 ) {

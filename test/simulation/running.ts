@@ -61,6 +61,11 @@ export class Site implements AsyncDisposable {
     this.running.push(await openOn(this.#path, this.clock, this.limits))
   }
 
+  /** The master key of all databases here. */
+  get keyFile(): string {
+    return keyFile
+  }
+
   /** Whoever is asked through one of several processes, of which there may be one alone. */
   via(place: number): Running {
     return this.running[place % this.running.length] as Running

@@ -5,6 +5,7 @@ import type { Answer } from '../support/service'
 import { compareWith, countReplays } from './census'
 import { type Caps, type Move, type Outcome, organizationOf, type Wardrobe } from './moves'
 import { type Chosen, Oracle } from './oracle'
+import { OracleDirectory } from './oracle-directory'
 import { callPartner, type Prepared, prepare, remember, submit } from './partner-moves'
 import type { Sent } from './retries'
 import { baseUrl, madeAt, type Running, Site, template } from './running'
@@ -26,8 +27,13 @@ export interface World extends AsyncDisposable {
   last: Answer | null
 }
 
-/** Starts a world of its own at an instant (ms). */
-export async function openWorld(startsAt: number, caps: Caps, wardrobe: Wardrobe): Promise<World> {
+/** Starts a world of its own at an instant (ms). @param directory what the oracle is to know of providers: nobody yet */
+export async function openWorld(
+  startsAt: number,
+  caps: Caps,
+  wardrobe: Wardrobe,
+  directory = new OracleDirectory(),
+): Promise<World> {
   const { organizations, partners } = await template()
   const oracle = new Oracle(
     startsAt,
@@ -39,6 +45,7 @@ export async function openWorld(startsAt: number, caps: Caps, wardrobe: Wardrobe
     })),
     organizations.map((id) => ({ id, active: true })),
     caps,
+    directory,
   )
   const site = await Site.open({ now: () => oracle.now }, caps)
   const { id: madeBy } = await contextOf(site.via(0)).store.auditHead()

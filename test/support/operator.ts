@@ -60,7 +60,12 @@ export class Operator implements Disposable {
       cwd: this.folder.path,
       env: { ANTEROOM_DATABASE: this.database },
     })
-    await eventually('the service to listen', () => program.stdout.includes('\n') || !program.isRunning)
+    const listens = () => program.stdout.includes('\n') || !program.isRunning
+    await eventually('the service to listen', listens).catch(async (error) => {
+      // Nobody else could end it.
+      await program[Symbol.asyncDispose]()
+      throw error
+    })
     program.port = Number(/port (\d+)/.exec(program.stdout)?.[1])
     if (!program.port) throw new Error(`the service did not start: ${(await program.exit()).stderr}`)
     return program

@@ -1,0 +1,115 @@
+import { booking } from '../support/builders'
+import { type Encoding, search, settled, textOf } from './asks'
+import { Bare } from './bare'
+import { Connection, parseAnswer } from './connection'
+import { comparing, type Row, rounds, type Told } from './row'
+import type { Serving } from './service'
+
+/** Searches of the service in a round, and of the bare server; each stands behind a booking of its own. */
+const searches = 50
+
+/**
+ * Searches of a page of which a slot has been booked since the last one. wrk cannot do that: one client books and
+ * searches in turns, on one connection. Bookings are not timed, searches are, to their last byte. The bare server answers
+ * with the page as it was when the round began, and before it is asked something is booked too, so that both are asked
+ * by a client and on a machine that have just done the same. A search that still offers what was booked is an error.
+ */
+export async function searchAfterBooking(told: Told, serving: Serving, encoding: Encoding): Promise<Row> {
+  const ask = search(serving, 1, encoding)
+  const figures: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] }
+  using service = await Connection.open(serving.baseUrl)
+  for (let round = -1; round < rounds; round++) {
+    const page = await settled(serving.baseUrl, ask)
+    const slots = slotsOf(textOf(page))
+    await using bare = await Bare.start(page)
+    using reference = await Connection.open(bare.baseUrl)
+    const request = requestOf('GET', ask.path, ask.headers)
+    let [ourMillis, theirMillis] = [0, 0]
+    for (let done = 0; done < searches; done++) {
+      const slot = await book(service, serving.token, slots)
+      const [answer, millis] = await timed(() => service.ask(request))
+      ourMillis += millis
+      requireGone(slot, answer)
+      await book(service, serving.token, slots)
+      theirMillis += (await timed(() => reference.ask(request)))[1]
+    }
+    if (round < 0) continue
+    figures.ours.push((searches / ourMillis) * 1_000)
+    figures.theirs.push((searches / theirMillis) * 1_000)
+  }
+  return comparing(told, { ...figures, unit: 'a second' })
+}
+
+/** A slot that a page offers. */
+export interface Slot {
+  readonly providerId: number
+  readonly utcStartTime: string
+}
+
+interface Page {
+  readonly results: readonly {
+    readonly providerId: number
+    readonly availability: readonly Omit<Slot, 'providerId'>[]
+  }[]
+}
+
+/** The slots of a page, of each provider the first, then of each the second, and so on. */
+export function* slotsOf(text: string): Generator<Slot, void> {
+  const { results }: Page = JSON.parse(text)
+  const most = Math.max(...results.map(({ availability }) => availability.length))
+  for (let place = 0; place < most; place++) {
+    for (const { providerId, availability } of results) {
+      const slot = availability[place]
+      if (slot) yield { providerId, utcStartTime: slot.utcStartTime }
+    }
+  }
+}
+
+/** Whether a page offers a slot. */
+export function offers(text: string, { providerId, utcStartTime }: Slot): boolean {
+  const { results }: Page = JSON.parse(text)
+  const slots = results.find((one) => one.providerId === providerId)?.availability ?? []
+  return slots.some((slot) => slot.utcStartTime === utcStartTime)
+}
+
+let members = 0
+
+/** Books the next of some slots, for a member of its own. */
+export async function book(
+  connection: Connection,
+  token: string,
+  slots: Iterator<Slot, void>,
+): Promise<Slot> {
+  const { value: slot, done } = slots.next()
+  if (done) throw new Error('no slot is left to book')
+  const body = JSON.stringify(booking(`booked-${++members}`, slot))
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(body.length),
+  }
+  const answer = await connection.ask(requestOf('POST', '/partners/v1/booking-request/', headers) + body)
+  const { status } = parseAnswer(answer)
+  if (status !== 201) throw new Error(`a booking was answered ${status}`)
+  return slot
+}
+
+function requireGone(slot: Slot, answer: Buffer): void {
+  const parsed = parseAnswer(answer)
+  if (parsed.status !== 200) throw new Error(`a search was answered ${parsed.status}`)
+  if (offers(textOf(parsed), slot)) throw new Error('a slot that was booked is still offered')
+}
+
+/** What something gives, and how long it took. */
+export async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
+  const begunAt = performance.now()
+  const value = await act()
+  return [value, performance.now() - begunAt]
+}
+
+export function requestOf(method: string, path: string, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({ Host: 'localhost', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}

@@ -1,0 +1,67 @@
+/**
+ * One connection on which requests are made one after the other: a socket without a client library, whose own time would
+ * be most of what is measured.
+ */
+export class Connection implements Disposable {
+  #parts: Buffer[] = []
+  #received = 0
+  /** The bytes of head and body; unknown until the head is there. */
+  #wanted = Number.POSITIVE_INFINITY
+  #answered: PromiseWithResolvers<Buffer> = Promise.withResolvers()
+  #socket: Bun.Socket | undefined
+
+  static async open(baseUrl: string): Promise<Connection> {
+    const { hostname, port } = new URL(baseUrl)
+    const connection = new Connection()
+    connection.#socket = await Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        // The bytes are the socket's own, and written over later.
+        data: (_, bytes) => connection.#take(Buffer.from(bytes)),
+        close: () => connection.#answered.reject(new Error('the connection was closed')),
+      },
+    })
+    return connection
+  }
+
+  /** Sends a request and gives the answer to it, head and body, as soon as its last byte is there. */
+  ask(request: string): Promise<Buffer> {
+    this.#answered = Promise.withResolvers()
+    this.#parts = []
+    this.#received = 0
+    this.#wanted = Number.POSITIVE_INFINITY
+    this.#socket?.write(request)
+    return this.#answered.promise
+  }
+
+  #take(part: Buffer): void {
+    this.#parts.push(part)
+    this.#received += part.length
+    if (this.#wanted === Number.POSITIVE_INFINITY) this.#wanted = sizeOf(Buffer.concat(this.#parts))
+    if (this.#received >= this.#wanted) this.#answered.resolve(Buffer.concat(this.#parts))
+  }
+
+  [Symbol.dispose](): void {
+    this.#answered.promise.catch(() => {})
+    this.#socket?.end()
+  }
+}
+
+/** How long an answer is that begins so; infinite while its head is not there. */
+function sizeOf(begun: Buffer): number {
+  const end = begun.indexOf('\r\n\r\n')
+  if (end < 0) return Number.POSITIVE_INFINITY
+  const length = /^content-length: (\d+)/im.exec(begun.toString('latin1', 0, end))?.[1]
+  return end + 4 + Number(length ?? 0)
+}
+
+/** What an answer is made of. */
+export function parseAnswer(answer: Buffer): { status: number; headers: Headers; bytes: Buffer } {
+  const end = answer.indexOf('\r\n\r\n')
+  const [line = '', ...fields] = answer.toString('latin1', 0, end).split('\r\n')
+  const headers = new Headers(
+    fields.map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]),
+  )
+  return { status: Number(line.split(' ')[1]), headers, bytes: answer.subarray(end + 4) }
+}

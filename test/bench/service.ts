@@ -1,0 +1,103 @@
+import { booking } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+import { theProgram } from '../support/process'
+import { directoryOf, regionRef } from './directory'
+import type { StartWords } from './start'
+
+/** Rates are judged as always, and never reached. */
+const endless = '100000000'
+const limits = [
+  '--reads-per-minute',
+  '--bookings-per-minute',
+  '--failed-authentications-per-minute',
+  '--email-conflicts-per-hour',
+].flatMap((flag) => [flag, endless])
+
+/**
+ * The service as it is run: the built executable's own `serve` on a production database that its own commands have made
+ * and filled. Leaving its scope ends it.
+ */
+export class Serving implements AsyncDisposable {
+  private constructor(
+    readonly operator: Operator,
+    private served: Served,
+    readonly token: string,
+    /** The region of all providers. */
+    readonly regionId: number,
+  ) {}
+
+  /** Starts one on a directory of so many providers; of none, the directory is empty. */
+  static async start(providers: number): Promise<Serving> {
+    const operator = new Operator()
+    try {
+      return await Serving.#startBy(operator, providers)
+    } catch (error) {
+      operator[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  static async #startBy(operator: Operator, providers: number): Promise<Serving> {
+    await operator.do('init')
+    if (providers > 0) {
+      const file = operator.folder.file('directory.json')
+      await Bun.write(file, JSON.stringify(directoryOf(providers)))
+      await operator.do('directory', 'load', file, '--yes')
+    }
+    const token = await onboard(operator, 'Bench')
+    const served = await operator.serve(...limits)
+    const { body } = await served.get('/partners/v1/provider-regions/?country_code=CA', token)
+    const regions: { id: number; countryCode: string; stateProvinceCode: string }[] = body
+    const region = regions.find((one) => `${one.countryCode}-${one.stateProvinceCode}` === regionRef)
+    return new Serving(operator, served, token, region?.id ?? 0)
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.served.port}`
+  }
+
+  get pid(): number {
+    return this.served.pid
+  }
+
+  /** The words that start it, and where. */
+  get startWords(): StartWords {
+    const { operator } = this
+    return {
+      words: [...theProgram, 'serve', '--port', '0', '--base-url', 'https://api.example', ...limits],
+      folder: operator.folder.path,
+      settings: { ANTEROOM_DATABASE: operator.database },
+    }
+  }
+
+  /** Stops it: others can have its database until it is resumed. */
+  async pause(): Promise<void> {
+    await this.served.stop()
+  }
+
+  async resume(): Promise<void> {
+    this.served = await this.operator.serve(...limits)
+  }
+
+  /** The token of another partner. */
+  onboard(name: string): Promise<string> {
+    return onboard(this.operator, name)
+  }
+
+  /** Makes a member, by an intake. */
+  async addMember(externalUserId: string): Promise<void> {
+    const { status } = await this.served.post(booking(externalUserId), this.token)
+    if (status !== 201) throw new Error(`the intake was answered ${status}`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.served[Symbol.asyncDispose]()
+    this.operator[Symbol.dispose]()
+  }
+}
+
+async function onboard(operator: Operator, name: string): Promise<string> {
+  await operator.do('organization', 'add', `${name} Care`)
+  await operator.do('partner', 'add', name, '--organization', `${name} Care`)
+  return (await operator.do('token', 'issue', name)).trim()
+}

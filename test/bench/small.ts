@@ -1,0 +1,22 @@
+import { forged, lookUp, regionList, tokenless } from './asks'
+import { attempt, type Row } from './row'
+import { Serving } from './service'
+import { besideBare } from './wrk'
+
+const member = 'member-1001'
+
+/** What is answered in a few bytes, beside a bare server that answers with the same. */
+export async function benchSmall(): Promise<Row[]> {
+  await using serving = await Serving.start(60)
+  await serving.addMember(member)
+  const rows: Row[] = []
+  for (const [name, goal, ask] of [
+    ['region list', '>= 0.60', regionList(serving)],
+    ['401, of a forged signature', '>= 0.55', forged(serving)],
+    ['401, without a token', '>= 0.55', tokenless()],
+    ['user look-up', '>= 0.40', lookUp(serving, member)],
+  ] as const) {
+    rows.push(await attempt({ name, goal }, (told) => besideBare(told, serving, ask)))
+  }
+  return rows
+}
