@@ -14,8 +14,10 @@ import { loadGenerator, wrkVersion } from './wrk'
 const parts: Record<string, () => Promise<readonly Row[]>> = {
   search: async () => (await import('./search')).benchSearch(),
   small: async () => (await import('./small')).benchSmall(),
+  availability: async () => (await import('./availability')).benchAvailability(),
   memory: async () => (await import('./memory')).benchMemory(),
   start: async () => (await import('./start')).benchStart(),
+  loop: async () => (await import('./loop')).benchLoop(),
   growth: async () => (await import('./growth')).benchGrowth(),
   neighbours: async () => (await import('./neighbours')).benchNeighbours(),
   bookings: async () => (await import('./bookings')).benchBookings(),
