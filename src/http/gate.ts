@@ -1,4 +1,3 @@
-import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import { authenticate, recognize } from '../auth/authenticate'
@@ -68,19 +67,13 @@ export function gate(
   const order = toOrder(serving)
   const refuse = refusing(serving.context, addressOf)
   const app = new Elysia({ name: 'partner-api' })
-    .onTransform(({ headers }) => {
-      // The plugin below knows one case of the scheme, and looks for a token in the query where it finds none: it gets to
-      // see a header in its own spelling (RFC 9110 §11.1, RFC 6750 §2.1).
-      headers.authorization = `Bearer ${tokenIn(headers.authorization)}`
-    })
-    .use(bearerPlugin())
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
     const judge = judging(there, serving, order, addressOf)
     // Elysia would read a body before it is known who sends it.
     app.all(
       routeOf(path),
-      ({ request, bearer: token = '', params }) =>
-        answering({ request, token, params, told: {} }, judge, refuse),
+      ({ request, params }) =>
+        answering({ request, token: tokenOf(request), params, told: {} }, judge, refuse),
       { parse: 'none' },
     )
   }
@@ -121,9 +114,10 @@ function toOrder({ context }: Serving) {
   return { spend: partnerBudgets(context), turns: new Turns(), reads: places(), bookings: places() }
 }
 
-/** The token that an Authorization header hands over; empty where it hands over none. */
-function tokenIn(authorization: string | null | undefined): string {
-  return authorization && /^bearer [^ ]+$/i.test(authorization) ? authorization.slice('bearer '.length) : ''
+/** The token that a request's Authorization header hands over (RFC 6750 §2.1); empty where it hands over none. */
+function tokenOf({ headers }: Request): string {
+  const authorization = headers.get('authorization') ?? ''
+  return /^bearer [^ ]+$/i.test(authorization) ? authorization.slice('bearer '.length) : ''
 }
 
 /** What answers the requests to one path, which are judged in the order of the decisions. */
