@@ -1,4 +1,4 @@
-import { compactVerify } from 'jose'
+import { compactVerify, errors } from 'jose'
 import { Refusal } from '../domain/errors'
 import type { Partner, PartnerKey } from '../domain/partner'
 
@@ -10,43 +10,51 @@ export const authenticationRefusals = {
   partner_inactive: 'the partner is deactivated',
 } as const
 
-/** The refusal of a caller, in the words that belong to its kind. */
-export function unauthenticated(kind: keyof typeof authenticationRefusals): Refusal {
-  return new Refusal(kind, authenticationRefusals[kind])
-}
+/** How a caller is refused who cannot be authenticated. */
+type AuthenticationKind = keyof typeof authenticationRefusals
 
-// The last token that was verified under a key. A key object is replaced whenever anything about its
-// partner changes, and what was remembered of it goes with it.
+// Made once: an error notes where it was made, which takes longer than all else, and a flood makes many.
+const refusals = Object.fromEntries(
+  Object.entries(authenticationRefusals).map(([kind, words]) => [
+    kind,
+    new Refusal(kind as AuthenticationKind, words),
+  ]),
+) as Record<AuthenticationKind, Refusal>
+
+// The last token that was verified under a key, and the last that was found to be forged. A key object is replaced whenever
+// anything about its partner changes, and what was remembered of it goes with it.
 const verified = new WeakMap<PartnerKey, string>()
+const forged = new WeakMap<PartnerKey, string>()
 
-// The kids of tokens that were verified, since reading one takes longer than all the rest. Whether a key is in force, and
-// of which text, is asked each time.
+// The kids that tokens name, forged ones too, since reading one takes longer than all the rest. Whether a key is in force,
+// and of which text, is asked each time.
 const kids = new Map<string, string>()
-const mostKids = 1_000
+const [mostKids, mostCharacters] = [1_000, 1_000]
 
 /**
- * The key in force, of an active partner, that signed a token.
+ * The key in force, of an active partner, that signed a token: a promise of it only where the token is to be verified first.
  *
  * @param findKey the key of a kid, in force or not
  * @param now ms
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the order of
  *   the rows of the decisions: nothing is told of a partner unless the signature verifies
  */
-export async function authenticate(
+export function authenticate(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
   now: number,
-): Promise<PartnerKey> {
+): PartnerKey | Promise<PartnerKey> {
   const key = findKey(kids.get(token) ?? kidOf(token))
-  if (!key) throw unauthenticated('partner_not_found')
-  if (verified.get(key) !== token) {
-    await verify(token, key.secret)
-    verified.set(key, token)
-    if (kids.size >= mostKids) kids.clear()
-    kids.set(token, key.kid)
-  }
-  if (!isInForce(key, now)) throw unauthenticated('token_invalid')
-  if (!key.partner.active) throw unauthenticated('partner_inactive')
+  if (!key) throw refusals.partner_not_found
+  if (forged.get(key) === token) throw refusals.token_invalid
+  if (verified.get(key) === token) return held(key, now)
+  return verify(token, key).then(() => held(key, now))
+}
+
+/** A key that signed a token, where that opens the door at `now` (ms). @throws Refusal */
+function held(key: PartnerKey, now: number): PartnerKey {
+  if (!isInForce(key, now)) throw refusals.token_invalid
+  if (!key.partner.active) throw refusals.partner_inactive
   return key
 }
 
@@ -55,8 +63,10 @@ export async function authenticate(
  * known.
  */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
+  const end = token.indexOf('.')
+  if (end < 0) return null
   try {
-    const { kid } = parseHeader(token.slice(0, token.indexOf('.')))
+    const kid = kids.get(token) ?? parseHeader(token.slice(0, end)).kid
     return typeof kid === 'string' ? (findKey(kid)?.partner ?? null) : null
   } catch {
     return null
@@ -81,11 +91,15 @@ function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {
 /** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */
 function kidOf(token: string): string {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
-  if (segment === undefined) throw unauthenticated('token_invalid')
+  if (segment === undefined) throw refusals.token_invalid
   const header = parseHeader(segment)
   // Judged before the kid: an algorithm of the sender's choice is how forgeries begin (RFC 8725 §2.1).
-  if (header.alg !== 'HS256' || 'crit' in header) throw unauthenticated('token_invalid')
-  if (typeof header.kid !== 'string' || header.kid === '') throw unauthenticated('missing_claim')
+  if (header.alg !== 'HS256' || 'crit' in header) throw refusals.token_invalid
+  if (typeof header.kid !== 'string' || header.kid === '') throw refusals.missing_claim
+  if (token.length <= mostCharacters) {
+    if (kids.size >= mostKids) kids.clear()
+    kids.set(token, header.kid)
+  }
   return header.kid
 }
 
@@ -97,17 +111,18 @@ function parseHeader(segment: string): Record<string, unknown> {
   } catch {
     // Answered below, like every other malformed token.
   }
-  throw unauthenticated('token_invalid')
+  throw refusals.token_invalid
 }
 
-async function verify(token: string, secret: Uint8Array): Promise<void> {
+async function verify(token: string, key: PartnerKey): Promise<void> {
   // Decoders take several spellings of the same signature; one token has one.
   const signature = token.slice(token.lastIndexOf('.') + 1)
-  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature)
-    throw unauthenticated('token_invalid')
+  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) throw refusals.token_invalid
   try {
-    await compactVerify(token, secret, { algorithms: ['HS256'] })
-  } catch {
-    throw unauthenticated('token_invalid')
+    await compactVerify(token, key.secret, { algorithms: ['HS256'] })
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) forged.set(key, token)
+    throw refusals.token_invalid
   }
+  verified.set(key, token)
 }

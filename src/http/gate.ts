@@ -1,7 +1,6 @@
-import { bearer as bearerPlugin } from '@elysiajs/bearer'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { authenticate, recognize, unauthenticated } from '../auth/authenticate'
+import { authenticate, recognize } from '../auth/authenticate'
 import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
@@ -9,13 +8,14 @@ import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
-import { answerTo, MethodNotAllowed } from './errors'
+import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import { misspelt } from './misspelt'
 import { noPlace, Places } from './places'
 import { readHeaders, readParams, readQuery } from './query'
 import { partnerBudgets } from './rates'
 import { respond } from './respond'
 import { type Steps, Turns } from './turns'
+import { refusing } from './unauthenticated'
 
 /** How many faults of one request are looked for. */
 const mostFaults = 20
@@ -40,39 +40,65 @@ export interface Serving {
   readonly noDocs?: boolean
 }
 
-/** A request that has reached a path, as Elysia hands it over. */
+/** A request that has reached a path. */
 interface Incoming {
   readonly request: Request
-  readonly bearer: string | undefined
+  /** The token that it hands over; empty where there is none. */
+  readonly token: string
   readonly params: Record<string, string | null> | undefined
-  readonly set: { headers: Record<string, string | number> }
+  /** Headers of its answer, whatever that will be. */
+  readonly told: Record<string, string>
 }
+
+/** What comes of a request: at once, unless something is to be waited for. */
+type Answer = Response | Promise<Response>
 
 /**
  * The endpoints behind what stands before all of them. Each path is one route that takes every method, so that
  * who calls is asked before the method is judged (decisions, Order of checks), whatever the path's parameters.
+ *
+ * @param addressOf where a request came from
  */
-export function gate(endpoints: readonly Endpoint[], serving: Serving) {
+export function gate(
+  endpoints: readonly Endpoint[],
+  serving: Serving,
+  addressOf: (request: Request) => string,
+) {
   const order = toOrder(serving)
-  const shed = shedding(endpoints, serving, order)
+  const refuse = refusing(serving.context, addressOf)
   const app = new Elysia({ name: 'partner-api' })
-    .onRequest(({ request }) => shed(request))
-    .onTransform(({ headers }) => {
-      // The plugin below knows one case of the scheme and looks for tokens in the query too: it gets to see
-      // a header in its own spelling or is not reached (RFC 9110 §11.1, RFC 6750 §2.1).
-      const token = tokenIn(headers.authorization)
-      if (!token) throw unauthenticated('token_invalid')
-      headers.authorization = `Bearer ${token}`
-    })
-    .use(bearerPlugin())
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
-    const serve = judging(there, serving, order)
+    const judge = judging(there, serving, order, addressOf)
     // Elysia would read a body before it is known who sends it.
-    app.all(routeOf(path), ({ request, bearer, params, set }) => serve({ request, bearer, params, set }), {
-      parse: 'none',
-    })
+    app.all(
+      routeOf(path),
+      ({ request, params }) =>
+        answering({ request, token: tokenOf(request), params, told: {} }, judge, refuse),
+      { parse: 'none' },
+    )
   }
   return app
+}
+
+/** The answer to a request, and to whatever it is refused for: Elysia would make the answer to an error twice. */
+function answering(
+  incoming: Incoming,
+  judge: (incoming: Incoming) => Answer,
+  refuse: ReturnType<typeof refusing>,
+): Answer {
+  const answer = (error: unknown) =>
+    isUnauthenticated(error) ? refuse(incoming.request, error) : answerTo(error, 'UNKNOWN', incoming.told)
+  try {
+    const judged = judge(incoming)
+    return judged instanceof Promise ? judged.catch(answer) : judged
+  } catch (error) {
+    return answer(error)
+  }
+}
+
+/** Goes on with a value: at once where it is there, since waiting for it costs more than most of what is done here. */
+function andThen<T, R>(value: T | Promise<T>, goOn: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(goOn) : goOn(value)
 }
 
 /** A path's {names} as Elysia writes them. */
@@ -88,48 +114,56 @@ function toOrder({ context }: Serving) {
   return { spend: partnerBudgets(context), turns: new Turns(), reads: places(), bookings: places() }
 }
 
-/** The token that an Authorization header hands over. */
-function tokenIn(authorization: string | null | undefined): string | undefined {
-  return /^bearer ([^ ]+)$/i.exec(authorization ?? '')?.[1]
+/** The token that a request's Authorization header hands over (RFC 6750 §2.1); empty where it hands over none. */
+function tokenOf({ headers }: Request): string {
+  const authorization = headers.get('authorization') ?? ''
+  return /^bearer [^ ]+$/i.test(authorization) ? authorization.slice('bearer '.length) : ''
+}
+
+/** What answers the requests to one path, which are judged in the order of the decisions. */
+function judging(
+  endpoints: readonly Endpoint[],
+  serving: Serving,
+  order: Order,
+  addressOf: (request: Request) => string,
+) {
+  const { context } = serving
+  const shed = shedding(serving, order)
+  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving, order) }))
+  const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
+  return (incoming: Incoming): Answer => {
+    const { method } = incoming.request
+    // The answer to HEAD is that to GET; its body is left out where it is sent (RFC 9110 §9.3.2).
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
+    const full = taken && wanted === 'POST' && shed(incoming)
+    if (full) return full
+    const identity = identify(context, incoming.token)
+    // Where it may be refused after something was waited for, its client may have gone by then.
+    if (identity instanceof Promise || taken?.endpoint.body) addressOf(incoming.request)
+    return andThen(identity, (identity) => {
+      context.notebook.noteUse(identity.kid, identity.now)
+      if (taken) return taken.carryOut(incoming, identity)
+      // It costs nothing, and is told how a budget of the path stands.
+      for (const { budget } of endpoints) order.spend(budget, identity.partner, 0, incoming.told)
+      throw new MethodNotAllowed(allow)
+    })
+  }
 }
 
 /**
  * What refuses a booking for which there is no place before anything else is done for it, where a look tells who sends it:
  * refusing must cost a fraction of carrying out, or a flood leaves no time for what has a place (load shedding).
  */
-function shedding(endpoints: readonly Endpoint[], { context }: Serving, { bookings, spend }: Order) {
+function shedding({ context }: Serving, { bookings, spend }: Order) {
   const { directory, clock } = context
-  const paths = new Set(endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path))
   // Made once: an error notes where it was made, which takes longer than all the rest.
   const full = noPlace()
-  return ({ method, url, headers }: Request): Response | undefined => {
-    if (!bookings.isCrowded || method !== 'POST') return
-    const path = URL.parse(url)?.pathname ?? ''
-    if (!paths.has(path.endsWith('/') ? path : `${path}/`)) return
-    const token = tokenIn(headers.get('authorization'))
-    const key = token && recognize(token, (kid) => directory.findKey(kid), clock.now())
+  return ({ token, told }: Incoming): Response | undefined => {
+    if (!bookings.isCrowded) return
+    const key = recognize(token, (kid) => directory.findKey(kid), clock.now())
     if (!key || bookings.hasPlaceFor(key.partner.id)) return
-    const told: Record<string, string> = {}
     return answerTo(spend('bookings', key.partner, 1, told) ?? full, 'UNKNOWN', told)
-  }
-}
-
-/** What answers the requests to one path, which are judged in the order of the decisions. */
-function judging(endpoints: readonly Endpoint[], serving: Serving, order: Order) {
-  const { context } = serving
-  const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving, order) }))
-  const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
-  return async (incoming: Incoming): Promise<Response> => {
-    const identity = await identify(context, incoming.bearer)
-    context.notebook.noteUse(identity.kid, identity.now)
-    const { method } = incoming.request
-    // The answer to HEAD is that to GET; its body is left out where it is sent (RFC 9110 §9.3.2).
-    const wanted = method === 'HEAD' ? 'GET' : method
-    const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
-    if (taken) return taken.carryOut(incoming, identity)
-    // It costs nothing, and is told how a budget of the path stands.
-    for (const { budget } of endpoints) order.spend(budget, identity.partner, 0, incoming.set.headers)
-    throw new MethodNotAllowed(allow)
   }
 }
 
@@ -137,64 +171,53 @@ function judging(endpoints: readonly Endpoint[], serving: Serving, order: Order)
 function carryingOut(endpoint: Endpoint, serving: Serving, order: Order) {
   const places = endpoint.method === 'GET' ? order.reads : order.bookings
   const attend = attending(endpoint, serving, order)
-  return async (incoming: Incoming, identity: Identity): Promise<Response> => {
+  return (incoming: Incoming, identity: Identity): Answer => {
     const query = queryOf(endpoint, incoming.request.url)
     const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
-    const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.set.headers)
+    const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.told)
     if (refusal) throw refusal
     // From here on, and before a body is read: whoever is let in holds a place until they are answered.
     const leave = places.take(identity.partner.id)
+    let answer: Answer | undefined
     try {
-      return await attend(incoming, identity, query)
+      answer = attend(incoming, identity, query)
     } finally {
-      leave()
+      if (!(answer instanceof Promise)) leave()
     }
+    return answer instanceof Promise ? answer.finally(leave) : answer
   }
 }
+
+const noBytes = new Uint8Array()
 
 /** What answers a request that is within its partner's rate and has a place. */
 function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   const { answer, checks, body: schema } = endpoint
-  const handle = endpoint.handler(serving.context, serving.baseUrl)
-  return async (
-    incoming: Incoming,
-    identity: Identity,
-    query: ReturnType<typeof queryOf>,
-  ): Promise<Response> => {
-    const { params, request, set } = incoming
+  const { context, baseUrl } = serving
+  const handle = endpoint.handler(context, baseUrl)
+  return (incoming: Incoming, identity: Identity, query: ReturnType<typeof queryOf>): Answer => {
+    const { request, token, told } = incoming
     const caller = callerOf(identity)
-    const bodiless = {
-      caller,
-      now: identity.now,
-      version: identity.version,
-      body: {},
-      bytes: new Uint8Array(),
+    const carryOut = ({ caller, now, version, body, bytes }: Received): Answer => {
+      const params = valid(checks.params, 'path', readParams(incoming.params, checks.params.schema))
+      const headers = valid(checks.headers, 'headers', readHeaders(request.headers, checks.headers.schema))
+      if (query instanceof Refusal) throw query
+      const again = async () => {
+        const again = await identify(context, token)
+        callerOf(again)
+        return again.version
+      }
+      const letIn = { version, again }
+      const given = valid(checks.body, 'body', body)
+      const made = handle({ caller, now, letIn, params, headers, query, body: given, bytes })
+      const partnerId = caller.partner.id
+      return andThen('next' in made ? turns.take(partnerId, made) : made, (reply) =>
+        respond(reply, { request, partnerId, status: answer.status, told }, turns),
+      )
     }
-    const { version, ...received } = schema ? await receive(incoming, schema, serving, turns) : bodiless
-    const givenParams = valid(checks.params, 'path', readParams(params, checks.params.schema))
-    const givenHeaders = valid(checks.headers, 'headers', readHeaders(request.headers, checks.headers.schema))
-    if (query instanceof Refusal) throw query
-    const made = handle({
-      ...received,
-      letIn: {
-        version,
-        async again() {
-          const again = await identify(serving.context, incoming.bearer)
-          callerOf(again)
-          return again.version
-        },
-      },
-      params: givenParams,
-      headers: givenHeaders,
-      query,
-      body: valid(checks.body, 'body', received.body),
-    })
-    const partnerId = caller.partner.id
-    const reply = await ('next' in made ? turns.take(partnerId, made) : made)
-    const told = set.headers as Record<string, string>
-    // Elysia would add them too, and take four times as long as all that stands behind them.
-    set.headers = {}
-    return respond(reply, { request, partnerId, status: answer.status, told }, turns)
+    const { now, version } = identity
+    if (!schema) return carryOut({ caller, now, version, body: {}, bytes: noBytes })
+    return receive(incoming, schema, serving, turns).then(carryOut)
   }
 }
 
@@ -208,20 +231,27 @@ function queryOf({ checks: { query } }: Endpoint, url: string) {
   }
 }
 
+/** Who sends a request, and what: once all of it is there. */
+interface Received extends Pick<Identity, 'now' | 'version'> {
+  readonly caller: Caller
+  readonly body: unknown
+  readonly bytes: Uint8Array
+}
+
 /** A request's body, and who sends it once it is there: whatever was revoked while it was on its way counts. */
 async function receive(
-  { request, bearer, set }: Incoming,
+  { request, token, told }: Incoming,
   schema: TSchema,
   { context, isSandbox }: Serving,
   turns: Turns,
-) {
+): Promise<Received> {
   const bytes = await readBody(request)
-  const identity = await identify(context, bearer)
+  const identity = await identify(context, token)
   const caller = callerOf(identity)
   const isLarge = bytes.length > mostBytesAtOnce
   const body = isLarge ? await turns.queue(caller.partner.id, parsing(bytes)) : parseJson(bytes)
   const warning = isSandbox && misspelt(body, schema)
-  if (warning) set.headers['X-Sandbox-Warning'] = warning
+  if (warning) told['X-Sandbox-Warning'] = warning
   return { caller, now: identity.now, version: identity.version, body, bytes }
 }
 
@@ -241,13 +271,14 @@ interface Identity {
   readonly version: Version
 }
 
-/** @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive */
-async function identify({ directory, clock }: Context, token = ''): Promise<Identity> {
-  await directory.catchUp()
-  const now = clock.now()
-  const { version } = directory
-  const { kid, partner } = await authenticate(token, (id) => directory.findKey(id), now)
-  return { kid, partner, now, version }
+/** @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, or rejects with it */
+function identify({ directory, clock }: Context, token: string): Identity | Promise<Identity> {
+  return andThen(directory.catchUp(), () => {
+    const now = clock.now()
+    const { version } = directory
+    const key = authenticate(token, (kid) => directory.findKey(kid), now)
+    return andThen(key, ({ kid, partner }) => ({ kid, partner, now, version }))
+  })
 }
 
 function callerOf({ partner }: Identity): Caller {

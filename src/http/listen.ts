@@ -16,7 +16,8 @@ const stoppingMillis = 3_000
  * Listens on a host and port, 0 for a free one. Throws the system's error, with its address and port, where
  * they cannot be had.
  *
- * @param createFetch makes the handler once the port is known, and how to tell where a request came from
+ * @param createFetch makes the handler once the port is known, and what tells where a request came from: to be asked before
+ *   anything is waited for, since a connection that was closed meanwhile cannot tell any more; what it told is remembered
  */
 export function listen(
   host: string,
@@ -28,6 +29,11 @@ export function listen(
 ): Listening {
   let handle: ReturnType<typeof createFetch> | undefined
   const addresses = new WeakMap<Request, string>()
+  const addressOf = (request: Request) => {
+    const address = addresses.get(request) ?? server.requestIP(request)?.address ?? 'unknown'
+    addresses.set(request, address)
+    return address
+  }
   const server = serve({
     hostname: host,
     port,
@@ -40,12 +46,11 @@ export function listen(
     idleTimeout: idleSeconds,
     fetch(request) {
       const whole = withWholeUrl(request)
-      // Asked at once: of a connection that was closed meanwhile it is no longer known.
-      addresses.set(whole, server.requestIP(request)?.address ?? 'unknown')
+      if (whole !== request) addresses.set(whole, addressOf(request))
       return (handle as NonNullable<typeof handle>)(whole)
     },
   })
-  handle = createFetch(server.port as number, (request) => addresses.get(request) ?? 'unknown')
+  handle = createFetch(server.port as number, addressOf)
   return {
     host,
     port: server.port as number,

@@ -29,15 +29,19 @@ export function readParams(
   params: Record<string, string | null> = {},
   schema: TObject<TProperties>,
 ): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, toValue(name, value, schema)]),
-  )
+  const values: Record<string, string | number> = {}
+  for (const name in params) values[name] = toValue(name, params[name] ?? null, schema)
+  return values
 }
 
 /** The headers that a schema knows, by its spelling of their names. */
 export function readHeaders(headers: Headers, schema: TObject<TProperties>): Record<string, string> {
-  const sent = Object.keys(schema.properties).map((name) => [name, headers.get(name)] as const)
-  return Object.fromEntries(sent.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+  const sent: Record<string, string> = {}
+  for (const name in schema.properties) {
+    const value = headers.get(name)
+    if (value !== null) sent[name] = value
+  }
+  return sent
 }
 
 function toValue(name: string, text: string | null, { properties }: TObject<TProperties>): string | number {
@@ -46,6 +50,7 @@ function toValue(name: string, text: string | null, { properties }: TObject<TPro
 }
 
 function decode(text: string): string | null {
+  if (!/[%+]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -45,13 +45,13 @@ export class Notebook {
     const line = { at: now, actor: address, action: 'authentication.refuse' as const }
     const claim = claimedId === undefined ? null : `partner ${claimedId}`
     const outcome = claim && !isProven ? `${reason}, claimed` : reason
-    const others = { ...line, actor: 'other addresses', record: null, outcome: reason }
+    const others = () => ({ ...line, actor: 'other addresses', record: null, outcome: reason })
     this.#refusals.note({ ...line, record: claim, outcome }, others)
   }
 
   noteLookUp(partnerId: number, memberId: number, now: number): void {
     const line = { at: now, actor: `partner ${partnerId}`, action: 'member.look-up' as const }
-    const others = { ...line, record: null, outcome: 'done, more members' }
+    const others = () => ({ ...line, record: null, outcome: 'done, more members' })
     this.#lookUps.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
   }
 
@@ -91,14 +91,14 @@ class Lines {
     private readonly mostKept: number,
   ) {}
 
-  note(line: AuditEntry, others: AuditEntry): void {
+  note(line: AuditEntry, others: () => AuditEntry): void {
     const start = startOf(line.at, this.millis)
     if (start !== this.#start) {
       this.#start = start
       this.#seen.clear()
     }
     if (this.#seen.has(keyOf(line))) return
-    const told = this.#seen.size < this.most ? line : others
+    const told = this.#seen.size < this.most ? line : others()
     if (this.#seen.has(keyOf(told)) || this.#kept.length >= this.mostKept) return
     this.#seen.add(keyOf(told))
     this.#kept.push(told)

@@ -293,6 +293,58 @@ describe('tokens that are refused', () => {
     expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
   })
 
+  /** An app whose clients have gone 20 ms after they asked: where they came from is known until then, or was asked. */
+  const leavingClients = () => {
+    const asked = new Map<Request, string>()
+    const isThere = new WeakSet<Request>()
+    const addressOf = (request: Request) =>
+      asked.getOrInsertComputed(request, () => (isThere.has(request) ? '192.0.2.1' : 'unknown'))
+    const app = createApp(
+      { context: service.context, baseUrl: 'http://localhost', isSandbox: true },
+      addressOf,
+    )
+    return (request: Request) => {
+      isThere.add(request)
+      setTimeout(() => isThere.delete(request), 20)
+      return app.handle(request)
+    }
+  }
+  const refusedFrom = async () => {
+    const { notebook, store } = service.context
+    await notebook.flush(store)
+    const lines = await store.listAudit(100)
+    return lines.filter(({ action }) => action === 'authentication.refuse').map(({ actor }) => actor)
+  }
+
+  test('are told to the audit log with their address where the client is gone once the directory was read', async () => {
+    await start({})
+    const { directory } = service.context
+    const catchUp = directory.catchUp.bind(directory)
+    Object.assign(directory, { catchUp: () => Bun.sleep(60).then(catchUp) })
+    const { status } = await leavingClients()(new Request(`http://localhost${regions}`))
+    expect([status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
+  })
+
+  test('are told to the audit log with their address where the client is gone once its body was there', async () => {
+    await start({})
+    const { partner, token } = service.partner
+    await service.get(regions)
+    const { directory, store } = service.context
+    const catchUp = directory.catchUp.bind(directory)
+    // It has nothing to read until the partner is deactivated: nothing is waited for but the body.
+    Object.assign(directory, { catchUp: () => {} })
+    async function* body() {
+      yield new TextEncoder().encode('{')
+      await store.setPartnerActive(partner.id, false, service.act())
+      Object.assign(directory, { catchUp })
+      await Bun.sleep(60)
+    }
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+    const url = `http://localhost${paths.booking}`
+    const request = new Request(url, { method: 'POST', headers, body: new Response(body()).body })
+    expect([(await leavingClients()(request)).status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
+  })
+
   test('count by the address of IPv4, however it is written, and by the /64 of IPv6', async () => {
     await start({ failedAuthentications: perMinute(1) })
     let address = ''

@@ -129,7 +129,7 @@ describe('an endpoint whose path has a parameter', () => {
   const ask = async (path: string, method = 'GET', token: string | null = service.partner.token) => {
     const app = new Elysia({ strictPath: false })
       .onError(({ error, code }) => answerTo(error, code))
-      .use(gate([echo], serving))
+      .use(gate([echo], serving, () => 'somewhere'))
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` }
     const answer = await app.handle(new Request(baseUrl + path, { method, headers }))
     return [answer.status, answer.headers.get('allow'), await answer.json()]

@@ -2,6 +2,25 @@ import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { listen } from '../../src/http/listen'
 
+test('where a request came from is remembered for when its client has gone, where it was asked at once', async () => {
+  const gone = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<string[]>()
+  const { port, stop } = listen('127.0.0.1', 0, (_, addressOf) => async (request) => {
+    const before = addressOf(request)
+    request.signal.addEventListener('abort', () => gone.resolve())
+    await gone.promise
+    await Bun.sleep(10)
+    asked.resolve([before, addressOf(request)])
+    return new Response()
+  })
+  const socket = connect({ host: '127.0.0.1', port })
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await Bun.sleep(50)
+  socket.resetAndDestroy()
+  expect(await asked.promise).toEqual(['127.0.0.1', '127.0.0.1'])
+  await stop()
+})
+
 test('where a request came from is known once its client has gone, and where it named no host', async () => {
   const gone = Promise.withResolvers<void>()
   const asked: string[] = []

@@ -1,0 +1,34 @@
+import { authenticationRefusals, claimedPartner } from '../auth/authenticate'
+import type { Refusal } from '../domain/errors'
+import type { Context } from '../operations/context'
+import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
+import { addressBudgets } from './rates'
+
+/**
+ * What answers callers who could not be authenticated: it takes the refusal from the budget of their address, and notes
+ * it. Nothing is taken for any other request: whoever has a token in force is served, whatever others send from their
+ * address.
+ *
+ * @param addressOf where a request came from
+ */
+export function refusing(
+  { notebook, clock, directory, limits }: Context,
+  addressOf: (request: Request) => string,
+): (request: Request, refusal: Refusal) => Response {
+  const rate = limits.failedAuthentications
+  const spend = addressBudgets('failed-authentications', 'authentication_limited', rate, clock)
+  const words: Words = authenticationRefusals
+  const answers = new Map(
+    Object.entries(words).map(([kind, message]) => [kind, repeatedly(kind as ErrorCode, message)]),
+  )
+  return (request, refusal) => {
+    const address = addressOf(request)
+    const token = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
+    const claimed = claimedPartner(token, (kid) => directory.findKey(kid))
+    notebook.noteRefusal(refusal.kind, address, clock.now(), claimed?.id)
+    const told: Record<string, string> = {}
+    const limited = spend(address, told)
+    if (limited) return answerTo(limited, 'UNKNOWN', told)
+    return answers.get(refusal.kind)?.() ?? answerTo(refusal, 'UNKNOWN')
+  }
+}

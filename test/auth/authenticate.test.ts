@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { authenticate, claimedPartner, recognize } from '../../src/auth/authenticate'
+import { signToken } from '../../src/auth/token'
+import type { PartnerKey } from '../../src/domain/partner'
+
+const now = Date.parse('2026-12-01T12:00:00Z')
+const partner = {
+  id: 1,
+  name: 'P',
+  active: true,
+  organization: null,
+  readsPerMinute: null,
+  bookingsPerMinute: null,
+}
+
+function newKey(different: Partial<PartnerKey> = {}): PartnerKey {
+  const kid = randomBytes(12).toString('base64url')
+  return { kid, secret: randomBytes(32), issuedAt: now, startsAt: now, endsAt: null, partner, ...different }
+}
+
+/** What comes of a token at a moment: the key, or the kind of its refusal; and whether it came at once. */
+async function judge(token: string, key: PartnerKey, at = now) {
+  const find = (kid: string) => (kid === key.kid ? key : null)
+  try {
+    const found = authenticate(token, find, at)
+    return found instanceof Promise ? ['later', await found.catch(({ kind }) => kind)] : ['at once', found]
+  } catch (error) {
+    return ['at once', (error as { kind: string }).kind]
+  }
+}
+
+describe('a token that was verified', () => {
+  test('is judged at once when it comes again, and anew once its key was replaced', async () => {
+    const key = newKey()
+    const token = await signToken(key)
+    expect(await judge(token, key)).toEqual(['later', key])
+    expect(await judge(token, key)).toEqual(['at once', key])
+    const same = { ...key }
+    expect(await judge(token, same)).toEqual(['later', same])
+    expect(await judge(token, { ...key, secret: randomBytes(32) })).toEqual(['later', 'token_invalid'])
+  })
+
+  test('is refused at once while its key is not in force, its partner deactivated, or its kid is no more', async () => {
+    const key = newKey({ endsAt: now + 1_000 })
+    const token = await signToken(key)
+    await judge(token, key)
+    expect(await judge(token, key, now - 1)).toEqual(['at once', 'token_invalid'])
+    expect(await judge(token, key, now + 1_000)).toEqual(['at once', 'token_invalid'])
+    expect(await judge(token, key)).toEqual(['at once', key])
+    expect(await judge(token, newKey())).toEqual(['at once', 'partner_not_found'])
+    const inactive = { ...key, partner: { ...partner, active: false } }
+    expect(await judge(token, inactive)).toEqual(['later', 'partner_inactive'])
+    expect(await judge(token, inactive)).toEqual(['at once', 'partner_inactive'])
+  })
+})
+
+describe('a token that was found to be forged', () => {
+  test('is refused at once when it comes again, and verified anew once its key was replaced', async () => {
+    const key = newKey()
+    const secret = randomBytes(32)
+    const forged = await signToken({ ...key, secret })
+    expect(await judge(forged, key)).toEqual(['later', 'token_invalid'])
+    expect(await judge(forged, key)).toEqual(['at once', 'token_invalid'])
+    const replaced = { ...key, secret }
+    expect(await judge(forged, replaced)).toEqual(['later', replaced])
+    expect(await judge(forged, replaced)).toEqual(['at once', replaced])
+  })
+
+  test('shuts out nothing but itself, names its claimed partner, and is never recognized', async () => {
+    const key = newKey()
+    const [token, forged] = [await signToken(key), await signToken({ ...key, secret: randomBytes(32) })]
+    const find = () => key
+    for (let round = 0; round < 3; round++) {
+      expect((await judge(forged, key))[1]).toBe('token_invalid')
+      expect((await judge(token, key))[1]).toEqual(key)
+      expect(claimedPartner(forged, find)).toEqual(partner)
+      expect([recognize(forged, find, now), recognize(token, find, now)]).toEqual([null, key])
+    }
+  })
+})
+
+test('a flood of forged tokens makes those in force no less so', async () => {
+  const key = newKey()
+  const token = await signToken(key)
+  await judge(token, key)
+  for (let nth = 0; nth < 2_500; nth++) {
+    const { kid } = newKey()
+    const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid })).toString('base64url')
+    expect(await judge(`${header}.e30.AAAA`, key)).toEqual(['at once', 'partner_not_found'])
+  }
+  expect(await judge(token, key)).toEqual(['at once', key])
+})
