@@ -48,6 +48,7 @@ const mayImport: Record<string, readonly string[]> = {
 
 const homes: Record<string, readonly string[]> = {
   elysia: ['src/http'],
+  '@elysiajs/bearer': ['src/http'],
   '@elysiajs/swagger': ['src/http'],
   'swagger-ui-dist': ['src/http'],
   '@sinclair/typebox': ['src/domain', 'src/directory-files', 'src/http'],

@@ -6,6 +6,7 @@ import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
 import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
+import { tokenOf } from './bearer'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
@@ -69,13 +70,12 @@ export function gate(
   const app = new Elysia({ name: 'partner-api' })
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
     const judge = judging(there, serving, order, addressOf)
+    const serve = ({ request, params }: Pick<Incoming, 'request' | 'params'>) =>
+      answering({ request, token: tokenOf(request), params, told: {} }, judge, refuse)
     // Elysia would read a body before it is known who sends it.
-    app.all(
-      routeOf(path),
-      ({ request, params }) =>
-        answering({ request, token: tokenOf(request), params, told: {} }, judge, refuse),
-      { parse: 'none' },
-    )
+    app.all(routeOf(path), serve, { parse: 'none' })
+    // It would answer HEAD by measuring the whole answer to GET, and tell a length where there is none.
+    app.head(routeOf(path), serve, { parse: 'none' })
   }
   return app
 }
@@ -112,12 +112,6 @@ type Order = ReturnType<typeof toOrder>
 function toOrder({ context }: Serving) {
   const places = () => new Places(mostInFlight, mostOfOnePartner)
   return { spend: partnerBudgets(context), turns: new Turns(), reads: places(), bookings: places() }
-}
-
-/** The token that a request's Authorization header hands over (RFC 6750 §2.1); empty where it hands over none. */
-function tokenOf({ headers }: Request): string {
-  const authorization = headers.get('authorization') ?? ''
-  return /^bearer [^ ]+$/i.test(authorization) ? authorization.slice('bearer '.length) : ''
 }
 
 /** What answers the requests to one path, which are judged in the order of the decisions. */
