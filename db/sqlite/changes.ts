@@ -28,16 +28,11 @@ export function changeQueries(db: Drizzle) {
     const from = version as unknown as number
     return from < (oldest.get()?.version ?? 1) - 1 ? null : query.all({ version: from })
   }
-  let added = 0
   return {
     add(noun: ChangedNoun, recordId: number): void {
-      added++
       const version = addedId(add.run({ noun, recordId }))
       if (version % keptChanges === 0) forget.run({ version: version - keptChanges })
     },
-
-    /** How often a change was added on this connection, be it that some were rolled back. */
-    countAdded: (): number => added,
 
     newestVersion: (): Version => (newest.get()?.version ?? 0) as unknown as Version,
 

@@ -10,6 +10,7 @@ import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
 import { readPragma } from './file-head'
 import { Health } from './health'
+import { LogIndex } from './log-index'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
 import { beginQuickCheck, type QuickCheck } from './quick-check'
@@ -57,7 +58,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   let isClosed = false
   return {
     store: sqliteStore(queries, writer, new Reader(database)),
-    feed: directoryFeed(database, queries, (error) => health.noteUnread(error)),
+    feed: directoryFeed(queries, new LogIndex(opening.path), (error) => health.noteUnread(error)),
     upkeep: createUpkeep(database, opening, writer, queries),
     watch(tell, isServer) {
       health.tellTo(tell)

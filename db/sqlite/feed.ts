@@ -1,4 +1,3 @@
-import type { Database, Statement } from 'bun:sqlite'
 import type {
   DirectoryChanges,
   DirectoryFeed,
@@ -10,6 +9,7 @@ import type { Provider } from '../../src/domain/provider'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
 import { toRefusal } from './constraint'
 import { providerReader } from './directory'
+import type { LogIndex } from './log-index'
 import type { Queries } from './queries'
 
 /** How much of a large reading is done before other requests get their turn of the event loop. */
@@ -21,28 +21,13 @@ const chunkSize = 500
  * @param noteUnread is told what made a reading fail
  */
 export function directoryFeed(
-  database: Database,
   queries: Queries,
+  index: LogIndex,
   noteUnread: (error: unknown) => void,
 ): DirectoryFeed {
   const { changes, partners, directory, slots } = queries
-  // Prepared once, apart from Drizzle: asked for each request.
-  let dataVersion: Statement<{ data_version: number }, []> | undefined
-  let [seen, others] = [0, 0]
-
   return {
-    stamp() {
-      try {
-        dataVersion ??= database.prepare('PRAGMA data_version')
-        const found = dataVersion.get()?.data_version ?? 0
-        // It changes when another connection has committed, and not when this one has.
-        if (found !== seen) [seen, others] = [found, others + 1]
-        return others + changes.countAdded()
-      } catch {
-        // Whoever asks what has changed is told why.
-        return null
-      }
-    },
+    stamp: () => index.stamp,
     changesSince: (since, after) =>
       read(since, after).catch((error) => {
         noteUnread(error)

@@ -4,6 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { openVault } from '../../db/sqlite/data-key'
 import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
+import { LogIndex } from '../../db/sqlite/log-index'
 import { prepareQueries } from '../../db/sqlite/queries'
 import { Reader } from '../../db/sqlite/reader'
 import { sqliteStore } from '../../db/sqlite/store'
@@ -25,7 +26,7 @@ beforeEach(async () => {
   const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
     store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests), new Reader(database)),
-    feed: directoryFeed(database, queries, () => {}),
+    feed: directoryFeed(queries, new LogIndex(folder.file('a.sqlite')), () => {}),
     close: async () => database.close(),
   }
   furniture = await furnish(connection)
