@@ -31,7 +31,6 @@ export interface Call<Params, Headers, Query, Body> {
 /** What is answered when all is well: a value, or its JSON where that was made to be sent many times. */
 export interface Reply<Answer> {
   readonly body: Answer | Representation
-  readonly headers?: Record<string, string>
 }
 
 /** Examples by name, as OpenAPI has them. */

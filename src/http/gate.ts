@@ -165,8 +165,9 @@ function shedding({ context }: Serving, { bookings, spend }: Order) {
 function carryingOut(endpoint: Endpoint, serving: Serving, order: Order) {
   const places = endpoint.method === 'GET' ? order.reads : order.bookings
   const attend = attending(endpoint, serving, order)
+  const queryIn = readingQueries(endpoint)
   return (incoming: Incoming, identity: Identity): Answer => {
-    const query = queryOf(endpoint, incoming.request.url)
+    const query = queryIn(incoming.request.url)
     const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
     const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.told)
     if (refusal) throw refusal
@@ -189,7 +190,11 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   const { answer, checks, body: schema } = endpoint
   const { context, baseUrl } = serving
   const handle = endpoint.handler(context, baseUrl)
-  return (incoming: Incoming, identity: Identity, query: ReturnType<typeof queryOf>): Answer => {
+  return (
+    incoming: Incoming,
+    identity: Identity,
+    query: ReturnType<ReturnType<typeof readingQueries>>,
+  ): Answer => {
     const { request, token, told } = incoming
     const caller = callerOf(identity)
     const carryOut = ({ caller, now, version, body, bytes }: Received): Answer => {
@@ -215,13 +220,31 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
   }
 }
 
+/** Queries that are remembered as they were read, and how long their text may be. */
+const [mostQueries, mostQueryLength] = [1_000, 500]
+
 /** What a query asks for: read first, since that decides what it costs, and refused where its turn comes. */
-function queryOf({ checks: { query } }: Endpoint, url: string) {
-  try {
-    return valid(query, 'query', readQuery(url, query.schema))
-  } catch (error) {
-    if (error instanceof Refusal) return error
-    throw error
+function readingQueries({ checks, answer }: Endpoint) {
+  const read = (text: string) => {
+    try {
+      return valid(checks.query, 'query', readQuery(text, checks.query.schema))
+    } catch (error) {
+      if (error instanceof Refusal) return error
+      throw error
+    }
+  }
+  const known = new Map<string, ReturnType<typeof read>>()
+  return (url: string) => {
+    const mark = url.indexOf('?')
+    const text = mark < 0 ? '' : url.slice(mark + 1)
+    // Of what is asked over and over, and never of what names a person.
+    if (!answer.isRevalidated || text.length > mostQueryLength) return read(text)
+    const found = known.get(text)
+    if (found) return found
+    if (known.size >= mostQueries) known.clear()
+    const query = read(text)
+    known.set(text, query)
+    return query
   }
 }
 

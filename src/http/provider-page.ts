@@ -94,12 +94,12 @@ export function* makePage(
     at = (entries.at(-1) as Entry).end + comma.length
   }
   const toPart = (piece: Uint8Array<ArrayBuffer> | Range) =>
-    'end' in piece ? (before as ProviderPage).representation.plain.slice(piece.start, piece.end) : piece
+    'end' in piece ? (before as ProviderPage).representation.body.slice(piece.start, piece.end) : piece
   const parts = pieces.flatMap((piece, place) => (place > 0 ? [comma, toPart(piece)] : [toPart(piece)]))
   const body = new Blob([head, ...parts, end])
   const tag = tagOf([digestOf(head), ...entries.map(({ digest }) => digest)])
   return {
-    representation: new Representation(body, tag, before !== undefined),
+    representation: new Representation(body, tag, {}, before !== undefined),
     entries,
     count: found.count,
     version: found.version,

@@ -7,7 +7,7 @@ import { exampleRegionId } from './examples'
 import { CountryCode, Id, pageParameters } from './fields'
 import { pageHeaders, pageUrl } from './links'
 import { providers } from './providers'
-import { Representation } from './representation'
+import { digestOf, Representation, tagOf } from './representation'
 
 const path = '/partners/v1/provider-regions/'
 
@@ -76,20 +76,17 @@ export const providerRegions = endpoint({
     },
   }),
   handler(context, baseUrl) {
-    const replies = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
+    // By what was asked for as it was sent, since links repeat it.
+    const made = new WeakMap<object, { readonly all: readonly Region[]; readonly reply: Reply<never> }>()
     return ({ query }) => {
       const { country_code: countryCode, page = 1, page_size: pageSize = defaultPageSize } = query
       const regions = listRegions(context, countryCode, { page, pageSize })
-      const made = replies.get(regions.all) ?? new Map<string, Reply<never>>()
-      replies.set(regions.all, made)
-      // Links repeat what was sent as it was sent.
-      const asked = JSON.stringify(query)
-      const known = made.get(asked)
-      if (known) return known
+      const known = made.get(query)
+      if (known?.all === regions.all) return known.reply
       const headers = pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to))
-      const body = Representation.of(Buffer.from(JSON.stringify(regions.items.map(presentRegion))))
-      const reply = { body, headers }
-      made.set(asked, reply)
+      const bytes = Buffer.from(JSON.stringify(regions.items.map(presentRegion)))
+      const reply = { body: new Representation(new Blob([bytes]), tagOf([digestOf(bytes)]), headers) }
+      made.set(query, { all: regions.all, reply })
       return reply
     }
   },

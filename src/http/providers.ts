@@ -121,9 +121,11 @@ export const providers = endpoint({
   handler(context, baseUrl) {
     const pages = new PageCache(context.limits.cachedBytes)
     const slots = new SlotTable()
+    const textOf = new WeakMap<object, string>()
     return ({ query, now, letIn }) => {
       // Links repeat what was sent as it was sent, so pages differ that are asked for in other words.
-      const asked = JSON.stringify(query)
+      const asked = textOf.get(query) ?? JSON.stringify(query)
+      textOf.set(query, asked)
       const known = pages.get(asked)
       if (known && isCurrent(known, letIn.version, now)) return { body: known.representation }
       return search(query, now, asked)

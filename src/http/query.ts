@@ -2,15 +2,14 @@ import type { TObject, TProperties } from '@sinclair/typebox'
 import { Refusal } from '../domain/errors'
 
 /**
- * The parameters of a query that a schema knows, as text, but whole decimal numbers where it wants integers.
+ * The parameters of a query (what stands behind the question mark) that a schema knows, as text, but whole decimal numbers where it wants integers.
  * Validation comes after; what no schema could tell is refused here.
  *
  * @throws Refusal field_invalid for a parameter that is repeated or is not UTF-8
  */
-export function readQuery(url: string, schema: TObject<TProperties>): Record<string, string | number> {
+export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
   const query: Record<string, string | number> = {}
-  const mark = url.indexOf('?')
-  for (const pair of mark < 0 ? [] : url.slice(mark + 1).split('&')) {
+  for (const pair of text.split('&')) {
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     if (name === null || !Object.hasOwn(schema.properties, name)) continue

@@ -39,7 +39,7 @@ function make(found: FoundPage, now: number, before?: ProviderPage): ProviderPag
   }
 }
 
-const textOf = ({ representation }: ProviderPage) => representation.plain.text()
+const textOf = ({ representation }: ProviderPage) => representation.body.text()
 
 describe('a page of search', () => {
   test('is made of its entries, of none too', async () => {
