@@ -375,9 +375,11 @@ export class Directory {
   /** Most changes of a provider are none of who is found: those leave the rosters as they are. */
   #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
     if (before && after && isFoundAlike(before, after)) return
-    for (const regionId of regionsOf(before).union(regionsOf(after))) {
-      this.#licensesIn(regionId).put(id, after?.provider.active ? licensesIn(regionId, after) : [])
+    const held = heldByRegion(after?.provider.active ? after : undefined)
+    for (const { regionId } of before?.licenses ?? []) {
+      if (!held.has(regionId)) this.#licensesIn(regionId).put(id, [])
     }
+    for (const [regionId, intervals] of held) this.#licensesIn(regionId).put(id, intervals)
   }
 }
 
@@ -395,8 +397,15 @@ function licensesIn(regionId: number, { licenses }: Listing): Interval[] {
   return licenses.filter((license) => license.regionId === regionId).map(({ interval }) => interval)
 }
 
-function regionsOf(listing: Listing | undefined): Set<number> {
-  return new Set(listing?.licenses.map(({ regionId }) => regionId))
+/** The same for each region of which there are any. */
+function heldByRegion(listing: Listing | undefined): Map<number, Interval[]> {
+  const held = new Map<number, Interval[]>()
+  for (const { regionId, interval } of listing?.licenses ?? []) {
+    const others = held.get(regionId)
+    if (others) others.push(interval)
+    else held.set(regionId, [interval])
+  }
+  return held
 }
 
 function toListing(

@@ -54,50 +54,107 @@ function heldBy(entries: readonly Entry[], { holdsUntil }: FoundPage, now: numbe
   return { heldFrom: now, holdsUntil: Math.min(holdsUntil, ...entries.map((entry) => entry.holdsUntil)) }
 }
 
-const [comma, end] = [Buffer.from(','), Buffer.from(']}')]
+/** The bytes of a page, which are written one after another. */
+export class Draft {
+  #bytes = Buffer.allocUnsafeSlow(256 * 1024)
+  #end = 0
+
+  /** Where the next are written. */
+  get end(): number {
+    return this.#end
+  }
+
+  /** @param write writes at a place, `most` bytes at most, and tells where they end */
+  add(most: number, write: (bytes: Buffer, at: number) => number): void {
+    if (this.#end + most > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (this.#end + most))
+      this.#bytes.copy(larger, 0, 0, this.#end)
+      this.#bytes = larger
+    }
+    this.#end = write(this.#bytes, this.#end)
+  }
+
+  addText(text: string): void {
+    // A unit of UTF-16 is three bytes of UTF-8 at most.
+    this.add(text.length * 3, (bytes, at) => at + bytes.write(text, at))
+  }
+
+  /** Those from one place to another, until more are added. */
+  slice(start: number, end: number): Buffer<ArrayBuffer> {
+    return this.#bytes.subarray(start, end)
+  }
+
+  clear(): void {
+    this.#end = 0
+  }
+}
+
+// Memory that is new costs as much as all that is written into it: a page is drafted where the last one was.
+let spare: Draft | null = null
+
+/** One that no other page is being drafted in: others may be made between the steps of one. */
+function takeDraft(): Draft {
+  const draft = spare ?? new Draft()
+  spare = null
+  draft.clear()
+  return draft
+}
 
 /**
  * Makes a page, in steps: from what it was before, where that is given, but for those who are others, or can be had at
  * other times.
  *
  * @param head its JSON up to its entries
- * @param bytesOf an entry's JSON
+ * @param write adds an entry's JSON
  */
 export function* makePage(
   found: FoundPage,
-  head: Uint8Array<ArrayBuffer>,
+  head: string,
   now: number,
   before: ProviderPage | undefined,
-  bytesOf: (found: FoundProvider, availability: Availability) => Uint8Array<ArrayBuffer>,
+  write: (draft: Draft, found: FoundProvider, availability: Availability) => void,
 ): Steps<ProviderPage> {
   const known = new Map(before?.entries.map((entry) => [entry.found, entry]))
   const entries: Entry[] = []
-  const pieces: (Uint8Array<ArrayBuffer> | Range)[] = []
-  let at = head.length
+  const draft = takeDraft()
+  draft.addText(head)
+  const headDigest = digestOf(draft.slice(0, draft.end))
+  /** What is taken of the page as it was, and before which place of the draft it comes. */
+  const taken: (Range & { readonly place: number })[] = []
+  let at = draft.end
   for (const item of found.items) {
     if (entries.length > 0) yield
     const old = known.get(item)
     if (old && holds(old, now)) {
-      entries.push({ ...old, start: at, end: at + old.end - old.start })
-      const last = pieces.at(-1)
+      const last = taken.at(-1)
       // Entries that stood beside one another are taken together, with the comma between them.
-      if (last && 'end' in last && last.end + comma.length === old.start) last.end = old.end
-      else pieces.push({ start: old.start, end: old.end })
+      if (last && last.place === draft.end && last.end + 1 === old.start) last.end = old.end
+      else {
+        if (entries.length > 0) draft.addText(',')
+        taken.push({ place: draft.end, start: old.start, end: old.end })
+      }
+      entries.push({ ...old, start: at, end: at + old.end - old.start })
     } else {
+      if (entries.length > 0) draft.addText(',')
+      const start = draft.end
       const availability = found.availabilityOf(item)
-      const bytes = bytesOf(item, availability)
+      write(draft, item, availability)
       const { heldFrom, holdsUntil } = availability
-      const digest = digestOf(bytes)
-      entries.push({ found: item, heldFrom, holdsUntil, start: at, end: at + bytes.length, digest })
-      pieces.push(bytes)
+      const digest = digestOf(draft.slice(start, draft.end))
+      entries.push({ found: item, heldFrom, holdsUntil, start: at, end: at + draft.end - start, digest })
     }
-    at = (entries.at(-1) as Entry).end + comma.length
+    at = (entries.at(-1) as Entry).end + 1
   }
-  const toPart = (piece: Uint8Array<ArrayBuffer> | Range) =>
-    'end' in piece ? (before as ProviderPage).representation.body.slice(piece.start, piece.end) : piece
-  const parts = pieces.flatMap((piece, place) => (place > 0 ? [comma, toPart(piece)] : [toPart(piece)]))
-  const body = new Blob([head, ...parts, end])
-  const tag = tagOf([digestOf(head), ...entries.map(({ digest }) => digest)])
+  draft.addText(']}')
+  const parts: (Buffer<ArrayBuffer> | Blob)[] = []
+  let drafted = 0
+  for (const { place, start, end } of taken) {
+    parts.push(draft.slice(drafted, place), (before as ProviderPage).representation.body.slice(start, end))
+    drafted = place
+  }
+  const body = new Blob([...parts, draft.slice(drafted, draft.end)])
+  spare = draft
+  const tag = tagOf([headDigest, ...entries.map(({ digest }) => digest)])
   return {
     representation: new Representation(body, tag, {}, before !== undefined),
     entries,

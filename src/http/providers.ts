@@ -19,7 +19,7 @@ import {
   SlotTime,
 } from './fields'
 import { pageUrl } from './links'
-import { isCurrent, makePage, PageCache, renewed } from './provider-page'
+import { type Draft, isCurrent, makePage, PageCache, renewed } from './provider-page'
 import { SlotTable, slotBytes } from './slot-table'
 import type { Steps } from './turns'
 
@@ -145,11 +145,11 @@ export const providers = endpoint({
         now,
       )
       const before = pages.get(asked)
-      const bytesOf = ({ provider }: FoundProvider, availability: Availability) =>
-        entryBytes(provider, availability, now, slots)
+      const write = (draft: Draft, { provider }: FoundProvider, availability: Availability) =>
+        writeEntry(draft, provider, availability, now, slots)
       const page =
         (before && renewed(before, found, now)) ??
-        (yield* makePage(found, headBytes(found, query, baseUrl), now, before, bytesOf))
+        (yield* makePage(found, headOf(found, query, baseUrl), now, before, write))
       pages.keep(asked, page)
       return { body: page.representation }
     }
@@ -185,29 +185,31 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
 }
 
 /** The JSON of a page up to its entries. */
-function headBytes(
-  found: FoundPage,
-  query: Static<typeof ProviderQuery>,
-  baseUrl: string,
-): Uint8Array<ArrayBuffer> {
+function headOf(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): string {
   const { page, pages, count } = found
   const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
   const next = page < pages ? urlOf(page + 1) : null
   const previous = page > 1 ? urlOf(page - 1) : null
-  return Buffer.from(`${JSON.stringify({ count, next, previous }).slice(0, -1)},"results":[`)
+  return `${JSON.stringify({ count, next, previous }).slice(0, -1)},"results":[`
 }
 
-/** The JSON of a provider, whose slots are by far the most of it. @param now ms */
-function entryBytes(provider: Provider, availability: Availability, now: number, table: SlotTable) {
-  const profile = `${JSON.stringify(presentProfile(provider)).slice(0, -1)},"availability":`
-  const before = Buffer.byteLength(profile)
-  const bytes = Buffer.allocUnsafeSlow(before + Math.max(1, availability.slots.length * slotBytes) + 2)
-  bytes.write(profile)
-  const end = table.write(availability.slots, now, bytes, before)
-  // In the place of the comma before the first slot, and of none.
-  bytes.write('[', before)
-  bytes.write(']}', Math.max(end, before + 1))
-  return bytes
+/** Adds the JSON of a provider, whose slots are by far the most of it. @param now ms */
+function writeEntry(
+  draft: Draft,
+  provider: Provider,
+  { slots }: Availability,
+  now: number,
+  table: SlotTable,
+): void {
+  draft.addText(`${JSON.stringify(presentProfile(provider)).slice(0, -1)},"availability":`)
+  if (slots.length === 0) draft.addText('[')
+  draft.add(slots.length * slotBytes, (bytes, at) => {
+    const end = table.write(slots, now, bytes, at)
+    // In the place of the comma before the first.
+    if (slots.length > 0) bytes.write('[', at)
+    return end
+  })
+  draft.addText(']}')
 }
 
 /** A provider as a page shows them. */

@@ -18,7 +18,7 @@ export const slotBytes = bytesOf(0).length
  */
 export class SlotTable {
   /** By the minute that starts have beyond whole slots. */
-  readonly #rows: (Uint8Array | undefined)[] = []
+  readonly #rows: (Buffer | undefined)[] = []
   /** The whole slots before the first of a row. */
   #first = 0
 
@@ -35,8 +35,7 @@ export class SlotTable {
       while (starts[next] === start + (next - i) * slotMinutes) next++
       const from = (Math.floor(start / slotMinutes) - this.#first) * slotBytes
       const length = (next - i) * slotBytes
-      target.set(this.#row(start % slotMinutes).subarray(from, from + length), end)
-      end += length
+      end += this.#row(start % slotMinutes).copy(target, end, from, from + length)
     }
     return end
   }
@@ -50,7 +49,7 @@ export class SlotTable {
     this.#rows.length = 0
   }
 
-  #row(beyond: number): Uint8Array {
+  #row(beyond: number): Buffer {
     const known = this.#rows[beyond]
     if (known) return known
     const row = Buffer.concat(

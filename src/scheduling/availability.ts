@@ -92,9 +92,11 @@ function rangeAt(now: number): Interval {
 /** What can be had by the rule. @param now milliseconds since 1970-01-01T00:00Z */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
   const rule = new Rule(calendar, licensed, now)
-  const free = toSlots(rule.windows, rule)
-  const slots = free.slice(0, free.findLastIndex((start) => rule.isWithinHorizon(start)) + 1)
-  const [first = Infinity, entering = Infinity] = [slots[0], free[slots.length]]
+  const slots = toSlots(rule.windows, rule)
+  const count = slots.findLastIndex((start) => rule.isWithinHorizon(start)) + 1
+  const entering = slots[count] ?? Infinity
+  slots.length = count
+  const [first = Infinity] = slots
   // Until the first slot has come too near or a new one enters the horizon.
   const leaves = (first - calendar.minimumNoticeMinutes) * minuteMillis + 1
   const enters = (entering - horizonMinutes) * minuteMillis + 1

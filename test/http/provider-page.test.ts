@@ -4,7 +4,7 @@ import { isCurrent, makePage, PageCache, type ProviderPage, renewed } from '../.
 import type { FoundPage, FoundProvider } from '../../src/operations/search-providers'
 import { version } from '../domain/values'
 
-const head = Buffer.from('{"results":[')
+const head = '{"results":['
 const later = 2 as unknown as Version
 
 const named = (name: string) => ({ provider: { firstName: name } }) as unknown as FoundProvider
@@ -30,9 +30,14 @@ function search(items: readonly FoundProvider[], holdsUntil = 1_000) {
 
 const [a, b, c] = [named('a'), named('b'), named('c')]
 
+function stepsOf(found: FoundPage, now: number, before?: ProviderPage) {
+  return makePage(found, head, now, before, (draft, { provider }) =>
+    draft.addText(JSON.stringify({ name: provider.firstName })),
+  )
+}
+
 function make(found: FoundPage, now: number, before?: ProviderPage): ProviderPage {
-  const bytesOf = ({ provider }: FoundProvider) => Buffer.from(JSON.stringify({ name: provider.firstName }))
-  const steps = makePage(found, head, now, before, bytesOf)
+  const steps = stepsOf(found, now, before)
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -45,6 +50,28 @@ describe('a page of search', () => {
   test('is made of its entries, of none too', async () => {
     expect(await textOf(make(search([a, b]).found, 0))).toBe('{"results":[{"name":"a"},{"name":"b"}]}')
     expect(await textOf(make(search([]).found, 0))).toBe('{"results":[]}')
+  })
+
+  test('is its own while others are made between its steps, and however long its entries are', async () => {
+    const long = named('ü'.repeat(400_000))
+    const making = [
+      [a, b],
+      [long, c],
+      [c, a],
+    ].map((items) => stepsOf(search(items).found, 0))
+    const texts: string[] = []
+    for (let step = 0; step < 2; step++) {
+      for (const steps of making) {
+        const { done, value } = steps.next()
+        if (done) texts.push(await textOf(value))
+      }
+    }
+    expect(texts).toEqual([
+      '{"results":[{"name":"a"},{"name":"b"}]}',
+      `{"results":[{"name":"${long.provider.firstName}"},{"name":"c"}]}`,
+      '{"results":[{"name":"c"},{"name":"a"}]}',
+    ])
+    expect(await textOf(make(search([b]).found, 0))).toBe('{"results":[{"name":"b"}]}')
   })
 
   test('is made anew of what it was, with the same bytes and tag as from nothing, wherever entries stood', async () => {
