@@ -123,7 +123,6 @@ function judging(
 ) {
   const { context } = serving
   const shed = shedding(serving, order)
-  const keepCurrent = oncePerTurn(context)
   const takes = endpoints.map((endpoint) => ({ endpoint, carryOut: carryingOut(endpoint, serving, order) }))
   const allow = endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
   return (incoming: Incoming): Answer => {
@@ -133,7 +132,7 @@ function judging(
     const taken = takes.find(({ endpoint }) => endpoint.method === wanted)
     const full = taken && wanted === 'POST' && shed(incoming)
     if (full) return full
-    const identity = andThen(keepCurrent(), () => identityOf(context, incoming.token))
+    const identity = identify(context, incoming.token)
     // Where it may be refused after something was waited for, its client may have gone by then.
     if (identity instanceof Promise || taken?.endpoint.body) addressOf(incoming.request)
     return andThen(identity, (identity) => {
@@ -289,35 +288,19 @@ interface Identity {
   readonly version: Version
 }
 
-/** Who a token stands for by all that is stored. @throws Refusal as identityOf does, or rejects with it */
-async function identify(context: Context, token: string): Promise<Identity> {
-  await context.directory.catchUp()
-  return identityOf(context, token)
-}
-
-/** @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, or rejects with it */
-function identityOf({ directory, clock }: Context, token: string): Identity | Promise<Identity> {
-  const now = clock.now()
-  const { version } = directory
-  const key = authenticate(token, (kid) => directory.findKey(kid), now)
-  return andThen(key, ({ kid, partner }) => ({ kid, partner, now, version }))
-}
-
 /**
- * Brings the directory up to all that is stored, for requests as they come in: once for those of one turn of the event
- * loop, all of which had begun to arrive before it.
+ * Who a token stands for by all that is stored. This is asked for each request: a commit can come between two of one turn of
+ * the event loop, and whoever was told of it may have sent the second.
+ *
+ * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, or rejects with it
  */
-function oncePerTurn({ directory }: Context): () => Promise<void> | undefined {
-  let isCurrent = false
-  return () => {
-    if (isCurrent) return
-    const reading = directory.catchUp()
-    if (reading) return reading
-    isCurrent = true
-    setImmediate(() => {
-      isCurrent = false
-    })
-  }
+function identify({ directory, clock }: Context, token: string): Identity | Promise<Identity> {
+  return andThen(directory.catchUp(), () => {
+    const now = clock.now()
+    const { version } = directory
+    const key = authenticate(token, (kid) => directory.findKey(kid), now)
+    return andThen(key, ({ kid, partner }) => ({ kid, partner, now, version }))
+  })
 }
 
 function callerOf({ partner }: Identity): Caller {
