@@ -38,3 +38,14 @@ test.each<[ifNoneMatch: string, status: number]>([
   const answer = await respond({ body }, { request, partnerId: 1, status: 200, told: {} }, new Turns())
   expect(answer.status).toBe(status)
 })
+
+test.each<[what: string, acceptEncoding: string, coding: string | null]>([
+  ['an Accept-Encoding of 1,000 characters is heeded', `gzip,${','.repeat(995)}`, 'gzip'],
+  ['a longer one is as none', `gzip,${','.repeat(996)}`, null],
+])('%s', async (_, acceptEncoding, coding) => {
+  const body = new Representation(new Blob(['[]']), 'W/"tag"')
+  const request = sent({ 'Accept-Encoding': acceptEncoding })
+  const asked = { request, partnerId: 1, status: 200, told: {} }
+  const answer = await respond({ body }, asked, new Turns())
+  expect(answer.headers.get('content-encoding')).toBe(coding)
+})
