@@ -69,12 +69,18 @@ export const revalidationHeaders = {
 /** Whether If-None-Match names a tag, or any, by the weak comparison. */
 function isAmong(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false
+  if (ifNoneMatch.trim() === '*') return true
   const opaque = tag.slice(tag.indexOf('"'))
+  // A list of others may be long, and most that are sent do not name it.
+  if (!ifNoneMatch.includes(opaque)) return false
   return ifNoneMatch.split(',').some((text) => {
     const named = text.trim()
-    return named === '*' || named === tag || named === opaque
+    return named === tag || named === opaque
   })
 }
+
+/** What is about to be compressed: read once for all who wait for it, since each reading is a copy of the whole. */
+const read = new WeakMap<Representation, Promise<Uint8Array<ArrayBuffer>>>()
 
 async function compressing(
   body: Representation,
@@ -82,10 +88,13 @@ async function compressing(
   turns: Turns,
   partnerId: number,
 ): Promise<Form> {
-  const bytes = await body.body.bytes()
+  const reading = read.get(body) ?? body.body.bytes()
+  read.set(body, reading)
+  const bytes = await reading
   function* step(): Steps<Form> {
     // Another who asked at the same time may have had it made.
     const made = body.compressed(coding) ?? body.keep(coding, compress[coding](bytes))
+    read.delete(body)
     yield
     return made
   }

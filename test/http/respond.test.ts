@@ -1,0 +1,51 @@
+import { expect, spyOn, test } from 'bun:test'
+import { Representation } from '../../src/http/representation'
+import { respond } from '../../src/http/respond'
+import { Turns } from '../../src/http/turns'
+
+const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })
+
+test('a page that many ask for at once before it is compressed is read and compressed once, and all get the same', async () => {
+  const blob = new Blob([JSON.stringify(Array.from({ length: 1000 }, (_, at) => ({ at })))])
+  const body = new Representation(blob, 'W/"tag"')
+  const readings = spyOn(blob, 'bytes')
+  const kept = spyOn(body, 'keep')
+  const turns = new Turns()
+  const ask = (_: unknown, place: number) =>
+    respond(
+      { body },
+      { request: sent({ 'Accept-Encoding': 'gzip' }), partnerId: place % 3, status: 200, told: {} },
+      turns,
+    )
+  const answers = await Promise.all(Array.from({ length: 200 }, ask))
+  expect([readings.mock.calls.length, kept.mock.calls.length]).toEqual([1, 1])
+  for (const answer of answers) {
+    expect(Bun.gunzipSync(await answer.arrayBuffer())).toEqual(await blob.bytes())
+  }
+})
+
+test.each<[ifNoneMatch: string, status: number]>([
+  ['*', 304],
+  [' * ', 304],
+  ['"other", W/"tag"', 304],
+  ['"tag"', 304],
+  ['"a,*,b"', 200],
+  ['"other tag"', 200],
+  ['"atag", "tagb"', 200],
+])('If-None-Match %p is answered %i', async (ifNoneMatch, status) => {
+  const body = new Representation(new Blob(['[]']), 'W/"tag"')
+  const request = sent({ 'If-None-Match': ifNoneMatch })
+  const answer = await respond({ body }, { request, partnerId: 1, status: 200, told: {} }, new Turns())
+  expect(answer.status).toBe(status)
+})
+
+test.each<[what: string, acceptEncoding: string, coding: string | null]>([
+  ['an Accept-Encoding of 1,000 characters is heeded', `gzip,${','.repeat(995)}`, 'gzip'],
+  ['a longer one is as none', `gzip,${','.repeat(996)}`, null],
+])('%s', async (_, acceptEncoding, coding) => {
+  const body = new Representation(new Blob(['[]']), 'W/"tag"')
+  const request = sent({ 'Accept-Encoding': acceptEncoding })
+  const asked = { request, partnerId: 1, status: 200, told: {} }
+  const answer = await respond({ body }, asked, new Turns())
+  expect(answer.headers.get('content-encoding')).toBe(coding)
+})
