@@ -14,7 +14,6 @@ import { LogIndex } from './log-index'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
 import { beginQuickCheck, type QuickCheck } from './quick-check'
-import { Reader } from './reader'
 import { Standing } from './standing'
 import { sqliteStore } from './store'
 import { createUpkeep } from './upkeep'
@@ -57,7 +56,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   let check: QuickCheck | undefined
   let isClosed = false
   return {
-    store: sqliteStore(queries, writer, new Reader(database)),
+    store: sqliteStore(queries, writer),
     feed: directoryFeed(queries, new LogIndex(opening.path), (error) => health.noteUnread(error)),
     upkeep: createUpkeep(database, opening, writer, queries),
     watch(tell, isServer) {

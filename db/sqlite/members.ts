@@ -40,13 +40,12 @@ export function memberQueries(db: Drizzle, vault: Vault) {
   return {
     /** @throws Refusal database_unusable for one who cannot be opened */
     find(partnerId: number, externalUserId: string): Member | null {
-      const hash = externalUserIdHash(vault, partnerId, externalUserId)
-      const row = byExternalId.get({ partnerId, externalUserIdHash: hash })
+      const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
+      const row = byExternalId.get(foundBy)
       if (!row) return null
-      const { id, recordKey, active, sealedProfile } = row
       // That the id is theirs need not be read: the profile opens under no other.
-      const member = { id, recordKey, partnerId, externalUserIdHash: hash, sealedProfile }
-      return { id, partnerId, externalUserId, active, profile: openProfile(vault, member) }
+      const profile = openProfile(vault, { ...row, ...foundBy })
+      return { id: row.id, partnerId, externalUserId, active: row.active, profile }
     },
     /** @throws Refusal database_unusable for one who cannot be opened */
     findById: (id: number): Member | null => opened(byId.get({ id })),

@@ -26,7 +26,7 @@ export function memberPlace(
   member: SealedMember,
 ): SealedPlace {
   const { recordKey, partnerId, externalUserIdHash } = member
-  const context = [partnerId, externalUserIdHash.toHex()]
+  const context = [partnerId, Buffer.from(externalUserIdHash).toString('hex')]
   return { table: 'members', column, recordKey, context }
 }
 

@@ -14,7 +14,6 @@ import type { Decision } from '../../src/domain/writes'
 import { carryOut } from './carry-out'
 import { toRefusal } from './constraint'
 import type { Queries } from './queries'
-import type { Reader } from './reader'
 import type { Writer } from './writer'
 
 /** Reads, and tells in the domain's words why it could not. */
@@ -24,7 +23,7 @@ type Read = <T>(work: () => T | Promise<T>) => Promise<T>
 type Change = <T>(act: Act | null, decide: () => Decision<T>) => Promise<T>
 
 /** The Store on SQLite: facts are fetched, the domain decides, what it decided is written. */
-export function sqliteStore(queries: Queries, writer: Writer, reader: Reader): Store {
+export function sqliteStore(queries: Queries, writer: Writer): Store {
   const read: Read = async (work) => {
     try {
       return await work()
@@ -37,7 +36,7 @@ export function sqliteStore(queries: Queries, writer: Writer, reader: Reader): S
     ...partnerStore(queries, read, change),
     ...directoryStore(queries, change),
     ...requestStore(queries, read, change, writer),
-    ...memberStore(queries, read, change, reader),
+    ...memberStore(queries, read, change),
     ...auditStore(queries, read, writer),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -163,14 +162,13 @@ function readableAnswers(
   }
 }
 
-function memberStore({ members, requests }: Queries, read: Read, change: Change, reader: Reader) {
+function memberStore({ members, requests }: Queries, read: Read, change: Change) {
   const held = (id: number): people.MemberExport | null => {
     const member = members.findById(id)
     return member && { member, ...members.timesOf(id), requests: requests.listWithAnswers(id) }
   }
   return {
-    findMember: (partnerId, externalUserId) =>
-      read(() => reader.read(() => members.find(partnerId, externalUserId))),
+    findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
     findMemberById: (id) => read(() => members.findForStaff(id)),
     listMembers: (after, most) => read(() => members.list(after, most)),
     findMemberByEmail: (email, act) =>

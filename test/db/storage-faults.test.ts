@@ -6,7 +6,6 @@ import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
 import { LogIndex } from '../../db/sqlite/log-index'
 import { prepareQueries } from '../../db/sqlite/queries'
-import { Reader } from '../../db/sqlite/reader'
 import { sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
@@ -25,7 +24,7 @@ beforeEach(async () => {
   database = openTestDatabase(folder.file('a.sqlite'))
   const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
-    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests), new Reader(database)),
+    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
     feed: directoryFeed(queries, new LogIndex(folder.file('a.sqlite')), () => {}),
     close: async () => database.close(),
   }
