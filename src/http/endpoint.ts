@@ -31,6 +31,8 @@ export interface Call<Params, Headers, Query, Body> {
 /** What is answered when all is well: a value, or its JSON where that was made to be sent many times. */
 export interface Reply<Answer> {
   readonly body: Answer | Representation
+  /** Of a value, beside those that go with every answer; what is sent many times has its own. */
+  readonly headers?: Record<string, string>
 }
 
 /** Examples by name, as OpenAPI has them. */

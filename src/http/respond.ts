@@ -18,13 +18,13 @@ interface Asked {
  * already, where that is so (RFC 9110 §13.1.2); else it is sent as the client takes it, compressed in its partner's turn.
  */
 export function respond<Answer>(
-  { body }: Reply<Answer>,
+  { body, headers }: Reply<Answer>,
   { request, partnerId, status, told }: Asked,
   turns: Turns,
 ): Response | Promise<Response> {
   if (!(body instanceof Representation)) {
-    const headers = { 'Content-Type': 'application/json', ...told }
-    return new Response(JSON.stringify(body), { status, headers })
+    const about = { 'Content-Type': 'application/json', ...told, ...headers }
+    return new Response(JSON.stringify(body), { status, headers: about })
   }
   if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, told)
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
