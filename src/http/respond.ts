@@ -28,11 +28,25 @@ export function respond<Answer>(
   }
   if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, told)
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
-  if (coding === null) return send(body.plain, told)
+  const handOver = (form: Form) => {
+    if ((form.body?.size ?? 0) <= mostBytesAtOnce) return send(form, told)
+    return turns.queue(partnerId, handingOver(form, told))
+  }
+  if (coding === null) return handOver(body.plain)
   const compressed = body.compressed(coding)
-  if (compressed) return send(compressed, told)
-  if (!body.isWorthCompressing() && !isNeeded) return send(body.plain, told)
-  return compressing(body, coding, turns, partnerId).then((form) => send(form, told))
+  if (compressed) return handOver(compressed)
+  if (!body.isWorthCompressing() && !isNeeded) return handOver(body.plain)
+  return compressing(body, coding, turns, partnerId).then(handOver)
+}
+
+/** The largest body that is handed over at once, for the system to send: a page of the usual size. */
+const mostBytesAtOnce = 512 * 1024
+
+/** Hands over a large body: sending it keeps all others waiting for as long as making it does, and so takes a turn. */
+function* handingOver(form: Form, told: Record<string, string>): Steps<Response> {
+  const response = send(form, told)
+  yield
+  return response
 }
 
 function send({ status, body, headers }: Form, told: Record<string, string>): Response {
