@@ -133,7 +133,7 @@ export class Directory {
       for (const _ of this.#applying(changes));
       return
     }
-    const next = this.#copy()
+    const next = await this.#copy()
     await inPortions(next.#applying(changes))
     this.#become(next)
   }
@@ -311,15 +311,19 @@ export class Directory {
   }
 
   /** The same, to be changed aside. */
-  #copy(): Directory {
+  async #copy(): Promise<Directory> {
     const copy = new Directory(this.sources)
     copy.#become(this)
+    // What has as many entries as there are providers, in a turn each: nobody but a reading changes them.
     copy.#providers = new Map(this.#providers)
+    await nextTurn()
     copy.#listings = new Map(this.#listings)
+    await nextTurn()
     copy.#taken = new Map(this.#taken)
+    await nextTurn()
+    copy.#licenses = new Map(Array.from(this.#licenses, ([id, licenses]) => [id, licenses.copy()]))
     copy.#unlisted = new Map(this.#unlisted)
     copy.#regionsOfCountries = new Map(this.#regionsOfCountries)
-    copy.#licenses = new Map(Array.from(this.#licenses, ([id, licenses]) => [id, licenses.copy()]))
     return copy
   }
 
@@ -450,6 +454,11 @@ export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
 async function inPortions(steps: Iterable<void>): Promise<void> {
   let taken = 0
   for (const _ of steps) {
-    if (++taken % portion === 0) await new Promise((resolve) => setImmediate(resolve))
+    if (++taken % portion === 0) await nextTurn()
   }
+}
+
+/** Lets the event loop go on. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
