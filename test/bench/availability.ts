@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { Temporal } from 'temporal-polyfill'
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import { type Provider, weekdays } from '../../src/domain/provider'
+import { Draft } from '../../src/http/provider-page'
 import { SlotTable, slotBytes } from '../../src/http/slot-table'
 import { availabilityAt, type Calendar } from '../../src/scheduling/availability'
 import type { Interval } from '../../src/scheduling/interval'
@@ -81,17 +82,19 @@ function service(): Implementation {
     minimumNoticeMinutes: 0,
   }
   const licensed: Interval[] = compileLicenses([license], zone).map(({ interval }) => interval)
-  const table = new SlotTable()
+  const [table, draft] = [new SlotTable(), new Draft()]
   const slots = () => availabilityAt(calendar, licensed, now).slots
   return {
     slots,
-    // As the entries of a page are written in src/http/providers.ts.
+    // As the entries of a page are written in src/http/providers.ts, where the last page was drafted.
     json() {
       const starts = slots()
-      const bytes = Buffer.allocUnsafeSlow(Math.max(1, starts.length * slotBytes) + 1)
-      const end = table.write(starts, now, bytes, 0)
+      draft.clear()
+      draft.add(starts.length * slotBytes, (bytes, at) => table.write(starts, now, bytes, at))
+      draft.addText(']')
+      const bytes = draft.slice(0, draft.end)
+      // In the place of the comma before the first: there are slots.
       bytes.write('[', 0)
-      bytes.write(']', Math.max(end, 1))
       return bytes
     },
   }
