@@ -174,15 +174,19 @@ async function openOn(
   return {
     service,
     async ask(path, init = {}) {
-      const response = await app.fetch(new Request(`${baseUrl}${path}`, init))
-      const text = await response.text()
-      const isJson = response.headers.get('content-type')?.startsWith('application/json')
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: isJson && text ? JSON.parse(text) : text,
-        text,
-      }
+      return wholeAnswer(await app.fetch(new Request(`${baseUrl}${path}`, init)))
     },
+  }
+}
+
+/** An answer, read to its end. */
+export async function wholeAnswer(response: Response): Promise<WholeAnswer> {
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text ? JSON.parse(text) : text,
+    text,
   }
 }

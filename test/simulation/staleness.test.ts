@@ -8,7 +8,7 @@ import { changed, manyProviders, withNewcomer } from './many-providers'
 import type { Move, Wardrobe } from './moves'
 import type { Told } from './oracle-answers'
 import { acceptances, type Received, type Sent, send } from './raw-pages'
-import { baseUrl, dropTemplate, type Running } from './running'
+import { baseUrl, dropTemplate, type Running, wholeAnswer } from './running'
 import { dayMillis, hourMillis, minuteMillis } from './wall-clock'
 import { WatchedDirectory } from './watched-directory'
 import { carryOut, openWorld, type World } from './world'
@@ -471,15 +471,7 @@ async function go(seed: number, tell: (line: string) => void): Promise<void> {
 
 /** As partners do. */
 async function askOver(port: number, path: string, init: RequestInit = {}) {
-  const response = await fetch(`${baseUrl}:${port}${path}`, init)
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.startsWith('application/json')
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: isJson && text ? JSON.parse(text) : text,
-    text,
-  }
+  return wholeAnswer(await fetch(`${baseUrl}:${port}${path}`, init))
 }
 
 test(`in ${seeds.length} times ${steps} steps no page is stale`, async () => {
