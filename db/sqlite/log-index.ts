@@ -22,9 +22,10 @@ export class LogIndex {
 
   /** A number that is another one after each commit; null where the index cannot be read, or is of another form. */
   get stamp(): number | null {
-    const [head, next] = [this.#head, this.#next]
+    const head = this.#head
+    const next = this.#next
     if (!this.#read(next) || next[0] !== formatVersion) return null
-    if (next.some((word, place) => word !== head[place])) {
+    if (!isSame(head, next)) {
       this.#changes++
       ;[this.#head, this.#next] = [next, head]
     }
@@ -48,4 +49,9 @@ function openIndex(path: string): number | null {
   } catch {
     return null
   }
+}
+
+function isSame(head: Uint32Array, next: Uint32Array): boolean {
+  for (let word = 0; word < headWords; word++) if (head[word] !== next[word]) return false
+  return true
 }

@@ -44,7 +44,7 @@ export function authenticate(
   findKey: (kid: string) => PartnerKey | null,
   now: number,
 ): PartnerKey | Promise<PartnerKey> {
-  const key = findKey(kids.get(token) ?? kidOf(token))
+  const key = findKey(kidOf(token))
   if (!key) throw refusals.partner_not_found
   if (forged.get(key) === token) throw refusals.token_invalid
   if (verified.get(key) === token) return held(key, now)
@@ -89,7 +89,11 @@ function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {
 }
 
 /** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */
-function kidOf(token: string): string {
+export function kidOf(token: string): string {
+  return kids.get(token) ?? readKid(token)
+}
+
+function readKid(token: string): string {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
   if (segment === undefined) throw refusals.token_invalid
   const header = parseHeader(segment)

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { authenticate, recognize } from '../auth/authenticate'
+import { authenticate, kidOf, recognize } from '../auth/authenticate'
 import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import type { Caller, Partner } from '../domain/partner'
@@ -87,7 +87,9 @@ function answering(
   refuse: ReturnType<typeof refusing>,
 ): Answer {
   const answer = (error: unknown) =>
-    isUnauthenticated(error) ? refuse(incoming.request, error) : answerTo(error, 'UNKNOWN', incoming.told)
+    isUnauthenticated(error)
+      ? refuse(incoming.request, incoming.token, error)
+      : answerTo(error, 'UNKNOWN', incoming.told)
   try {
     const judged = judge(incoming)
     return judged instanceof Promise ? judged.catch(answer) : judged
@@ -172,14 +174,15 @@ function carryingOut(endpoint: Endpoint, serving: Serving, order: Order) {
     const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.told)
     if (refusal) throw refusal
     // From here on, and before a body is read: whoever is let in holds a place until they are answered.
-    const leave = places.take(identity.partner.id)
+    const { id } = identity.partner
+    places.take(id)
     let answer: Answer | undefined
     try {
       answer = attend(incoming, identity, query)
     } finally {
-      if (!(answer instanceof Promise)) leave()
+      if (!(answer instanceof Promise)) places.leave(id)
     }
-    return answer instanceof Promise ? answer.finally(leave) : answer
+    return answer instanceof Promise ? answer.finally(() => places.leave(id)) : answer
   }
 }
 
@@ -295,6 +298,8 @@ interface Identity {
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, or rejects with it
  */
 function identify({ directory, clock }: Context, token: string): Identity | Promise<Identity> {
+  // What names no key is refused whatever is stored, and so is not asked.
+  kidOf(token)
   return andThen(directory.catchUp(), () => {
     const now = clock.now()
     const { version } = directory

@@ -35,16 +35,18 @@ export class Places {
     return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
   }
 
-  /** Takes a place for a partner, and tells how to leave it. @throws Refusal overloaded */
-  take(partnerId: number): () => void {
+  /** Takes a place for a partner, who is to leave it. @throws Refusal overloaded */
+  take(partnerId: number): void {
     if (!this.hasPlaceFor(partnerId)) throw noPlace()
     this.#taken++
     this.#takenBy.set(partnerId, (this.#takenBy.get(partnerId) ?? 0) + 1)
-    return () => {
-      this.#taken--
-      const left = (this.#takenBy.get(partnerId) as number) - 1
-      if (left > 0) this.#takenBy.set(partnerId, left)
-      else this.#takenBy.delete(partnerId)
-    }
+  }
+
+  /** Leaves a place that was taken. */
+  leave(partnerId: number): void {
+    this.#taken--
+    const left = (this.#takenBy.get(partnerId) as number) - 1
+    if (left > 0) this.#takenBy.set(partnerId, left)
+    else this.#takenBy.delete(partnerId)
   }
 }

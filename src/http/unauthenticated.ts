@@ -14,16 +14,15 @@ import { addressBudgets } from './rates'
 export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,
-): (request: Request, refusal: Refusal) => Response {
+): (request: Request, token: string, refusal: Refusal) => Response {
   const rate = limits.failedAuthentications
   const spend = addressBudgets('failed-authentications', 'authentication_limited', rate, clock)
   const words: Words = authenticationRefusals
   const answers = new Map(
     Object.entries(words).map(([kind, message]) => [kind, repeatedly(kind as ErrorCode, message)]),
   )
-  return (request, refusal) => {
+  return (request, token, refusal) => {
     const address = addressOf(request)
-    const token = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
     const claimed = claimedPartner(token, (kid) => directory.findKey(kid))
     notebook.noteRefusal(refusal.kind, address, clock.now(), claimed?.id)
     const told: Record<string, string> = {}

@@ -13,20 +13,20 @@ function refusalOf(work: () => unknown): unknown {
 
 test('one partner has its share and no more, and leaves the rest to others', () => {
   const places = new Places(5, 2)
-  const leave = places.take(1)
+  places.take(1)
   places.take(1)
   expect(refusalOf(() => places.take(1))).toEqual(overloaded)
   places.take(2)
-  leave()
+  places.leave(1)
   places.take(1)
   expect(refusalOf(() => places.take(1))).toEqual(overloaded)
 })
 
 test('all partners together have so many, and a place that was left is there for whoever comes', () => {
   const places = new Places(3, 2)
-  const [leave] = [places.take(1), places.take(1), places.take(2)]
+  for (const partnerId of [1, 1, 2]) places.take(partnerId)
   expect(refusalOf(() => places.take(3))).toEqual(overloaded)
-  leave()
+  places.leave(1)
   places.take(3)
   expect(refusalOf(() => places.take(2))).toEqual(overloaded)
 })

@@ -49,3 +49,33 @@ test.each<[what: string, acceptEncoding: string, coding: string | null]>([
   const answer = await respond({ body }, asked, new Turns())
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
+
+test('of what many are sent each is told of their own limit, and whoever has none is told of none', async () => {
+  const body = new Representation(new Blob(['[]']), 'W/"tag"')
+  const tellOf = async (told: Record<string, string>, ifNoneMatch = '') => {
+    const request = sent({ 'If-None-Match': ifNoneMatch })
+    const { headers } = await respond({ body }, { request, partnerId: 1, status: 200, told }, new Turns())
+    return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
+  }
+  const limited = (left: number) => ({
+    'RateLimit-Policy': '"reads";q=9;w=60',
+    RateLimit: `"reads";r=${left};t=1`,
+  })
+  for (const tag of ['', '*']) {
+    expect(await tellOf(limited(8), tag)).toEqual(['"reads";q=9;w=60', '"reads";r=8;t=1'])
+    expect(await tellOf({}, tag)).toEqual([null, null])
+    expect(await tellOf(limited(7), tag)).toEqual(['"reads";q=9;w=60', '"reads";r=7;t=1'])
+  }
+})
+
+test('an answer that was not yet sent keeps what it told when others are sent the same', async () => {
+  const body = new Representation(new Blob(['[]']), 'W/"tag"')
+  const answerWith = (left: string) =>
+    respond(
+      { body },
+      { request: sent({}), partnerId: 1, status: 200, told: { RateLimit: left } },
+      new Turns(),
+    )
+  const [first, second] = [await answerWith('1'), await answerWith('2')]
+  expect([first.headers.get('ratelimit'), second.headers.get('ratelimit')]).toEqual(['1', '2'])
+})
