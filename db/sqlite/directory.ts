@@ -65,7 +65,7 @@ export function directoryQueries(db: Drizzle) {
       for (const row of some.values({ ids: JSON.stringify(wanted) }) as ProviderRow[]) {
         const provider = read(row)
         if (provider) found.providers.push(provider)
-        else found.unreadable.push({ id: row[0], ref: row[1], active: row[15] === 1 })
+        else found.unreadable.push({ id: row[0], ref: row[1], active: row[15] === 1 && row[16] === 0 })
       }
       return found
     },
@@ -78,7 +78,8 @@ type ProviderRow = [
   ...[credentials: string | null, pronouns: string | null, gender: string | null, bio: string | null],
   ...[timeZone: string, languagesSpoken: string, modalities: string],
   ...[workingHours: string, overrides: string, timeOff: string],
-  ...[minimumNoticeMinutes: number, active: 0 | 1, licenses: string, inPersonRegionIds: string],
+  ...[minimumNoticeMinutes: number, active: 0 | 1, suspended: 0 | 1, staffTimeOff: string],
+  ...[licenses: string, inPersonRegionIds: string],
 ]
 
 /** Reads providers' rows; null for one of which a list cannot be read. Words and lists that they have in common are kept once. */
@@ -90,15 +91,19 @@ export function providerReader() {
   const hoursOf = madeOnce(listReader(providerLists.workingHours))
   const overridesOf = madeOnce(listReader(providerLists.overrides))
   const timeOffOf = madeOnce(listReader(providerLists.timeOff))
+  const staffTimeOffOf = madeOnce(listReader(providerLists.staffTimeOff))
   const licensesOf = madeOnce((json): readonly License[] => JSON.parse(json))
   const regionIdsOf = madeOnce((json): readonly number[] => JSON.parse(json))
 
   return (row: ProviderRow): Provider | null => {
     const [id, ref, firstName, lastName, credentials, pronouns, gender, bio, timeZone, ...rest] = row
-    const [languages, modes, hours, replaced, absences, minimumNoticeMinutes, active, held, seenIn] = rest
+    const [languages, modes, hours, replaced, absences, minimumNoticeMinutes, active, ...more] = rest
+    const [suspended, staffAbsences, held, seenIn] = more
     const [languagesSpoken, modalities] = [languagesOf(languages), modalitiesOf(modes)]
     const [workingHours, overrides, timeOff] = [hoursOf(hours), overridesOf(replaced), timeOffOf(absences)]
-    if (!languagesSpoken || !modalities || !workingHours || !overrides || !timeOff) return null
+    const staffTimeOff = staffTimeOffOf(staffAbsences)
+    if (!languagesSpoken || !modalities || !workingHours || !overrides || !timeOff || !staffTimeOff)
+      return null
     return {
       id,
       ref,
@@ -116,6 +121,8 @@ export function providerReader() {
       timeOff,
       minimumNoticeMinutes,
       active: active === 1,
+      suspended: suspended === 1,
+      staffTimeOff,
       licenses: licensesOf(held),
       inPersonRegionIds: regionIdsOf(seenIn),
     }

@@ -19,6 +19,7 @@ import holdings from './migrations/0004-holdings.sql' with { type: 'text' }
 import rates from './migrations/0005-rates.sql' with { type: 'text' }
 import audit from './migrations/0006-audit.sql' with { type: 'text' }
 import replays from './migrations/0007-replays.sql' with { type: 'text' }
+import secondDay from './migrations/0008-second-day.sql' with { type: 'text' }
 import { rehashAudit } from './rehash-audit'
 import { bindToPlaces, sealMembers, type Upgrading } from './reseal'
 import { readSetting } from './setting'
@@ -38,6 +39,7 @@ const migrations: readonly Migration[] = [
   { sql: rates },
   { sql: audit, work: rehashAudit },
   { sql: replays },
+  { sql: secondDay },
 ]
 
 const hashOf = ({ sql }: Migration) => new Bun.CryptoHasher('sha256').update(sql).digest()

@@ -8,6 +8,7 @@ import { memberQueries, memberTable } from './members'
 import { keyTable, partnerQueries } from './partners'
 import { type RecordTables, recordTable } from './record-table'
 import { replayQueries, replayTable } from './replays'
+import { noteQueries, noteTable } from './request-notes'
 import { organizations, partners, regions } from './schema'
 
 /** All statements on a database, prepared once: those of a noun when one of them is first needed. */
@@ -20,6 +21,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     provider: whenNeeded(() => providerTable(db)),
     member: whenNeeded(() => memberTable(db, vault)),
     request: whenNeeded(() => requestTable(db, vault)),
+    note: whenNeeded(() => noteTable(db, vault)),
     replay: whenNeeded(() => replayTable(db, vault)),
   }
   return {
@@ -29,6 +31,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     members: whenNeeded(() => memberQueries(db, vault)),
     requests: whenNeeded(() => bookingRequestQueries(db, vault)),
     slots: whenNeeded(() => slotQueries(db)),
+    notes: whenNeeded(() => noteQueries(db, vault)),
     replays: whenNeeded(() => replayQueries(db, vault)),
     changes: whenNeeded(() => changeQueries(db)),
     audit: whenNeeded(() => auditQueries(db, vault)),

@@ -1,6 +1,6 @@
 import { blob, customType, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AuditAction } from '../../src/domain/audit'
-import type { RequestState } from '../../src/domain/booking-request'
+import type { NoteKind, RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
 import type { ChangedNoun } from '../../src/domain/writes'
 
@@ -77,6 +77,8 @@ export const providers = sqliteTable('providers', {
   timeOff: text('time_off').notNull(),
   minimumNoticeMinutes: integer('minimum_notice_minutes').notNull(),
   active: flag(),
+  suspended: flag(),
+  staffTimeOff: text('staff_time_off').notNull(),
 })
 
 export const licenses = sqliteTable('licenses', {
@@ -129,6 +131,16 @@ export const replays = sqliteTable('replays', {
   bodyHash: blob('body_hash', { mode: 'buffer' }).notNull(),
   sealedReceipt: blob('sealed_receipt', { mode: 'buffer' }).notNull(),
   submittedAt: integer('submitted_at').notNull(),
+})
+
+export const requestNotes = sqliteTable('request_notes', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  recordKey: text('record_key').notNull(),
+  requestId: integer('request_id').notNull(),
+  kind: text().$type<NoteKind>().notNull(),
+  at: integer().notNull(),
+  actor: text().notNull(),
+  sealedText: blob('sealed_text', { mode: 'buffer' }).notNull(),
 })
 
 export const changes = sqliteTable('changes', {

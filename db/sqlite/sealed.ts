@@ -20,6 +20,19 @@ export interface SealedRequest {
   readonly submittedAt: number
 }
 
+/** Where a note stands: bound to the request, and to who wrote it when. */
+export function notePlace({ recordKey, requestId, kind, at, actor }: SealedNote): SealedPlace {
+  return { table: 'request_notes', column: 'sealed_text', recordKey, context: [requestId, kind, at, actor] }
+}
+
+export interface SealedNote {
+  readonly recordKey: string
+  readonly requestId: number
+  readonly kind: string
+  readonly at: number
+  readonly actor: string
+}
+
 /** Where what is known of a member stands: bound to the partner, and to the id by which that partner finds them. */
 export function memberPlace(
   column: 'sealed_external_user_id' | 'sealed_profile',

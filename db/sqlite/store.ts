@@ -89,7 +89,7 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 }
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
-  const { requests, slots, replays, members, directory, changes, audit } = queries
+  const { requests, notes, slots, replays, members, directory, changes, audit } = queries
   return {
     async submit(draft) {
       const answer = await writer.write(() => {
@@ -147,6 +147,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(requests.find), act)),
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
+    addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), 'note', text, act)),
+    readNotes: (id, act) => change(act, () => moves.decideReadingNotes(requests.find(id), notes.listOf(id))),
   } satisfies Partial<Store>
 }
 
@@ -162,10 +164,13 @@ function readableAnswers(
   }
 }
 
-function memberStore({ members, requests }: Queries, read: Read, change: Change) {
+function memberStore({ members, requests, notes }: Queries, read: Read, change: Change) {
   const held = (id: number): people.MemberExport | null => {
     const member = members.findById(id)
-    return member && { member, ...members.timesOf(id), requests: requests.listWithAnswers(id) }
+    if (!member) return null
+    const theirs = requests.listWithAnswers(id)
+    const all = theirs.map((request) => ({ ...request, notes: notes.listOf(request.id) }))
+    return { member, ...members.timesOf(id), requests: all }
   }
   return {
     findMember: (partnerId, externalUserId) => read(() => members.find(partnerId, externalUserId)),
@@ -182,7 +187,11 @@ function memberStore({ members, requests }: Queries, read: Read, change: Change)
       return change(act, () => people.decideExport(members.findForStaff(id) && found))
     },
     eraseMember: (id, act) =>
-      change(act, () => people.decideErasure(members.findForStaff(id), requests.listOf(id))),
+      change(act, () => {
+        const theirs = requests.listOf(id)
+        const noteIds = theirs.flatMap((request) => notes.idsOf(request.id))
+        return people.decideErasure(members.findForStaff(id), theirs, noteIds)
+      }),
   } satisfies Partial<Store>
 }
 

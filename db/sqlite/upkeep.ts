@@ -135,7 +135,7 @@ function orphansFinding(database: Database): Finding {
 /** Records that a finding names; of more it tells how many. */
 const mostNamed = 20
 
-function sealedFinding({ members, requests, replays, partners }: Queries): Finding {
+function sealedFinding({ members, requests, notes, replays, partners }: Queries): Finding {
   const faulty = [...members.listFaulty()]
   const idsWhere = (isUnreadable: boolean) =>
     faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
@@ -143,6 +143,7 @@ function sealedFinding({ members, requests, replays, partners }: Queries): Findi
     ...partners.listUnreadableKeys().map((kid) => `key ${kid}`),
     ...idsWhere(true),
     ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+    ...[...notes.listUnreadable()].map((id) => `note ${id}`),
     ...[...replays.listUnreadable()].map((id) => `the answer to request ${id}`),
   ]
   const faults = [

@@ -232,12 +232,13 @@ function presentExport({ member, createdAt, updatedAt, requests }: MemberExport)
       createdAt: presentTimestamp(createdAt),
       updatedAt: presentTimestamp(updatedAt),
     },
-    requests: requests.map(({ submittedAt, startsAt, acceptedAt, declinedAt, ...facts }) => ({
+    requests: requests.map(({ submittedAt, startsAt, acceptedAt, declinedAt, notes, ...facts }) => ({
       ...facts,
       submittedAt: presentTimestamp(submittedAt),
       startsAt: presentTimestamp(startsAt),
       acceptedAt: presentTimestamp(acceptedAt),
       declinedAt: presentTimestamp(declinedAt),
+      notes: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
     })),
   }
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { toProviderInFile } from '../directory-files/describe'
-import type { Provider, TimeOff } from '../domain/provider'
+import { isWorking, type Provider, type TimeOff } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { Context } from '../operations/context'
 import { explainSlot } from '../operations/explain-slot'
@@ -159,7 +159,7 @@ function slots({ context, flags }: ProviderCall, provider: Provider): void {
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
   }))
-  const none = `There are none${provider.active ? '' : ': the provider is deactivated'}.`
+  const none = `There are none${isWorking(provider) ? '' : ': the provider is deactivated'}.`
   printRows(flags, free, slotColumns(provider.timeZone), none)
 }
 

@@ -1,4 +1,5 @@
 import {
+  absencesOf,
   type License,
   type Provider,
   type TimeOff,
@@ -14,15 +15,13 @@ import type { LocalWindow, Schedule, WorkingHours } from '../scheduling/working-
 
 /** A provider's schedule in the engine's numbers. The texts have been validated when they were loaded. */
 export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
+  const timeOff = absencesOf(provider)
   return {
     zone,
     workingHours: provider.workingHours.map(compileHours),
     overrides: provider.overrides.length === 0 ? none.overrides : compileOverrides(provider.overrides),
     // In the provider's order; of one that lies in a skipped hour alone nothing is left but its place.
-    timeOff:
-      provider.timeOff.length === 0
-        ? none.timeOff
-        : provider.timeOff.map((absence) => compileTimeOff(absence, zone)),
+    timeOff: timeOff.length === 0 ? none.timeOff : timeOff.map((absence) => compileTimeOff(absence, zone)),
   }
 }
 

@@ -7,7 +7,7 @@ import type {
   Version,
 } from '../domain/directory-feed'
 import type { PartnerKey } from '../domain/partner'
-import type { Provider } from '../domain/provider'
+import { isWorking, type Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import { type Availability, availabilityAt, type Calendar, isAvailableAt } from '../scheduling/availability'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
@@ -197,7 +197,7 @@ export class Directory {
   /** All active providers in order of id. */
   listListings(): Listing[] {
     return [...this.#listings.values()]
-      .filter(({ provider }) => provider.active)
+      .filter(({ provider }) => isWorking(provider))
       .sort((a, b) => a.provider.id - b.provider.id)
   }
 
@@ -224,7 +224,7 @@ export class Directory {
   /** An active provider. */
   findListing(providerId: number): Listing | null {
     const listing = this.#listings.get(providerId)
-    return listing?.provider.active ? listing : null
+    return listing && isWorking(listing.provider) ? listing : null
   }
 
   /** The slots that can be had of a provider in a region, at `now` (ms). */
@@ -343,7 +343,8 @@ export class Directory {
 
   /** One provider who cannot be listed must not keep the others from being so. */
   #tryToList(provider: Provider, taken: readonly TakenSlot[], compiled: CompiledOnce): void {
-    const { id, ref, active, timeZone } = provider
+    const { id, ref, timeZone } = provider
+    const active = isWorking(provider)
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
       this.#leaveOut({ id, ref, active, fault: `the zone data does not know the time zone ${timeZone}` })
@@ -379,7 +380,7 @@ export class Directory {
   /** Most changes of a provider are none of who is found: those leave the rosters as they are. */
   #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
     if (before && after && isFoundAlike(before, after)) return
-    const held = heldByRegion(after?.provider.active ? after : undefined)
+    const held = heldByRegion(after && isWorking(after.provider) ? after : undefined)
     for (const { regionId } of before?.licenses ?? []) {
       if (!held.has(regionId)) this.#licensesIn(regionId).put(id, [])
     }
@@ -390,8 +391,8 @@ export class Directory {
 /** Whether whoever finds one of two listings of a provider finds the other. */
 function isFoundAlike(one: Listing, other: Listing): boolean {
   const toldOf = ({ licenses, provider }: Listing) => {
-    const { active, languagesSpoken, modalities, inPersonRegionIds } = provider
-    return JSON.stringify([licenses, active, languagesSpoken, modalities, inPersonRegionIds])
+    const { languagesSpoken, modalities, inPersonRegionIds } = provider
+    return JSON.stringify([licenses, isWorking(provider), languagesSpoken, modalities, inPersonRegionIds])
   }
   return toldOf(one) === toldOf(other)
 }

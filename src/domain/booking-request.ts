@@ -7,9 +7,9 @@ export const slotMillis = slotMinutes * minuteMillis
 
 /**
  * The states of a request: an intake begins unassigned, a booking request pending; pending and accepted
- * requests hold their slot.
+ * requests hold their slot; an intake that nobody is to be assigned to is closed.
  */
-export const requestStates = ['unassigned', 'pending', 'accepted', 'declined'] as const
+export const requestStates = ['unassigned', 'pending', 'accepted', 'declined', 'closed'] as const
 
 export type RequestState = (typeof requestStates)[number]
 
@@ -58,6 +58,19 @@ export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly localOffsetMinutes: number | null
   /** Null once the person has been erased. */
   readonly member: Member | null
+}
+
+/** What a note is about: the request, or why it was declined or closed. */
+export type NoteKind = 'note' | 'decline' | 'close'
+
+/** What staff wrote about a request, for staff alone: it may be health data. */
+export interface RequestNote {
+  readonly id: number
+  readonly kind: NoteKind
+  /** ms */
+  readonly at: number
+  readonly actor: string
+  readonly text: string
 }
 
 /** What a partner submits, before anything of it is stored. */

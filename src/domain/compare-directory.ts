@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { UnreadableProvider, Version } from './directory-feed'
 import { Refusal } from './errors'
-import type { Provider } from './provider'
+import { type Provider, unsaid } from './provider'
 import { type Region, regionRef } from './region'
 import { type Change, type Decision, outcome, type Write } from './writes'
 
@@ -9,7 +9,8 @@ import { type Change, type Decision, outcome, type Write } from './writes'
 export type RegionEntry = Omit<Region, 'id'> & { readonly id: number | null }
 
 /** A provider as a directory file tells it, tied to regions by what regionRef says of them. */
-export interface ProviderEntry extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds'> {
+export interface ProviderEntry
+  extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds' | keyof typeof unsaid> {
   readonly licenses: readonly { region: string; from: string; until: string | null }[]
   readonly inPersonRegions: readonly string[]
 }
@@ -150,8 +151,11 @@ function compareProviders(
     left.delete(ref)
     broken.delete(ref)
     const to = toProvider(entry, regionIds)
-    const after = { ...to, id }
-    const write: Write = id === undefined ? { add: 'provider', row: to } : { set: 'provider', id, to }
+    // What staff say of them stays.
+    const { suspended, staffTimeOff } = before ?? unsaid
+    const after = { ...to, suspended, staffTimeOff, id }
+    const write: Write =
+      id === undefined ? { add: 'provider', row: { ...to, ...unsaid } } : { set: 'provider', id, to }
     return differenceOf(ref, before, after, write)
   })
   const others = Array.from(left, ([ref, provider]) => {
@@ -169,7 +173,7 @@ function compareProviders(
 function toProvider(
   { licenses, inPersonRegions, ...profile }: ProviderEntry,
   regionIds: ReadonlyMap<string, number>,
-): Omit<Provider, 'id'> {
+): Omit<Provider, 'id' | keyof typeof unsaid> {
   const regionId = (ref: string) => regionIds.get(ref) as number
   return {
     ...profile,

@@ -1,5 +1,5 @@
 import type { Act } from './audit'
-import type { RequestRecord, ScreeningAnswer } from './booking-request'
+import type { RequestNote, RequestRecord, ScreeningAnswer } from './booking-request'
 import { holdsSlot } from './decide-move'
 import { removals } from './decide-replay'
 import { Refusal } from './errors'
@@ -13,6 +13,7 @@ export interface MemberExport {
   readonly updatedAt: number
   readonly requests: readonly (Omit<RequestRecord, 'member'> & {
     readonly screeningAnswers: readonly ScreeningAnswer[]
+    readonly notes: readonly RequestNote[]
   })[]
 }
 
@@ -44,12 +45,13 @@ export function decideExport(held: MemberExport | null): Decision<MemberExport> 
 }
 
 /**
- * Removes a member for good, their answers included. The bare facts of their requests stay, tied to nobody, and so do
+ * Removes a member for good, their answers and what staff wrote about their requests included. The bare facts of their requests stay, tied to nobody, and so do
  * the slots that these hold: the answer is the ids of such requests.
  */
 export function decideErasure(
   member: Member | null,
   requests: readonly Pick<RequestRecord, 'id' | 'state' | 'startsAt'>[],
+  noteIds: readonly number[],
 ): Decision<number[]> {
   if (!member) return unknownRecord('member')
   const forgotten = requests.map(
@@ -62,6 +64,7 @@ export function decideErasure(
     ...outcome('member.erase', 'member', member.id, [
       ...forgotten,
       ...answers,
+      ...noteIds.map((id): Write => ({ remove: 'note', id })),
       { remove: 'member', id: member.id },
     ]),
     answer: () => holding.map(({ id }) => id),

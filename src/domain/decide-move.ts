@@ -1,5 +1,12 @@
 import type { Act } from './audit'
-import { type RequestRecord, type RequestState, type ScreeningAnswer, slotMillis } from './booking-request'
+import {
+  type NoteKind,
+  type RequestNote,
+  type RequestRecord,
+  type RequestState,
+  type ScreeningAnswer,
+  slotMillis,
+} from './booking-request'
 import { type HeldSlot, overlappingWith, type SlotHolder } from './decide-submission'
 import type { Version } from './directory-feed'
 import { Refusal } from './errors'
@@ -124,6 +131,35 @@ export function refuseAssignment({ isIntake, member }: RequestRecord): Refusal |
     ? 'the person of this request was erased; there is nobody to assign to'
     : 'a booking request came with its provider and slot; only an intake can be assigned'
   return new Refusal('move_unknown', why)
+}
+
+/** The longest note, in characters. */
+const mostNoteLength = 4_000
+
+/** Staff write about a request of somebody who is still known: a note goes with the person. */
+export function decideNote(
+  request: RequestRecord | null,
+  kind: NoteKind,
+  text: string,
+  { actor, at }: Act,
+): Decision {
+  if (!request) return unknownRecord('request')
+  if (!request.member) return new Refusal('move_unknown', 'the person of this request was erased')
+  if (text.trim() === '') return new Refusal('field_invalid', 'the note is empty')
+  if (text.length > mostNoteLength) {
+    return new Refusal('field_invalid', `a note has at most ${mostNoteLength} characters`)
+  }
+  const row = { requestId: request.id, kind, at, actor, text }
+  return outcome('request.note', 'request', request.id, [{ add: 'note', row }])
+}
+
+/** The notes on a request may be read; the audit log tells who did. */
+export function decideReadingNotes(
+  request: RequestRecord | null,
+  notes: readonly RequestNote[],
+): Decision<readonly RequestNote[]> {
+  if (!request) return unknownRecord('request')
+  return { ...outcome('request.read-notes', 'request', request.id, []), answer: () => notes }
 }
 
 /** The screening answers of a request may be read; the audit log tells who did. */

@@ -1,27 +1,40 @@
 import { Refusal } from './errors'
-import type { Provider, TimeOff } from './provider'
-import { type Decision, decideState, setting, unknownRecord } from './writes'
+import { absencesOf, type Provider, type TimeOff } from './provider'
+import { type Decision, setting, unknownRecord } from './writes'
 
-/** @param provider whatever can be told of them: their record may be one that cannot be read */
+/**
+ * Staff switch a provider off, which no directory that is loaded undoes, or on again, whoever has switched them off.
+ *
+ * @param provider whatever can be told of them: their record may be one that cannot be read
+ */
 export function decideProviderState(provider: Pick<Provider, 'id'> | null, active: boolean): Decision {
-  return decideState('provider', provider, active)
+  if (!provider) return unknownRecord('provider')
+  const to = active ? { active, suspended: false } : { suspended: true }
+  return setting(`provider.${active ? 'reactivate' : 'deactivate'}`, 'provider', provider.id, to)
 }
 
 /** Answers whether the absence is new: one that is there already is not added twice, and nothing is written. */
 export function decideTimeOff(provider: Provider | null, absence: TimeOff): Decision<boolean> {
   if (!provider) return unknownRecord('provider')
-  const isKnown = provider.timeOff.some(({ from, until }) => from === absence.from && until === absence.until)
+  const isKnown = absencesOf(provider).some((known) => isSame(known, absence))
   if (isKnown) return { writes: [], taken: [], audit: null, answer: () => false }
-  const timeOff = [...provider.timeOff, absence]
-  return { ...setting('provider.time-off-add', 'provider', provider.id, { timeOff }), answer: () => true }
+  const staffTimeOff = [...provider.staffTimeOff, absence]
+  return {
+    ...setting('provider.time-off-add', 'provider', provider.id, { staffTimeOff }),
+    answer: () => true,
+  }
 }
 
+/** One that staff have entered, or that the directory has: that comes back with the next one that is loaded and has it still. */
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {
   if (!provider) return unknownRecord('provider')
-  const timeOff = provider.timeOff.filter(
-    ({ from, until }) => from !== absence.from || until !== absence.until,
-  )
-  return timeOff.length < provider.timeOff.length
-    ? setting('provider.time-off-remove', 'provider', provider.id, { timeOff })
+  const others = (all: readonly TimeOff[]) => all.filter((known) => !isSame(known, absence))
+  const [timeOff, staffTimeOff] = [others(provider.timeOff), others(provider.staffTimeOff)]
+  return timeOff.length + staffTimeOff.length < absencesOf(provider).length
+    ? setting('provider.time-off-remove', 'provider', provider.id, { timeOff, staffTimeOff })
     : new Refusal('record_unknown', 'there is no such time off')
+}
+
+function isSame(one: TimeOff, other: TimeOff): boolean {
+  return one.from === other.from && one.until === other.until
 }

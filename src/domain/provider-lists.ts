@@ -43,4 +43,5 @@ export const providerLists = {
   workingHours: validator(listShapes.workingHours),
   overrides: validator(listShapes.overrides),
   timeOff: validator(listShapes.timeOff),
+  staffTimeOff: validator(listShapes.timeOff),
 }

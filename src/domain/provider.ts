@@ -69,7 +69,10 @@ export function absenceFault({ from, until }: TimeOff): string | null {
   return isEmpty ? 'must be after from' : null
 }
 
-/** A clinician as the operator describes them. */
+/**
+ * A clinician as the operator's directory describes them, and what staff have said of them since: the one is replaced by
+ * the next directory that is loaded, the other stays until staff take it back.
+ */
 export interface Provider {
   readonly id: number
   /** The operator's own stable reference. */
@@ -89,8 +92,29 @@ export interface Provider {
   readonly overrides: readonly Override[]
   readonly timeOff: readonly TimeOff[]
   readonly minimumNoticeMinutes: number
+  /** As the directory has it. */
   readonly active: boolean
+  /** Whether staff have switched them off. */
+  readonly suspended: boolean
+  /** The absences that staff have entered. */
+  readonly staffTimeOff: readonly TimeOff[]
   readonly licenses: readonly License[]
   /** The regions where they see people in person. */
   readonly inPersonRegionIds: readonly number[]
+}
+
+/** What staff say of a provider, before they have said anything. */
+export const unsaid: Pick<Provider, 'suspended' | 'staffTimeOff'> = { suspended: false, staffTimeOff: [] }
+
+/** Whether a provider can be found and booked, for all that is said of them. */
+export function isWorking({ active, suspended }: Pick<Provider, 'active' | 'suspended'>): boolean {
+  return active && !suspended
+}
+
+/** All absences of a provider, those first that the directory has. */
+export function absencesOf({
+  timeOff,
+  staffTimeOff,
+}: Pick<Provider, 'timeOff' | 'staffTimeOff'>): readonly TimeOff[] {
+  return staffTimeOff.length === 0 ? timeOff : [...timeOff, ...staffTimeOff]
 }

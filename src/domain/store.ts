@@ -1,5 +1,5 @@
 import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
-import type { BookingRequest, Replay, RequestRecord, ScreeningAnswer } from './booking-request'
+import type { BookingRequest, Replay, RequestNote, RequestRecord, ScreeningAnswer } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
 import type { AssignmentDraft } from './decide-move'
@@ -81,6 +81,11 @@ export interface Store {
   declineAll(requestIds: readonly number[], act: Act): Promise<number>
   /** @throws Refusal move_unknown unless the request holds a slot */
   acknowledge(requestId: number, localOffsetMinutes: number, act: Act): Promise<void>
+
+  /** Writes a note of staff. @throws Refusal move_unknown once the person has been erased, field_invalid for its length */
+  addNote(requestId: number, text: string, act: Act): Promise<void>
+  /** The notes on a request, oldest first. */
+  readNotes(requestId: number, act: Act): Promise<readonly RequestNote[]>
 
   setMemberActive(id: number, active: boolean, act: Act): Promise<void>
   /** Members in order of id after one id, at most so many: to look through, unaudited, never to show all of. */

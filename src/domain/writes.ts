@@ -1,5 +1,12 @@
 import type { Act, AuditAction, AuditEntry } from './audit'
-import type { BookingRequest, RequestState, Retry, ScreeningAnswer, ToldProfile } from './booking-request'
+import type {
+  BookingRequest,
+  RequestNote,
+  RequestState,
+  Retry,
+  ScreeningAnswer,
+  ToldProfile,
+} from './booking-request'
 import { Refusal } from './errors'
 import type { PartnerRates } from './limits'
 import type { MemberProfile } from './member'
@@ -53,6 +60,8 @@ export interface Records {
     readonly screeningAnswers: readonly ScreeningAnswer[] | null
     readonly submittedAt: number
   }
+  /** What staff wrote about a request. */
+  note: Omit<RequestNote, 'id'> & { readonly requestId: number }
   /** What a submission was answered with, kept for its retries. Its id is that of the request. */
   replay: {
     readonly partnerId: number
@@ -145,7 +154,7 @@ export function setting<N extends Noun>(
 
 /** Switches a record off or on again, whatever else can be told of it. */
 export function decideState(
-  noun: 'organization' | 'partner' | 'provider' | 'member',
+  noun: 'organization' | 'partner' | 'member',
   record: { readonly id: number } | null,
   active: boolean,
 ): Decision {
@@ -180,6 +189,7 @@ export const shownAs: Record<Noun, ChangedNoun | null> = {
   provider: 'provider',
   member: null,
   request: null,
+  note: null,
   replay: null,
 }
 

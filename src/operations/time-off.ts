@@ -3,7 +3,7 @@ import type { Act } from '../domain/audit'
 import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
-import { absenceFault, type Provider, type TimeOff } from '../domain/provider'
+import { absenceFault, absencesOf, type Provider, type TimeOff } from '../domain/provider'
 import { touches } from '../scheduling/interval'
 import { type Context, thenShow } from './context'
 
@@ -47,6 +47,6 @@ function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSl
   return listing.taken.filter((slot) => slot.endsAt > now && touches(away, toInterval(slot)))
 }
 
-function positionOf({ from, until }: TimeOff, { timeOff }: Provider): number {
-  return timeOff.findIndex((absence) => absence.from === from && absence.until === until)
+function positionOf({ from, until }: TimeOff, provider: Provider): number {
+  return absencesOf(provider).findIndex((absence) => absence.from === from && absence.until === until)
 }

@@ -1,6 +1,11 @@
 import type { Act, AuditLine } from '../../src/domain/audit'
 import { emptyAudit } from '../../src/domain/audit'
-import { type RequestRecord, type Retry, slotMillis } from '../../src/domain/booking-request'
+import {
+  type RequestNote,
+  type RequestRecord,
+  type Retry,
+  slotMillis,
+} from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
@@ -129,6 +134,11 @@ function requestsOf(kept: Kept): RequestRecord[] {
 }
 
 const answersOf = ({ tables }: Kept, id: number) => tables.request.get(id)?.screeningAnswers ?? []
+
+function notesOf(kept: Kept, id: number): RequestNote[] {
+  const theirs = rowsOf(kept, 'note').filter(({ requestId }) => requestId === id)
+  return theirs.map(({ requestId: _, memberId: __, ...note }) => note)
+}
 
 function byId<T extends { id: number }>(all: readonly T[], id: number): T | null {
   return all.find((one) => one.id === id) ?? null
@@ -301,6 +311,8 @@ function requests(kept: Kept, read: Read, change: Run) {
       return read(() => requestsOf(kept).filter(isTheirs))
     },
     declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(request), act)),
+    addNote: (id, text, act) => change(act, () => moves.decideNote(request(id), 'note', text, act)),
+    readNotes: (id, act) => change(act, () => moves.decideReadingNotes(request(id), notesOf(kept, id))),
     acknowledge: (id, offset, act) => change(act, () => moves.decideAcknowledgement(request(id), offset)),
   } satisfies Partial<Store>
 }
@@ -313,6 +325,7 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
     const theirs = requestsBy(id).map(({ member: _, ...request }) => ({
       ...request,
       screeningAnswers: answersOf(kept, request.id),
+      notes: notesOf(kept, request.id),
     }))
     const { createdAt, updatedAt } = row ?? { createdAt: 0, updatedAt: 0 }
     return row ? { member: member(id) as Member, createdAt, updatedAt, requests: theirs } : null
@@ -326,7 +339,12 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
     releaseEmail: (id, act) => change(act, () => people.decideEmailRelease(member(id), act)),
     setMemberActive: (id, active, act) => change(act, () => people.decideMemberState(member(id), active)),
     exportMember: (id, act) => change(act, () => people.decideExport(held(id))),
-    eraseMember: (id, act) => change(act, () => people.decideErasure(member(id), requestsBy(id))),
+    eraseMember: (id, act) =>
+      change(act, () => {
+        const theirs = requestsBy(id)
+        const noteIds = theirs.flatMap((one) => notesOf(kept, one.id).map((note) => note.id))
+        return people.decideErasure(member(id), theirs, noteIds)
+      }),
   } satisfies Partial<Store>
 }
 

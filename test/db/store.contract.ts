@@ -4,6 +4,7 @@ import { compareDirectory } from '../../src/domain/compare-directory'
 import type { Version } from '../../src/domain/directory-feed'
 import { unlimited } from '../../src/domain/limits'
 import type { Partner } from '../../src/domain/partner'
+import { unsaid } from '../../src/domain/provider'
 import {
   act,
   actAt,
@@ -726,6 +727,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         id: expect.any(Number),
         licenses: [{ regionId, from: '2020-01-01', until: null }],
         inPersonRegionIds: [regionId],
+        ...unsaid,
       }
       expect(providers).toEqual([
         { ...profile, ...tied },

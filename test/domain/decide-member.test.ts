@@ -59,7 +59,7 @@ describe('a member', () => {
       member,
       createdAt: now,
       updatedAt: now,
-      requests: [{ ...request, screeningAnswers: [] }],
+      requests: [{ ...request, screeningAnswers: [], notes: [] }],
     }
     const decided = done(decideExport(held))
     expect(decided).toEqual({
@@ -71,14 +71,16 @@ describe('a member', () => {
     expect(decided.answer([])).toBe(held)
   })
 
-  test('is erased after their requests have forgotten them, answers and what is kept for retries included', () => {
+  test('is erased after their requests have forgotten them, answers, notes and what is kept for retries included', () => {
     const forgotten = { memberId: null, screeningAnswers: null }
-    expect(done(decideErasure(member, [intake, booking]))).toEqual({
+    expect(done(decideErasure(member, [intake, booking], [31, 32]))).toEqual({
       writes: [
         { set: 'request', id: 11, to: forgotten },
         { set: 'request', id: 12, to: forgotten },
         { remove: 'replay', id: 11 },
         { remove: 'replay', id: 12 },
+        { remove: 'note', id: 31 },
+        { remove: 'note', id: 32 },
         { remove: 'member', id: 7 },
       ],
       taken: [],
@@ -90,7 +92,7 @@ describe('a member', () => {
   test('leaves word of the requests that hold a slot: pending or accepted, with one', () => {
     const inEachState = requestStates.map((state, index) => ({ ...booking, id: 20 + index, state }))
     const withoutSlot = { ...intake, id: 30, state: 'pending' as const, providerId: 5 }
-    const { answer: told } = done(decideErasure(member, [...inEachState, withoutSlot]))
+    const { answer: told } = done(decideErasure(member, [...inEachState, withoutSlot], []))
     expect(told([])).toEqual([20 + requestStates.indexOf('pending'), 20 + requestStates.indexOf('accepted')])
   })
 
@@ -99,7 +101,7 @@ describe('a member', () => {
     const decided: unknown[] = [
       decideMemberState(null, true),
       decideExport(null),
-      decideErasure(null, [booking]),
+      decideErasure(null, [booking], []),
     ]
     expect(decided).toEqual([nobody, nobody, nobody])
   })

@@ -6,7 +6,7 @@ import type { Version } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { Member, MemberProfile } from '../../src/domain/member'
 import type { Organization, Partner } from '../../src/domain/partner'
-import type { Provider } from '../../src/domain/provider'
+import { type Provider, unsaid } from '../../src/domain/provider'
 import type { Change, Outcome } from '../../src/domain/writes'
 
 // What decisions are asked about, without a database.
@@ -98,6 +98,7 @@ export const provider: Provider = {
   timeOff: [{ from: '2026-12-27', until: '2026-12-31' }],
   minimumNoticeMinutes: 30,
   active: true,
+  ...unsaid,
   licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
   inPersonRegionIds: [1],
 }

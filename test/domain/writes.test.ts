@@ -52,6 +52,7 @@ test('the directory shows partners with their organizations and keys, regions an
     provider: 'provider',
     member: null,
     request: null,
+    note: null,
     replay: null,
   })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Directory } from '../../src/directory/directory'
 import type { DirectoryChanges } from '../../src/domain/directory-feed'
-import type { Provider } from '../../src/domain/provider'
+import { type Provider, unsaid } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Context } from '../../src/operations/context'
 import { explainSlot, slotReasons } from '../../src/operations/explain-slot'
@@ -43,6 +43,7 @@ async function directoryOf(
     languagesSpoken: ['en'],
     modalities: ['in-video'],
     active: true,
+    ...unsaid,
     inPersonRegionIds: [],
     ...schedule,
     licenses: licenses.map((license, index) => ({ ...license, regionId: (index % 2) + 1 })),

@@ -1,5 +1,11 @@
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
-import type { License, Provider, TimeOff, WeeklyHours } from '../../src/domain/provider'
+import {
+  type License,
+  type Provider,
+  type TimeOff,
+  unsaid,
+  type WeeklyHours,
+} from '../../src/domain/provider'
 import type { ZoneData } from '../../src/domain/zone-data'
 import {
   type Availability,
@@ -112,6 +118,7 @@ function asProvider({ taken: _, licenses, ...of }: Practice): Provider {
     languagesSpoken: ['en'],
     modalities: ['in-video'],
     active: true,
+    ...unsaid,
     licenses: licenses.map((license) => ({ ...license, regionId: 1 })),
     inPersonRegionIds: [],
   }

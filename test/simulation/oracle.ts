@@ -46,7 +46,7 @@ export interface OracleRequest {
   /** Null once the person was erased. */
   memberId: number | null
   readonly isIntake: boolean
-  state: 'unassigned' | 'pending' | 'accepted' | 'declined'
+  state: 'unassigned' | 'pending' | 'accepted' | 'declined' | 'closed'
   providerId: number | null
   authorizationNumber: string | null
   startsAt: number | null
