@@ -105,6 +105,8 @@ async function useEverything(place: Place): Promise<void> {
   }
   await store.findRequest(id)
   await store.readScreening(id, act)
+  await store.addNote(id, 'Called back', act)
+  await store.readNotes(id, act)
   await store.sortingAnswers([id])
   await store.findMember(partner.id, 'robin')
   await store.findMemberById(member.id)
