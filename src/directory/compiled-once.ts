@@ -17,10 +17,13 @@ export class CompiledOnce {
   readonly #zones = new Map<TimeZone, Known>()
 
   scheduleOf(provider: Provider, zone: TimeZone): Schedule {
-    const { workingHours, overrides, timeOff } = provider
+    const { workingHours, overrides, timeOff, staffTimeOff } = provider
     const { schedules } = this.#knownIn(zone)
     const known = schedules.get(workingHours)
-    const isSame = known?.provider.overrides === overrides && known.provider.timeOff === timeOff
+    const isSame =
+      known?.provider.overrides === overrides &&
+      known.provider.timeOff === timeOff &&
+      known.provider.staffTimeOff === staffTimeOff
     if (known && isSame) return known.schedule
     const schedule = compileSchedule(provider, zone)
     schedules.set(workingHours, { provider, schedule })
