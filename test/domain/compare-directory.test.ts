@@ -49,6 +49,11 @@ describe('a directory like its description', () => {
     expect(compareDirectory(entries, facts)).toEqual({
       version,
       load: { ...nothing, unchanged: 3 },
+      changes: [],
+      regionRefs: new Map([
+        [1, 'CA-ON'],
+        [2, 'CA-QC'],
+      ]),
       writes: [],
     })
     expect(compareDirectory({ regions: [], providers: [] }, empty).load).toEqual({ ...nothing, unchanged: 0 })
