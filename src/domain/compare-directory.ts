@@ -105,8 +105,8 @@ export function requireFewChanges(
   const stored = changed.length + deactivated.length + unchanged
   const allowed = limit.isPercent ? Math.floor((stored * limit.most) / 100) : limit.most
   if (count <= allowed || (limit.isPercent && stored === 0)) return
-  const share = limit.isPercent ? `${limit.most}% of the ${stored} there are, which is ${allowed}` : allowed
-  const why = `the files change ${count} regions and providers, and at most ${share} may be; nothing was changed`
+  const most = limit.isPercent ? `${allowed}, ${limit.most}% of the ${stored} there are` : allowed
+  const why = `the files change ${count} regions and providers, and --max-changes allows ${most}; nothing was changed`
   throw new Refusal('too_many_changes', why)
 }
 
