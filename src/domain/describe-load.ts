@@ -152,10 +152,12 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const told = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
+  // Mostly the texts tell all; where they do not, members may stand in another order.
+  const [removed, added] = [withoutThose(earlier, later, textOf), withoutThose(later, earlier, textOf)]
   return {
     field,
-    removed: told(withoutThose(earlier, later)),
-    added: told(withoutThose(later, earlier)),
+    removed: told(withoutThose(removed, added, orderedTextOf)),
+    added: told(withoutThose(added, removed, orderedTextOf)),
     lost: lossOf[field](before, after, since),
     gained: field === 'workingHours' ? lostMinutes(after.workingHours, before.workingHours, since) : null,
   }
@@ -173,14 +175,32 @@ function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): un
   return { region: regionRefs.get(regionId as number), ...rest }
 }
 
-/** The elements of a list that another has not, or not so often. */
-function withoutThose(list: readonly unknown[], others: readonly unknown[]): unknown[] {
+/** The elements of a list that another has not, or not so often, by what is told of each. */
+function withoutThose(
+  list: readonly unknown[],
+  others: readonly unknown[],
+  tell: (element: unknown) => string,
+): readonly unknown[] {
+  if (list.length === 0 || others.length === 0) return list
   const left = new Map<string, number>()
-  for (const other of others.map((one) => JSON.stringify(one))) left.set(other, (left.get(other) ?? 0) + 1)
+  for (const other of others.map(tell)) left.set(other, (left.get(other) ?? 0) + 1)
   return list.filter((element) => {
-    const told = JSON.stringify(element)
+    const told = tell(element)
     const count = left.get(told) ?? 0
     left.set(told, count - 1)
     return count <= 0
   })
+}
+
+const textOf = (value: unknown) => JSON.stringify(value)
+
+/** The same text for values that are alike, in whatever order their members are told. */
+function orderedTextOf(value: unknown): string {
+  return JSON.stringify(value, (_, part) =>
+    isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

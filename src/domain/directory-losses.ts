@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { dayMinutes, formatDate, minuteMillis, parseDate, parseTimeOfDay } from '../scheduling/calendar'
 import { contains, type Interval, union } from '../scheduling/interval'
 import type { ProviderAfter } from './compare-directory'
@@ -77,22 +78,31 @@ export function lostMinutes(
   after: readonly WeeklyHours[],
   since: number,
 ): number {
-  const bounds = [...before, ...after].map(daysOf).flatMap(({ start, end }) => [start, end])
+  const [earlier, later] = [before.map(timesOf), after.map(timesOf)]
+  const bounds = [...earlier, ...later].flatMap(({ days }) => [days.start, days.end])
   const seasons = new Set([since, ...bounds.filter((day) => since < day && day < Infinity)])
-  return Math.max(...Array.from(seasons, (day) => beyond(weekOf(before, day), weekOf(after, day))))
+  return Math.max(...Array.from(seasons, (day) => beyond(weekOf(earlier, day), weekOf(later, day))))
 }
 
-/** The time worked in a week by the hours of a day's season, in minutes since its Monday began. */
-function weekOf(hours: readonly WeeklyHours[], day: number): Interval[] {
-  return hours
-    .filter((some) => contains(daysOf(some), { start: day, end: day + 1 }))
-    .flatMap(({ weekdays: days, start, end }) => days.map((name) => windowOn(name, start, end)))
+/** Hours in numbers: the days of their season, and the time they are of a week, in minutes since its Monday began. */
+interface WeekTimes {
+  readonly days: Interval
+  readonly times: readonly Interval[]
 }
 
-function windowOn(name: WeeklyHours['weekdays'][number], start: string, end: string): Interval {
-  const midnight = weekdays.indexOf(name) * dayMinutes
-  const [from, until] = [minuteOf(start), minuteOf(end)]
-  return { start: midnight + from, end: midnight + (until > from ? until : until + dayMinutes) }
+function timesOf(hours: WeeklyHours): WeekTimes {
+  const [from, until] = [minuteOf(hours.start), minuteOf(hours.end)]
+  const end = until > from ? until : until + dayMinutes
+  const times = hours.weekdays.map((name) => {
+    const midnight = weekdays.indexOf(name) * dayMinutes
+    return { start: midnight + from, end: midnight + end }
+  })
+  return { days: daysOf(hours), times }
+}
+
+/** The time worked in a week by the hours of a day's season. */
+function weekOf(hours: readonly WeekTimes[], day: number): Interval[] {
+  return hours.flatMap(({ days, times }) => (days.start <= day && day < days.end ? times : []))
 }
 
 /** How much of one week's time lies in none of another's. */
@@ -119,8 +129,7 @@ function missing(before: readonly unknown[], after: readonly unknown[]): number 
 }
 
 function isAmong(value: unknown, others: readonly unknown[]): boolean {
-  const told = JSON.stringify(value)
-  return others.some((other) => JSON.stringify(other) === told)
+  return others.some((other) => isDeepStrictEqual(value, other))
 }
 
 // The texts have been validated.

@@ -168,6 +168,12 @@ const rows: Record<LosableField, Row[]> = {
   overrides: [
     ['removed', { overrides: [day('2026-12-24')] }, { overrides: [] }, 1],
     ['with other hours', { overrides: [day('2026-12-24', nine)] }, { overrides: [day('2026-12-24')] }, 1],
+    [
+      'told in another order',
+      { overrides: [day('2026-12-24', nine)] },
+      { overrides: [{ windows: [{ end: '12:00', start: '09:00' }], date: '2026-12-24' }] },
+      0,
+    ],
     ['of a date that is over', { overrides: [day('2026-11-30')] }, { overrides: [] }, 0],
     ['of today', { overrides: [day('2026-12-01')] }, { overrides: [] }, 1],
     [

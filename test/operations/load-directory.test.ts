@@ -235,6 +235,28 @@ describe('a load is told field by field', () => {
     expect(isAskedAbout(told)).toBe(false)
   })
 
+  test('whatever the order in which members are told, and with every element that is one more of its like', async () => {
+    const [monday, friday] = [
+      { date: '2026-12-07', windows: [{ start: '09:00', end: '10:00' }] },
+      { date: '2026-12-11', windows: [] },
+    ]
+    await service.load(fileWith({ 'on-1': { overrides: [monday], licenses: both('2020-01-01') } }))
+    const swapped = { windows: [{ end: '10:00', start: '09:00' }], date: '2026-12-07' }
+    const licenses = [...both('2020-01-01').reverse(), { from: '2020-01-01', region: 'CA-ON' }]
+    const told = foretell(read(fileWith({ 'on-1': { overrides: [friday, swapped], licenses } })))
+    expect(told.changes[0]?.fields).toEqual([
+      {
+        field: 'licenses',
+        removed: [],
+        added: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
+        lost: 0,
+        gained: null,
+      },
+      { field: 'overrides', removed: [], added: [friday], lost: 0, gained: null },
+    ])
+    expect(isAskedAbout(told)).toBe(false)
+  })
+
   const asked: [what: string, different: Partial<ProviderInFile>][] = [
     ['a language', { languagesSpoken: ['fr'] }],
     ['a modality', { modalities: ['telephonic'] }],
