@@ -159,7 +159,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     context = await start()
     await deactivateProvider(context, requireProviderName(context, 'on-2'), act)
     using database = new Database(place.path)
-    expect(database.query("SELECT active FROM providers WHERE ref = 'on-2'").values()).toEqual([[0]])
+    expect(database.query("SELECT suspended FROM providers WHERE ref = 'on-2'").values()).toEqual([[1]])
     expect((await place.store.listAudit(1))[0]).toMatchObject({
       action: 'provider.deactivate',
       record: 'provider 2',
