@@ -1,6 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
-import { Refusal } from '../domain/errors'
 import { absenceFault } from '../domain/provider'
 import {
   AbsenceShape,
@@ -13,6 +12,7 @@ import {
 import { regionRef } from '../domain/region'
 import { type Fault, Text, type Validator, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
+import { type DirectoryFault, DirectoryInvalid, placeInDocument } from './faults'
 
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Type.Union([Type.Null(), Text({ maxLength: 500 })])
@@ -76,13 +76,6 @@ const partShapes = {
   absence: validator(AbsenceShape),
 }
 
-/** A description of a directory that is refused, with every fault, a line of the message each. */
-export class DirectoryInvalid extends Refusal {
-  constructor(readonly faults: readonly Fault[]) {
-    super('directory_invalid', faults.map(({ path, fault }) => `${path || 'the file'}: ${fault}`).join('\n'))
-  }
-}
-
 /** Whether the zone data knows a zone of a name. */
 export type IsZone = (name: string) => boolean
 
@@ -97,10 +90,26 @@ export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryE
   if (!shape.accepts(document)) {
     const faults = shape.faultsOf(document)
     const told = new Set(faults.map(({ path }) => path))
-    throw new DirectoryInvalid([...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
+    throw refusalOf(document, [...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
   }
-  if (beyondShape.length > 0) throw new DirectoryInvalid(beyondShape)
+  if (beyondShape.length > 0) throw refusalOf(document, beyondShape)
   return { regions: document.regions.map(toRegionEntry), providers: document.providers.map(toProviderEntry) }
+}
+
+function refusalOf(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
+  const toPlaced = ({ path, fault }: Fault): DirectoryFault => {
+    // Where a name is the fault, it stands in the path; and what is there may be anything.
+    const value = fault === 'is not known here' ? undefined : valueAt(document, path)
+    return { ...placeInDocument(path), fault, value }
+  }
+  return new DirectoryInvalid(faults.map(toPlaced))
+}
+
+/** What stands in a place of a document; nothing for the whole of it. */
+function valueAt(document: unknown, path: string): unknown {
+  if (path === '') return undefined
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== '')
+  return steps.reduce((value, step) => Object(value)[step], document)
 }
 
 /** What a document that may be wrongly shaped holds: the rules are held to what has its shape. */
