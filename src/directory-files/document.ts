@@ -85,9 +85,10 @@ export type IsZone = (name: string) => boolean
  * @throws DirectoryInvalid with every fault and where it is
  */
 export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryEntries {
-  const parts = partsOf(document)
+  const isShaped = shape.accepts(document)
+  const parts = partsOf(document, isShaped)
   const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
-  if (!shape.accepts(document)) {
+  if (!isShaped) {
     const faults = shape.faultsOf(document)
     const told = new Set(faults.map(({ path }) => path))
     throw refusalOf(document, [...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
@@ -123,21 +124,26 @@ interface Parts {
 /** A provider's parts in their places, undefined for those that have not their shape. */
 type ProviderParts = ReturnType<typeof providerPartsOf>
 
-function partsOf(document: unknown): Parts {
+/** @param isShaped whether the whole has its shape, so that no part need be looked at for its own */
+function partsOf(document: unknown, isShaped: boolean): Parts {
   const { regions: listed, providers } = Object(document)
   const regions = elementsOf(listed).map(Object)
   return {
     regions,
     areRegionsTold: Array.isArray(listed) && !regions.map(refOf).includes(undefined),
-    providers: elementsOf(providers).map(providerPartsOf),
+    providers: elementsOf(providers).map((provider) => providerPartsOf(provider, isShaped)),
   }
 }
 
-function providerPartsOf(provider: unknown) {
+function providerPartsOf(provider: unknown, isShaped: boolean) {
   const { ref, timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff } = Object(provider)
+  const sound = <S extends TSchema>({ accepts }: Validator<S>, value: unknown): Static<S> | undefined =>
+    isShaped || accepts(value) ? (value as Static<S>) : undefined
+  const soundElements = <S extends TSchema>(part: Validator<S>, list: unknown) =>
+    elementsOf(list).map((element) => sound(part, element))
   return {
-    ref: partShapes.text.accepts(ref) ? ref : undefined,
-    timeZone: partShapes.text.accepts(timeZone) ? timeZone : undefined,
+    ref: sound(partShapes.text, ref),
+    timeZone: sound(partShapes.text, timeZone),
     licenses: soundElements(partShapes.license, licenses),
     inPersonRegions: soundElements(partShapes.text, inPersonRegions),
     workingHours: soundElements(partShapes.hours, workingHours),
@@ -148,13 +154,6 @@ function providerPartsOf(provider: unknown) {
 
 function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
-}
-
-function soundElements<S extends TSchema>(
-  { accepts }: Validator<S>,
-  value: unknown,
-): (Static<S> | undefined)[] {
-  return elementsOf(value).map((element) => (accepts(element) ? element : undefined))
 }
 
 function faultsInRegions(regions: Parts['regions']): Fault[] {
