@@ -21,8 +21,9 @@ export type DirectorySource = { readonly document: unknown } | { readonly tables
 export function readSource(paths: readonly string[]): DirectorySource {
   const [path = ''] = paths
   if (paths.length === 1 && isFolder(path)) return { tables: readFolder(path) }
-  if (paths.every(isCsv)) return { tables: paths.map(readCsvFile) }
-  if (paths.length > 1) throw invalid('give one JSON file, or CSV files alone, which end in .csv')
+  if (paths.every(isTable)) return { tables: paths.map(readCsvFile) }
+  if (paths.length > 1)
+    throw invalid('give one JSON file, or CSV files alone, which end in .csv, .tsv or .txt')
   return { document: readJsonFile(path) }
 }
 
@@ -111,7 +112,12 @@ function isFolder(path: string): boolean {
 }
 
 function isCsv(path: string): boolean {
-  return /\.csv$/i.test(path)
+  return /\.[ct]sv$/i.test(path)
+}
+
+/** A spreadsheet's Unicode text ends in .txt; so does much else that lies in a folder, and is not meant. */
+function isTable(path: string): boolean {
+  return isCsv(path) || /\.txt$/i.test(path)
 }
 
 function invalid(message: string): Refusal {

@@ -117,7 +117,7 @@ describe('an operator keeps the directory in files', () => {
     const both = ['directory', 'check', place('directory.json'), place('empty.csv')]
     expect(await operator.run(both)).toMatchObject({
       code: 5,
-      stderr: 'anteroom: give one JSON file, or CSV files alone, which end in .csv\n',
+      stderr: 'anteroom: give one JSON file, or CSV files alone, which end in .csv, .tsv or .txt\n',
     })
   })
 

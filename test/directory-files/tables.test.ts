@@ -214,6 +214,9 @@ test('a file that is not UTF-8, and two files of one table, are refused', () => 
   expect(faultsOf({ name: 'x.csv', bytes: new Uint8Array([0x61, 0xff]) })).toEqual([
     'x.csv line 1: the file is not UTF-8: save it as CSV UTF-8',
   ])
+  expect(faultsOf({ name: 'x.txt', bytes: new Uint8Array([0xff, 0xfe, 0x61]) })).toEqual([
+    'x.txt line 1: the file is not UTF-16',
+  ])
   const licenses = 'ref,region,from,until\n'
   expect(faultsOf(file('1.csv', licenses), file('2.csv', licenses))).toEqual([
     '2.csv: another file tells the licenses too',
