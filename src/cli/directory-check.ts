@@ -25,10 +25,12 @@ export function directoryCheckCommand(filesMeaning: string): Command {
 /** How many there are of each; those that the files do not tell are left out. */
 type Counts = Partial<Record<TableName, number>>
 
-/** What was found, beside which database; null for none. */
 interface Checked {
   readonly counts: Counts
+  /** The one that the files were checked beside; null where there was none. */
   readonly database: string | null
+  /** Why there was none. */
+  readonly without: string
 }
 
 async function check(paths: readonly string[], flags: CommonFlags): Promise<void> {
@@ -51,13 +53,15 @@ async function checkFiles(paths: readonly string[], flags: object, progress: Pro
   await progress.step('Checking')
   if (database === undefined || !existsSync(database)) {
     const zones = readZones(zoneFolder)
-    return { counts: checkAlone(source, (name) => zones.find(name) !== null), database: null }
+    const counts = checkAlone(source, (name) => zones.find(name) !== null)
+    const without = database === undefined ? 'no database was named' : `there is no database ${database}`
+    return { counts, database: null, without }
   }
   let counts: Counts = {}
   await withContext(flags, async (context) => {
     counts = checkBesideStored(source, context)
   })
-  return { counts, database }
+  return { counts, database, without: '' }
 }
 
 function checkAlone(source: DirectorySource, isZone: (name: string) => boolean): Counts {
@@ -81,14 +85,14 @@ const nouns: Readonly<Record<TableName, string>> = {
   schedules: 'row of schedules',
 }
 
-function printChecked({ counts, database }: Checked): void {
+function printChecked({ counts, database, without }: Checked): void {
   const told = tableNames.filter((table) => counts[table] !== undefined)
   const list = told.map((table) => counted(counts[table] as number, nouns[table])).join(', ')
   printLines(`OK: ${list}.`)
   if (database !== null) return
   const isWhole = counts.regions !== undefined && counts.providers !== undefined
   const unknown = isWhole ? '' : ', so the regions and providers that no file tells were taken for granted'
-  printLines(`These files alone were checked: there is no database${unknown}.`)
+  printLines(`These files alone were checked: ${without}${unknown}.`)
 }
 
 function counted(count: number, noun: string): string {

@@ -70,7 +70,7 @@ describe('an operator keeps the directory in files', () => {
   })
 
   test('check needs no database, and says that it had none', async () => {
-    const alone = 'These files alone were checked: there is no database'
+    const alone = `These files alone were checked: there is no database ${place('none.sqlite')}`
     const [json, csv] = [
       writeJson('alone.json', directory),
       write('alone.csv', 'Ref;Region;From;;\non-7;CA-ON;2020-01-01;;\n'),
