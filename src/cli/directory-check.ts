@@ -29,8 +29,8 @@ interface Checked {
   readonly counts: Counts
   /** The one that the files were checked beside; null where there was none. */
   readonly database: string | null
-  /** Why there was none. */
-  readonly without: string
+  /** Why there was none; null where there was one. */
+  readonly without: string | null
 }
 
 async function check(paths: readonly string[], flags: CommonFlags): Promise<void> {
@@ -61,7 +61,7 @@ async function checkFiles(paths: readonly string[], flags: object, progress: Pro
   await withContext(flags, async (context) => {
     counts = checkBesideStored(source, context)
   })
-  return { counts, database, without: '' }
+  return { counts, database, without: null }
 }
 
 function checkAlone(source: DirectorySource, isZone: (name: string) => boolean): Counts {
@@ -85,11 +85,11 @@ const nouns: Readonly<Record<TableName, string>> = {
   schedules: 'row of schedules',
 }
 
-function printChecked({ counts, database, without }: Checked): void {
+function printChecked({ counts, without }: Checked): void {
   const told = tableNames.filter((table) => counts[table] !== undefined)
   const list = told.map((table) => counted(counts[table] as number, nouns[table])).join(', ')
   printLines(`OK: ${list}.`)
-  if (database !== null) return
+  if (without === null) return
   const isWhole = counts.regions !== undefined && counts.providers !== undefined
   const unknown = isWhole ? '' : ', so the regions and providers that no file tells were taken for granted'
   printLines(`These files alone were checked: ${without}${unknown}.`)
