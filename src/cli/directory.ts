@@ -2,25 +2,23 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { type TableName, tableNames } from '../directory-files/table-rows'
 import { formatTable } from '../directory-files/tables'
-import type { DirectoryLoad } from '../domain/compare-directory'
+import { type ChangeLimit, requireFewChanges } from '../domain/compare-directory'
+import { isAskedAbout } from '../domain/describe-load'
 import { Refusal } from '../domain/errors'
 import { writeDurably } from '../files/durable'
 import type { Context } from '../operations/context'
-import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
+import {
+  compareWithDirectory,
+  exportDirectory,
+  foretellLoad,
+  loadCompared,
+} from '../operations/load-directory'
 import { listUnreadable } from '../operations/providers'
 import { type Call, commandGroup, contextCommand } from './command'
 import { directoryCheckCommand } from './directory-check'
 import { filesOf, readEntries, readSource } from './directory-files'
-import {
-  type Columns,
-  type CommonFlags,
-  confirm,
-  printJson,
-  printLines,
-  printNotice,
-  printTable,
-  printText,
-} from './output'
+import { changeLimit, counted, loadJson, loadQuestion, printLoad, warnOfEmptied } from './directory-load'
+import { confirm, printJson, printLines, printNotice, printText } from './output'
 import { type Progress, withProgress } from './progress'
 
 const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
@@ -37,7 +35,8 @@ export function directoryCommand(): Command {
       .argument('<files...>', filesMeaning)
       .option('--dry-run', 'say what would change, and change nothing')
       .option('--json', 'print it as JSON, all refs named')
-      .option('--yes', 'do not ask before somebody is deactivated'),
+      .option('--max-changes <limit>', 'refuse to change more records than that, as 50 or 5%', changeLimit)
+      .option('--yes', 'do not ask before anything is taken away or anybody is reactivated'),
     contextCommand('export', 'Print the directory, or write it to files, as load takes it', exportTo)
       .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
       .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
@@ -46,27 +45,38 @@ export function directoryCommand(): Command {
   ])
 }
 
-async function load({ context, flags, act }: Call<Context, { dryRun?: boolean }>, paths: readonly string[]) {
-  const { dryRun = false, yes, json } = flags
-  const done = await withProgress(async (progress) => {
-    const { entries, comparison } = await compare(context, paths, progress)
-    if (dryRun) return comparison.load
-    const { deactivated } = comparison.load
-    if (deactivated.length > 0 && !yes) {
-      progress.end()
-      await confirmDeactivation(context, deactivated, flags)
-    }
-    await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
-    return loadCompared(context, comparison, act())
-  })
-  if (json) printJson({ dryRun, ...done })
-  else printLoad(context, done, dryRun)
+interface LoadFlags {
+  readonly dryRun?: boolean
+  readonly maxChanges?: ChangeLimit
 }
 
-async function confirmDeactivation(context: Context, deactivated: readonly string[], flags: CommonFlags) {
-  const rows = rowsOf(context, '', deactivated)
-  const told = rows.map(({ refs, noun }) => `${counted(refs.length, noun)} (${named(refs)})`)
-  if (told.length > 0) await confirm(`Deactivate ${told.join(' and ')}?`, flags)
+async function load({ context, flags, act }: Call<Context, LoadFlags>, paths: readonly string[]) {
+  const { dryRun = false, maxChanges, yes, json } = flags
+  await withProgress(async (progress) => {
+    const { entries, comparison } = await compare(context, paths, progress)
+    const foretold = foretellLoad(context, comparison, context.clock.now())
+    progress.end()
+    const show = (isDone: boolean) => {
+      if (json) printJson(loadJson(dryRun, comparison.load, foretold))
+      else printLoad(comparison.load, foretold, isDone)
+    }
+    if (!dryRun && maxChanges) requireFewChanges(comparison.load, maxChanges)
+    warnOfEmptied(foretold)
+    const asks = isAskedAbout(foretold) && !yes && !dryRun
+    // Whoever is asked has seen what it is about; stdout is left to what came of it where that is JSON.
+    if (dryRun || (asks && !json)) show(false)
+    if (dryRun) {
+      if (!json && foretold.changes.length > 0) printLines('Nothing was changed: this was a dry run.')
+      if (maxChanges) requireFewChanges(comparison.load, maxChanges)
+      return
+    }
+    if (asks) await confirm(loadQuestion(foretold), flags)
+    await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
+    await loadCompared(context, comparison, act())
+    progress.end()
+    if (asks && !json) printLines('Loaded.')
+    else show(true)
+  })
 }
 
 /** Reads files, finds their faults, and compares them with what is stored. */
@@ -77,57 +87,6 @@ async function compare(context: Context, paths: readonly string[], progress: Pro
   const entries = readEntries(context, source)
   await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
   return { entries, comparison: compareWithDirectory(context, entries) }
-}
-
-function printLoad(context: Context, done: DirectoryLoad, dryRun: boolean): void {
-  const { added, changed, deactivated, unchanged } = done
-  if (added.length + changed.length + deactivated.length === 0) {
-    printLines(`Nothing to change: ${unchanged} regions and providers are as the files say.`)
-    return
-  }
-  const rows = [
-    ...rowsOf(context, dryRun ? 'to add' : 'added', added),
-    ...rowsOf(context, dryRun ? 'to change' : 'changed', changed),
-    ...rowsOf(context, dryRun ? 'to deactivate' : 'deactivated', deactivated),
-  ]
-  printTable(rows, loadColumns, '')
-  printLines(`Unchanged: ${unchanged}.`)
-  if (dryRun) printLines('Nothing was changed: this was a dry run.')
-}
-
-interface LoadRow {
-  readonly change: string
-  readonly noun: string
-  readonly refs: readonly string[]
-}
-
-const mostShown = 20
-
-const loadColumns: Columns<LoadRow> = {
-  CHANGE: ({ change }) => change,
-  COUNT: ({ refs, noun }) => counted(refs.length, noun),
-  WHICH: ({ refs }) => named(refs),
-}
-
-/** Refs that one thing is done to: regions and providers apart. */
-function rowsOf({ directory }: Context, change: string, refs: readonly string[]): LoadRow[] {
-  const providers = new Set(directory.listProviders().map(({ ref }) => ref))
-  // What a dry run would add is in no directory yet, so regions are told by their form.
-  const isRegion = (ref: string) => !providers.has(ref) && /^[A-Z]{2}(-.{1,3})?$/.test(ref)
-  const rows = [
-    { change, noun: 'region', refs: refs.filter(isRegion) },
-    { change, noun: 'provider', refs: refs.filter((ref) => !isRegion(ref)) },
-  ]
-  return rows.filter(({ refs }) => refs.length > 0)
-}
-
-function named(refs: readonly string[]): string {
-  const more = refs.length > mostShown ? ` and ${refs.length - mostShown} more` : ''
-  return `${refs.slice(0, mostShown).join(', ')}${more}`
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 interface ExportFlags {

@@ -55,4 +55,5 @@ export const exitCodeOf: Record<Kind, number> = {
   name_taken: exitCodes.refused,
   token_exists: exitCodes.refused,
   move_unknown: exitCodes.refused,
+  too_many_changes: exitCodes.refused,
 }

@@ -221,6 +221,12 @@ export class Directory {
     return this.#listings.get(providerId) ?? null
   }
 
+  /** What would be listed of a provider who is as told, with the slots that are taken of them; null for one who cannot be. */
+  asListed(provider: Provider): Listing | null {
+    const zone = this.sources.findZone(provider.timeZone)
+    return zone && toListing(provider, zone, this.#takenOf(provider.id), new CompiledOnce())
+  }
+
   /** An active provider. */
   findListing(providerId: number): Listing | null {
     const listing = this.#listings.get(providerId)

@@ -37,11 +37,34 @@ export interface DirectoryLoad {
   readonly unchanged: number
 }
 
+/** A record that is to be added or to be changed; before is undefined for one that is new or could not be read. */
+interface Changed<N extends 'region' | 'provider', Record> {
+  readonly noun: N
+  readonly ref: string
+  readonly kind: Exclude<keyof DirectoryLoad, 'unchanged'>
+  readonly before: Record | undefined
+  readonly after: Record
+}
+
+export type ChangedRecord = Changed<'region', Region> | Changed<'provider', ProviderAfter>
+
+/** A provider as a load leaves them: one to be added has no id yet. */
+export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
+
 /** How a description differs from the directory of one version, and what would make the directory like it. */
 export interface DirectoryComparison {
   readonly version: Version
   readonly load: DirectoryLoad
+  readonly changes: readonly ChangedRecord[]
+  /** What files call the regions, those to be added too, by id. */
+  readonly regionRefs: ReadonlyMap<number, string>
   readonly writes: readonly Write[]
+}
+
+/** How many records a load may change: so many, or so many in a hundred of those there are. */
+export interface ChangeLimit {
+  readonly most: number
+  readonly isPercent: boolean
 }
 
 /**
@@ -62,8 +85,29 @@ export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFact
   return {
     version: facts.version,
     load: { added, changed, deactivated, unchanged: refsOf('unchanged').length },
+    changes: differences.flatMap(({ change }) => change ?? []),
+    regionRefs: new Map(Array.from(regionIds, ([ref, id]) => [id, ref])),
     writes: differences.flatMap(({ write }) => write ?? []),
   }
+}
+
+/**
+ * Stops a load that changes more than it may: of a broken export. A share of nothing limits nothing, so the first load
+ * into an empty directory is limited by a number alone.
+ *
+ * @throws Refusal too_many_changes
+ */
+export function requireFewChanges(
+  { added, changed, deactivated, unchanged }: DirectoryLoad,
+  limit: ChangeLimit,
+) {
+  const count = added.length + changed.length + deactivated.length
+  const stored = changed.length + deactivated.length + unchanged
+  const allowed = limit.isPercent ? Math.floor((stored * limit.most) / 100) : limit.most
+  if (count <= allowed || (limit.isPercent && stored === 0)) return
+  const most = limit.isPercent ? `${allowed}, ${limit.most}% of the ${stored} there are` : allowed
+  const why = `the files change ${count} regions and providers, and --max-changes allows ${most}; nothing was changed`
+  throw new Refusal('too_many_changes', why)
 }
 
 /** Loads what was compared, unless a region or a provider has changed since (optimistic concurrency). */
@@ -77,19 +121,24 @@ export function decideLoad({ writes }: DirectoryComparison, since: readonly Chan
 interface Difference {
   readonly ref: string
   readonly kind: keyof DirectoryLoad
-  /** Null where nothing differs. */
+  /** Null, as the next, where nothing differs. */
+  readonly change: ChangedRecord | null
   readonly write: Write | null
 }
 
 function differenceOf(
-  ref: string,
-  before: { readonly active: boolean } | undefined,
-  after: { readonly active: boolean },
+  record: Pick<ChangedRecord, 'noun' | 'ref'> & Pick<ChangedRecord, 'before' | 'after'>,
   write: Write,
 ): Difference {
-  if (isDeepStrictEqual(before, after)) return { ref, kind: 'unchanged', write: null }
-  if ('add' in write) return { ref, kind: 'added', write }
-  return { ref, kind: before?.active && !after.active ? 'deactivated' : 'changed', write }
+  const { ref, before, after } = record
+  if (isDeepStrictEqual(before, after)) return unchanged(ref)
+  const isEnd = before?.active && !after.active
+  const kind = 'add' in write ? 'added' : isEnd ? 'deactivated' : 'changed'
+  return { ref, kind, change: { ...record, kind } as ChangedRecord, write }
+}
+
+function unchanged(ref: string): Difference {
+  return { ref, kind: 'unchanged', change: null, write: null }
 }
 
 /** The ids of all regions by ref, those to be added included. */
@@ -128,11 +177,12 @@ function compareRegions(
     left.delete(ref)
     const after: Region = { ...entry, id: ids.get(ref) as number }
     const write: Write = before ? { set: 'region', id: after.id, to: after } : { add: 'region', row: after }
-    return differenceOf(ref, before, after, write)
+    return differenceOf({ noun: 'region', ref, before, after }, write)
   })
   const others = Array.from(left, ([ref, region]) => {
     const after = { ...region, active: false }
-    return differenceOf(ref, region, after, { set: 'region', id: region.id, to: after })
+    const write: Write = { set: 'region', id: region.id, to: after }
+    return differenceOf({ noun: 'region', ref, before: region, after }, write)
   })
   return [...described, ...others]
 }
@@ -156,17 +206,15 @@ function compareProviders(
     const after = { ...to, suspended, staffTimeOff, id }
     const write: Write =
       id === undefined ? { add: 'provider', row: { ...to, ...unsaid } } : { set: 'provider', id, to }
-    return differenceOf(ref, before, after, write)
+    return differenceOf({ noun: 'provider', ref, before, after }, write)
   })
   const others = Array.from(left, ([ref, provider]) => {
     const write: Write = { set: 'provider', id: provider.id, to: { active: false } }
-    return differenceOf(ref, provider, { ...provider, active: false }, write)
+    const after = { ...provider, active: false }
+    return differenceOf({ noun: 'provider', ref, before: provider, after }, write)
   })
   // Those whom nobody could have described stay as they are.
-  const undescribed = Array.from(
-    broken.keys(),
-    (ref): Difference => ({ ref, kind: 'unchanged', write: null }),
-  )
+  const undescribed = Array.from(broken.keys(), unchanged)
   return [...described, ...others, ...undescribed]
 }
 

@@ -40,6 +40,7 @@ export type OperatorKind =
   | 'move_unknown'
   | 'directory_invalid'
   | 'directory_changed'
+  | 'too_many_changes'
   | 'database_unusable'
   | 'settings_invalid'
   | 'not_confirmed'

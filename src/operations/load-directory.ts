@@ -9,7 +9,10 @@ import {
   type DirectoryEntries,
   type DirectoryLoad,
 } from '../domain/compare-directory'
+import { describeLoad, type LoadDescription } from '../domain/describe-load'
+import { firstDayAt } from '../domain/directory-losses'
 import { type Context, thenShow } from './context'
+import { type FallenBooking, listFallenBookings } from './fallen-bookings'
 
 /**
  * Makes the directory what a file describes: regions are known by their codes and providers by their refs,
@@ -34,6 +37,15 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
     providers: directory.listProviders(),
     unreadable: directory.listUnreadable(),
   })
+}
+
+/** What a load does to records, and to sessions that are booked. */
+export type LoadForetold = LoadDescription & { readonly fallen: readonly FallenBooking[] }
+
+/** Tells what carrying out a comparison does, before it is done. */
+export function foretellLoad(context: Context, comparison: DirectoryComparison, now: number): LoadForetold {
+  const description = describeLoad(comparison, context.directory.listProviders(), firstDayAt(now))
+  return { ...description, fallen: listFallenBookings(context, comparison, now) }
 }
 
 /** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */

@@ -1,4 +1,5 @@
 import { type Calendar, Rule } from './availability'
+import { minuteMillis } from './calendar'
 import { contains, type Interval, touches } from './interval'
 import { slotAt, toSlots } from './slots'
 import { localDay } from './time-zone'
@@ -61,6 +62,25 @@ export function obstacleAt(
     if (hindrance) return { step, ...hindrance }
   }
   return null
+}
+
+/** Why a provider is not there for a session. */
+export type Absence = Obstacle & { readonly step: 'license' | 'override' | 'outside_hours' | 'time_off' }
+
+/**
+ * What keeps a provider from a session that is booked at `start` (minutes): the steps of the rule that are about their own
+ * time. Notice, the horizon and the grid are asked of a slot when it is taken, and never again.
+ */
+export function absenceAt(calendar: Calendar, licensed: readonly Interval[], start: number): Absence | null {
+  const rule = new Rule(calendar, licensed, start * minuteMillis, slotAt(start))
+  const asked = { calendar, rule, start }
+  if (!rule.isLicensed(start)) return { step: 'license' }
+  if (!windowOf(asked)) {
+    const override = findOverride(asked)
+    return override ? { step: 'override', ...override } : { step: 'outside_hours' }
+  }
+  const away = findBusy(calendar.schedule.timeOff, start)
+  return away && { step: 'time_off', ...away }
 }
 
 /** The override without which the week's own windows would have the slot. */

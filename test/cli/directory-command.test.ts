@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
 
@@ -10,6 +10,7 @@ describe('an operator keeps the directory in files', () => {
   const operator = new Operator()
   const place = (name: string) => join(operator.folder.path, name)
   const write = (name: string, content: string | Uint8Array) => {
+    mkdirSync(dirname(place(name)), { recursive: true })
     writeFileSync(place(name), content)
     return place(name)
   }
@@ -121,21 +122,26 @@ describe('an operator keeps the directory in files', () => {
     })
   })
 
-  test('a dry run says what would change and changes nothing; a load asks before it deactivates', async () => {
+  test('a dry run says field by field what would change and changes nothing; a load asks before any loss', async () => {
     const other = writeJson('other.json', {
       ...directory,
-      providers: [provider('on-1', { firstName: 'Tobin' }), provider('on-3')],
+      providers: [provider('on-1', { firstName: 'Tobin', licenses: [] }), provider('on-3')],
     })
-    expect(await operator.do('directory', 'load', other, '--dry-run')).toBe(
+    const plan =
       'CHANGE         COUNT       WHICH\n' +
-        'to add         1 provider  on-3\n' +
-        'to change      1 provider  on-1\n' +
-        'to deactivate  1 provider  on-2\n' +
-        'Unchanged: 1.\n' +
-        'Nothing was changed: this was a dry run.\n',
-    )
-    expect(await operator.run(['directory', 'load', other])).toMatchObject({
+      'to add         1 provider  on-3\n' +
+      'to change      1 provider  on-1\n' +
+      'to deactivate  1 provider  on-2\n' +
+      'Unchanged: 1.\n' +
+      'on-1: first name changed, licenses -1\n' +
+      'on-2: deactivated\n'
+    const dryRun = 'Nothing was changed: this was a dry run.\n'
+    expect(await operator.do('directory', 'load', other, '--dry-run')).toBe(plan + dryRun)
+    // Whoever is asked has seen what it is about.
+    expect(await operator.run(['directory', 'load', other])).toEqual({
       code: 2,
+      signal: null,
+      stdout: plan,
       stderr: 'anteroom: this needs --yes where there is no terminal to ask on\n',
     })
     expect(await operator.ask('directory', 'load', other, '--dry-run')).toEqual({
@@ -144,9 +150,54 @@ describe('an operator keeps the directory in files', () => {
       changed: ['on-1'],
       deactivated: ['on-2'],
       unchanged: 1,
+      reactivated: [],
+      losses: [{ field: 'licenses', count: 1, providers: 1 }],
+      emptied: [],
+      staySuspended: [],
+      fallen: [],
+      changes: [
+        {
+          noun: 'provider',
+          ref: 'on-1',
+          kind: 'changed',
+          fields: [
+            { field: 'firstName', from: 'Marlow', to: 'Tobin' },
+            {
+              field: 'licenses',
+              removed: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
+              added: [],
+              lost: 1,
+              gained: null,
+            },
+          ],
+        },
+        { noun: 'provider', ref: 'on-3', kind: 'added', fields: [] },
+        {
+          noun: 'provider',
+          ref: 'on-2',
+          kind: 'deactivated',
+          fields: [{ field: 'active', from: true, to: false }],
+        },
+      ],
     })
-    expect(await operator.ask('directory', 'load', other, '--yes')).toMatchObject({ added: ['on-3'] })
-    expect(await operator.do('directory', 'load', other)).toBe(
+  })
+
+  test('a load that changes more than it may is refused, with --yes too, and a dry run after it has told', async () => {
+    const refused = {
+      code: 4,
+      signal: null,
+      stdout: '',
+      stderr:
+        'anteroom: the files change 3 regions and providers, and --max-changes allows 1, 50% of the 3 there are; ' +
+        'nothing was changed\n',
+    }
+    const load = ['directory', 'load', place('other.json'), '--max-changes']
+    expect(await operator.run([...load, '50%', '--yes'])).toEqual(refused)
+    const told = await operator.run([...load, '50%', '--dry-run'])
+    expect({ ...told, stdout: told.stdout.split('\n').length }).toEqual({ ...refused, stdout: 9 })
+    expect(await operator.run([...load, '101%'])).toMatchObject({ code: 2, stdout: '' })
+    expect(await operator.ask(...load, '100%', '--yes')).toMatchObject({ added: ['on-3'] })
+    expect(await operator.do(...load, '0')).toBe(
       'Nothing to change: 4 regions and providers are as the files say.\n',
     )
   })
@@ -159,12 +210,12 @@ describe('an operator keeps the directory in files', () => {
     expect(await operator.do('directory', 'load', place('tables'))).toBe(nothing)
     const licenses = await operator.do('directory', 'export', '--table', 'licenses')
     expect(licenses).toBe(readFileSync(place('tables/licenses.csv'), 'utf8'))
-    expect(licenses).toStartWith('ref,region,from,until\r\non-1,CA-ON,2020-01-01,\r\n')
+    expect(licenses).toStartWith('ref,region,from,until\r\non-2,CA-ON,2020-01-01,\r\n')
   })
 
   test('one table alone replaces what it tells and nothing else', async () => {
-    const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\n')
-    await operator.do('directory', 'load', licenses)
+    const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\non-3,CA-ON,2020-01-01\n')
+    await operator.do('directory', 'load', licenses, '--yes')
     const providers = await operator.ask<{ ref: string; licenses: unknown[]; workingHours: unknown[] }[]>(
       'provider',
       'list',
@@ -172,8 +223,32 @@ describe('an operator keeps the directory in files', () => {
     expect(providers.map(({ ref, licenses, workingHours }) => [ref, licenses, workingHours.length])).toEqual([
       ['on-1', [{ region: 'CA-ON', from: '2021-01-01', until: null }], 1],
       ['on-2', [], 1],
-      ['on-3', [], 1],
+      ['on-3', [{ region: 'CA-ON', from: '2020-01-01', until: null }], 1],
     ])
+  })
+
+  test('a table of a header row alone is told loudly and asked about; a suspended provider stays so', async () => {
+    await operator.do('provider', 'deactivate', 'on-1', '--yes')
+    const none = write('none/licenses.csv', 'ref,region,from\n')
+    const warning =
+      'anteroom: WARNING: no provider has any license left by these files, so nobody can be found or booked\n'
+    const stays = 'Suspended by staff, and stay so though the files say active: on-1.\n'
+    const fields = 'Unchanged: 2.\non-1: licenses -1\non-3: licenses -1\n'
+    expect(await operator.run(['directory', 'load', none])).toEqual({
+      code: 2,
+      signal: null,
+      stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\n${fields}${stays}`,
+      stderr: `${warning}anteroom: this needs --yes where there is no terminal to ask on\n`,
+    })
+    expect(await operator.run(['directory', 'load', none, '--yes'])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `CHANGE   COUNT        WHICH\nchanged  2 providers  on-1, on-3\n${fields}${stays}`,
+      stderr: warning,
+    })
+    expect(await operator.do('directory', 'load', none)).toBe(
+      `Nothing to change: 4 regions and providers are as the files say.\n${stays}`,
+    )
   })
 
   test('an export never overwrites without being told to', async () => {

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import {
+  type ChangeLimit,
   compareDirectory,
   type DirectoryEntries,
   type DirectoryFacts,
+  type DirectoryLoad,
   decideLoad,
   type ProviderEntry,
   type RegionEntry,
+  requireFewChanges,
 } from '../../src/domain/compare-directory'
 import { Refusal } from '../../src/domain/errors'
 import type { Provider } from '../../src/domain/provider'
@@ -49,6 +52,11 @@ describe('a directory like its description', () => {
     expect(compareDirectory(entries, facts)).toEqual({
       version,
       load: { ...nothing, unchanged: 3 },
+      changes: [],
+      regionRefs: new Map([
+        [1, 'CA-ON'],
+        [2, 'CA-QC'],
+      ]),
       writes: [],
     })
     expect(compareDirectory({ regions: [], providers: [] }, empty).load).toEqual({ ...nothing, unchanged: 0 })
@@ -273,6 +281,55 @@ describe('loading what was compared', () => {
     )
   })
 })
+
+describe('a load that changes more than it may', () => {
+  const load = (count: number, unchanged: number) => ({
+    added: Array<string>(count - 1).fill('new'),
+    changed: [],
+    deactivated: ['old'],
+    unchanged,
+  })
+  const rows: [limit: ChangeLimit, load: DirectoryLoad, refused: string | null][] = [
+    [{ most: 3, isPercent: false }, load(3, 10), null],
+    [
+      { most: 3, isPercent: false },
+      load(4, 10),
+      'the files change 4 regions and providers, and --max-changes allows 3; nothing was changed',
+    ],
+    [{ most: 0, isPercent: false }, { ...nothing, unchanged: 10 }, null],
+    // Of those there are: 1 that is deactivated, and 39 that stay as they are.
+    [{ most: 10, isPercent: true }, load(4, 39), null],
+    [
+      { most: 10, isPercent: true },
+      load(5, 39),
+      'the files change 5 regions and providers, and --max-changes allows 4, 10% of the 40 there are; nothing was changed',
+    ],
+    [
+      { most: 10, isPercent: true },
+      load(4, 38),
+      'the files change 4 regions and providers, and --max-changes allows 3, 10% of the 39 there are; nothing was changed',
+    ],
+    [{ most: 10, isPercent: true }, { ...nothing, added: ['new'], unchanged: 0 }, null],
+    [
+      { most: 0, isPercent: false },
+      { ...nothing, added: ['new'], unchanged: 0 },
+      'the files change 1 regions and providers, and --max-changes allows 0; nothing was changed',
+    ],
+  ]
+  test.each(rows)('by %j, of %j', (limit, of, message) => {
+    const expected = message === null ? null : new Refusal('too_many_changes', message)
+    expect(refusalOf(() => requireFewChanges(of, limit))).toEqual(expected)
+  })
+})
+
+function refusalOf(work: () => void): unknown {
+  try {
+    work()
+    return null
+  } catch (error) {
+    return error
+  }
+}
 
 /** The directory that writes leave behind. */
 function afterwards(before: DirectoryFacts, writes: readonly Write[]): DirectoryFacts {

@@ -1,0 +1,393 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { DirectoryFile } from '../../src/directory-files/document'
+import { readDirectoryFile } from '../../src/directory-files/document'
+import { tableNames } from '../../src/directory-files/table-rows'
+import { formatTable } from '../../src/directory-files/tables'
+import type { DirectoryEntries } from '../../src/domain/compare-directory'
+import { isAskedAbout } from '../../src/domain/describe-load'
+import { requireProvider } from '../../src/operations/find-records'
+import {
+  compareWithDirectory,
+  exportDirectory,
+  foretellLoad,
+  loadCompared,
+  loadDirectory,
+  readDirectoryTables,
+} from '../../src/operations/load-directory'
+import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import { addTimeOff } from '../../src/operations/time-off'
+import { booking, provider, region } from '../support/builders'
+import { defaultNow, startService } from '../support/service'
+
+const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
+const both = (from: string) => ['CA-ON', 'CA-QC'].map((of) => ({ region: of, from }))
+const file = {
+  regions: [region(), quebec],
+  providers: [
+    provider('on-1', { timeOff: [{ from: '2026-12-24', until: '2026-12-26' }] }),
+    provider('on-2'),
+    provider('both', { licenses: both('2020-01-01') }),
+    provider('off', { active: false }),
+  ],
+} satisfies DirectoryFile
+
+type ProviderInFile = DirectoryFile['providers'][number]
+
+let service: Awaited<ReturnType<typeof startService>>
+
+beforeEach(async () => {
+  service = await startService({ directory: file })
+})
+afterEach(() => service.stop())
+
+/** The file with what differs of some providers; null leaves one out. */
+function fileWith(different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) {
+  const providers = file.providers.flatMap((one) => {
+    const other = different[one.ref]
+    return other === null ? [] : [{ ...one, ...other }]
+  })
+  return { regions, providers }
+}
+
+const read = (document: unknown) =>
+  readDirectoryFile(document, (name) => service.context.directory.knowsZone(name))
+
+/** What loading a file would do; nothing is loaded. */
+function foretell(entries: DirectoryEntries) {
+  const { context } = service
+  return foretellLoad(context, compareWithDirectory(context, entries), context.clock.now())
+}
+
+/** Loads a file, as it is done every night, and tells what was told of it. */
+async function nightly(document: unknown) {
+  const { context } = service
+  const comparison = compareWithDirectory(context, read(document))
+  const told = foretellLoad(context, comparison, context.clock.now())
+  return { told, done: await loadCompared(context, comparison, service.act()) }
+}
+
+const find = (ref: string) => requireProvider(service.context, ref)
+
+/** Books a slot of a provider and tells its request's id. */
+async function book(ref: string, utcStartTime: string): Promise<number> {
+  const slot = { providerId: find(ref).id, utcStartTime }
+  const { status, body } = await service.post(
+    '/partners/v1/booking-request/',
+    booking(`m-${ref}-${utcStartTime}`.replaceAll(':', '').toLowerCase(), slot),
+  )
+  expect(status).toBe(201)
+  return body.id
+}
+
+describe('what staff have said of a provider', () => {
+  const illness = { from: '2026-12-02', until: '2026-12-04' }
+
+  test('outlives a nightly load: nobody suspended is offered, and an illness is not wiped', async () => {
+    const { context } = service
+    await deactivateProvider(context, find('on-1'), service.act())
+    await addTimeOff(context, find('on-2'), illness, service.act())
+    const freeOf = (ref: string) => {
+      const listing = context.directory.findListing(find(ref).id)
+      return listing && context.directory.availabilityAnywhere(listing, context.clock.now()).slots
+    }
+    const before = freeOf('on-2')
+    expect(before).not.toHaveLength(0)
+
+    const { told, done } = await nightly(file)
+    expect(told).toMatchObject({ changes: [], staySuspended: ['on-1'] })
+    expect(done.unchanged).toBe(6)
+    expect(isAskedAbout(told)).toBe(false)
+    // One that does change them leaves both as staff have said.
+    const other = { bio: 'New', timeOff: [{ from: '2027-01-04', until: '2027-01-05' }] }
+    expect(await nightly(fileWith({ 'on-1': other, 'on-2': other }))).toMatchObject({
+      done: { changed: ['on-1', 'on-2'] },
+      told: { staySuspended: ['on-1'] },
+    })
+    expect(find('on-1')).toMatchObject({ bio: 'New', active: true, suspended: true })
+    expect(find('on-2')).toMatchObject({ bio: 'New', staffTimeOff: [illness] })
+    expect(freeOf('on-1')).toBeNull()
+    expect(freeOf('on-2')).toEqual(before)
+    expect(before?.filter((start) => new Date(start * 60_000).toISOString() < '2026-12-05')).toHaveLength(4)
+
+    await reactivateProvider(context, find('on-1'), service.act())
+    expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).told.staySuspended).toEqual([])
+  })
+
+  test('is no part of an export, which loaded again changes nothing, as JSON and as CSV', async () => {
+    const { context } = service
+    await deactivateProvider(context, find('on-1'), service.act())
+    await addTimeOff(context, find('on-1'), illness, service.act())
+    const exported = exportDirectory(context)
+    expect(exported.providers[0]).toMatchObject({ active: true, timeOff: file.providers[0]?.timeOff })
+    expect(JSON.stringify(exported)).not.toContain(illness.from)
+    const csv = tableNames.map((table) => ({
+      name: `${table}.csv`,
+      bytes: new TextEncoder().encode(formatTable(table, exported)),
+    }))
+    for (const entries of [read(exported), readDirectoryTables(context, csv)]) {
+      expect(compareWithDirectory(context, entries)).toMatchObject({ changes: [], writes: [] })
+    }
+  })
+
+  test('a suspended provider whom the files reactivate is told to stay so, and is not asked about', async () => {
+    await deactivateProvider(service.context, find('off'), service.act())
+    const told = foretell(read(fileWith({ off: { active: true } })))
+    expect(told).toMatchObject({
+      changes: [{ ref: 'off', kind: 'changed', fields: [{ field: 'active', from: false, to: true }] }],
+      reactivated: { regions: [], providers: [] },
+      staySuspended: ['off'],
+    })
+    expect(isAskedAbout(told)).toBe(false)
+  })
+})
+
+describe('a load is told field by field', () => {
+  test('of a provider who loses some and gets some', () => {
+    const wanted = fileWith({
+      'on-1': { timeOff: [], firstName: 'Tobin', timeZone: 'America/Halifax' },
+      both: {
+        licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2027-01-01' }],
+        workingHours: [{ weekdays: ['monday', 'saturday'], start: '09:00', end: '12:00' }],
+        languagesSpoken: ['en', 'fr'],
+      },
+      off: { active: true },
+      'on-2': null,
+    })
+    const told = foretell(read(wanted))
+    expect(told.changes).toEqual([
+      {
+        noun: 'provider',
+        ref: 'on-1',
+        kind: 'changed',
+        fields: [
+          { field: 'firstName', from: 'Marlow', to: 'Tobin' },
+          { field: 'timeZone', from: 'America/Toronto', to: 'America/Halifax' },
+          {
+            field: 'timeOff',
+            removed: [{ from: '2026-12-24', until: '2026-12-26' }],
+            added: [],
+            lost: 1,
+            gained: null,
+          },
+        ],
+      },
+      {
+        noun: 'provider',
+        ref: 'both',
+        kind: 'changed',
+        fields: [
+          {
+            field: 'licenses',
+            removed: [
+              { region: 'CA-ON', from: '2020-01-01', until: null },
+              { region: 'CA-QC', from: '2020-01-01', until: null },
+            ],
+            added: [{ region: 'CA-ON', from: '2020-01-01', until: '2027-01-01' }],
+            lost: 2,
+            gained: null,
+          },
+          {
+            field: 'workingHours',
+            removed: find('both').workingHours,
+            added: [{ weekdays: ['monday', 'saturday'], start: '09:00', end: '12:00' }],
+            lost: 4 * 180,
+            gained: 180,
+          },
+          { field: 'languagesSpoken', removed: [], added: ['fr'], lost: 0, gained: null },
+        ],
+      },
+      { noun: 'provider', ref: 'off', kind: 'changed', fields: [{ field: 'active', from: false, to: true }] },
+      {
+        noun: 'provider',
+        ref: 'on-2',
+        kind: 'deactivated',
+        fields: [{ field: 'active', from: true, to: false }],
+      },
+    ])
+    expect(told).toMatchObject({
+      losses: [
+        { field: 'licenses', count: 2, providers: 1 },
+        { field: 'workingHours', count: 720, providers: 1 },
+        { field: 'timeOff', count: 1, providers: 1 },
+      ],
+      deactivated: { regions: [], providers: ['on-2'] },
+      reactivated: { regions: [], providers: ['off'] },
+      emptied: [],
+    })
+    expect(isAskedAbout(told)).toBe(true)
+  })
+
+  test('of a region, and of what only adds, which nobody is asked about', () => {
+    const regions = [
+      { ...region(), stateProvinceLabel: 'Canton' },
+      quebec,
+      region({ stateProvinceCode: 'BC' }),
+    ]
+    const wanted = fileWith({ 'on-1': { bio: 'New', modalities: ['in-video', 'telephonic'] } }, regions)
+    const told = foretell(read({ ...wanted, providers: [...wanted.providers, provider('bc-1')] }))
+    expect(
+      told.changes.map(({ ref, kind, fields }) => [ref, kind, fields.map(({ field }) => field)]),
+    ).toEqual([
+      ['CA-ON', 'changed', ['stateProvinceLabel']],
+      ['CA-BC', 'added', []],
+      ['on-1', 'changed', ['bio', 'modalities']],
+      ['bc-1', 'added', []],
+    ])
+    expect(isAskedAbout(told)).toBe(false)
+  })
+
+  test('whatever the order in which members are told, and with every element that is one more of its like', async () => {
+    const [monday, friday] = [
+      { date: '2026-12-07', windows: [{ start: '09:00', end: '10:00' }] },
+      { date: '2026-12-11', windows: [] },
+    ]
+    await service.load(fileWith({ 'on-1': { overrides: [monday], licenses: both('2020-01-01') } }))
+    const swapped = { windows: [{ end: '10:00', start: '09:00' }], date: '2026-12-07' }
+    const licenses = [...both('2020-01-01').reverse(), { from: '2020-01-01', region: 'CA-ON' }]
+    const told = foretell(read(fileWith({ 'on-1': { overrides: [friday, swapped], licenses } })))
+    expect(told.changes[0]?.fields).toEqual([
+      {
+        field: 'licenses',
+        removed: [],
+        added: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
+        lost: 0,
+        gained: null,
+      },
+      { field: 'overrides', removed: [], added: [friday], lost: 0, gained: null },
+    ])
+    expect(isAskedAbout(told)).toBe(false)
+  })
+
+  const asked: [what: string, different: Partial<ProviderInFile>][] = [
+    ['a language', { languagesSpoken: ['fr'] }],
+    ['a modality', { modalities: ['telephonic'] }],
+    ['hours of a day', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '12:00' }] }],
+    ['a license', { licenses: [] }],
+    ['the provider', { active: false }],
+  ]
+  test.each(asked)('and somebody is asked where it takes away %s', (_, different) => {
+    expect(isAskedAbout(foretell(read(fileWith({ 'on-2': different }))))).toBe(true)
+  })
+
+  test('and somebody is asked before a region is deactivated or comes back', async () => {
+    const without = { ...file, regions: [region(), { ...quebec, active: false }] }
+    expect(foretell(read(without)).deactivated).toEqual({ regions: ['CA-QC'], providers: [] })
+    await nightly(without)
+    const back = foretell(read(file))
+    expect(back.reactivated).toEqual({ regions: ['CA-QC'], providers: [] })
+    expect([isAskedAbout(foretell(read(without))), isAskedAbout(back)]).toEqual([false, true])
+  })
+})
+
+describe('a table that has nothing but its header row', () => {
+  const rows: [table: string, header: string, emptied: string[], lost: string[]][] = [
+    ['licenses', 'ref,region,from', ['licenses'], ['licenses']],
+    ['schedules', 'ref,kind', ['workingHours'], ['workingHours', 'timeOff']],
+  ]
+  test.each(rows)('%s: all that it takes away is told and asked about', (table, header, emptied, lost) => {
+    const { context } = service
+    const bytes = new TextEncoder().encode(`${header}\n`)
+    const told = foretell(readDirectoryTables(context, [{ name: `${table}.csv`, bytes }]))
+    expect(told.emptied).toEqual(emptied as never)
+    expect(told.losses.map(({ field }) => field)).toEqual(lost as never)
+    expect(told.losses[0]?.providers).toBe(4)
+    expect(isAskedAbout(told)).toBe(true)
+  })
+
+  test('providers: all of them are deactivated, and asked about', () => {
+    const header = 'ref,firstName,lastName,timeZone,languagesSpoken,modalities\n'
+    const files = [{ name: 'providers.csv', bytes: new TextEncoder().encode(header) }]
+    const told = foretell(readDirectoryTables(service.context, files))
+    expect(told.deactivated.providers).toEqual(['on-1', 'on-2', 'both'])
+    expect(isAskedAbout(told)).toBe(true)
+  })
+
+  test('nothing is said to be emptied that was empty before', async () => {
+    await service.load(fileWith(Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [] }]))))
+    const emptied = fileWith(
+      Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [], bio: 'New' }])),
+    )
+    expect(foretell(read(emptied)).emptied).toEqual([])
+  })
+})
+
+describe('sessions to come that fall outside', () => {
+  const wednesday = '2026-12-02T14:00:00Z'
+  const thursday = '2026-12-03T14:00:00Z'
+  const told = (different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) =>
+    foretell(read(fileWith(different, regions))).fallen
+
+  const rows: [reason: string, different: Partial<ProviderInFile> | null][] = [
+    ['provider_deactivated', { active: false }],
+    ['provider_deactivated', null],
+    ['license', { licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-02' }] }],
+    ['license', { licenses: [] }],
+    ['override', { overrides: [{ date: '2026-12-03', windows: [] }] }],
+    ['outside_hours', { workingHours: [{ weekdays: ['wednesday'], start: '09:00', end: '12:00' }] }],
+    ['time_off', { timeOff: [{ from: '2026-12-03', until: '2026-12-03' }] }],
+  ]
+  test.each(rows)('are named with the reason %s: %j', async (reason, different) => {
+    const requestId = await book('on-2', thursday)
+    expect(told({ 'on-2': different })).toEqual([
+      {
+        requestId,
+        provider: 'on-2',
+        startsAt: Date.parse(thursday),
+        local: 'Thu 2026-12-03 09:00',
+        timeZone: 'America/Toronto',
+        reason: reason as never,
+      },
+    ])
+  })
+
+  test('are told by the clock of the zone that the provider has afterwards', async () => {
+    await book('on-2', wednesday)
+    expect(told({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
+      { local: 'Wed 2026-12-02 06:00', timeZone: 'America/Los_Angeles', reason: 'outside_hours' },
+    ])
+  })
+
+  test('are those of a region that is deactivated, but of providers who have a license elsewhere', async () => {
+    const [requestId] = [await book('on-2', wednesday), await book('both', wednesday)]
+    const regions = [region({ active: false }), quebec]
+    expect(told({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
+  })
+
+  test('are none where the provider keeps the time, off the grid too, or who it is is told otherwise', async () => {
+    await book('on-2', wednesday)
+    const hours = { weekdays: ['wednesday' as const], start: '08:50', end: '12:00' }
+    expect(told({ 'on-2': { workingHours: [hours], minimumNoticeMinutes: 43_200, bio: 'New' } })).toEqual([])
+  })
+
+  test('are not those that were outside before, declined, or are over', async () => {
+    const { context } = service
+    await book('on-2', wednesday)
+    const declined = await book('both', wednesday)
+    await context.store.decline(declined, service.act())
+    await context.directory.catchUp()
+    await addTimeOff(context, find('on-2'), { from: '2026-12-02', until: '2026-12-02' }, service.act())
+    expect(told({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
+
+    const over = await book('on-1', wednesday)
+    expect(told({ 'on-1': null })).toMatchObject([{ requestId: over }])
+    service.setNow('2026-12-02T14:45:00Z')
+    expect(told({ 'on-1': null })).toEqual([])
+  })
+
+  test('stay booked when it is loaded, and are named no more', async () => {
+    const requestId = await book('on-2', wednesday)
+    const document = fileWith({ 'on-2': { licenses: [] } })
+    expect((await nightly(document)).told.fallen).toMatchObject([{ requestId }])
+    expect(await service.context.store.findRequest(requestId)).toMatchObject({ state: 'pending' })
+    expect((await nightly(document)).told.fallen).toEqual([])
+  })
+})
+
+test('a load leaves one line in the audit log', async () => {
+  const { context } = service
+  await loadDirectory(context, fileWith({ 'on-1': null, 'on-2': { licenses: [] } }), service.act())
+  expect(await context.store.listAudit(1)).toMatchObject([
+    { at: Date.parse(defaultNow), action: 'directory.load', record: null, outcome: 'done' },
+  ])
+  expect(await context.store.listAudit(100)).toHaveLength(5)
+})
