@@ -14,11 +14,11 @@ import {
 } from './table-rows'
 
 /** What the rows of a schedule describe, and the cells that each of them fills. */
-const scheduleKinds: Readonly<Record<string, readonly string[]>> = {
-  hours: ['weekdays', 'start', 'end', 'stepMinutes', 'from', 'until'],
-  override: ['date', 'start', 'end', 'stepMinutes'],
-  'time-off': ['from', 'until'],
-}
+const scheduleKinds: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['hours', ['weekdays', 'start', 'end', 'stepMinutes', 'from', 'until']],
+  ['override', ['date', 'start', 'end', 'stepMinutes']],
+  ['time-off', ['from', 'until']],
+])
 
 type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
@@ -163,9 +163,9 @@ class DocumentBuilder {
 
   #addToSchedule(row: Row): void {
     const { ref: _, kind, ...rest } = row.values
-    const columns = scheduleKinds[String(kind)]
+    const columns = scheduleKinds.get(kind)
     if (!columns) {
-      this.#fail(row, 'kind', `must be one of ${Object.keys(scheduleKinds).join(', ')}`)
+      this.#fail(row, 'kind', `must be one of ${[...scheduleKinds.keys()].join(', ')}`)
       return
     }
     for (const name of Object.keys(rest)) {

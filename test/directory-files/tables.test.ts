@@ -177,13 +177,15 @@ test('rows of a schedule keep to the cells of their kind', () => {
   const schedules =
     'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
     '"a, 1",lunch,,,,,,,\n' +
+    '"a, 1",constructor,,,,,,,\n' +
     '"a, 1",time-off,monday,,,,,2026-12-01,2026-12-01\n' +
     '"a, 1",override,,2026-12-01,,,,,\n' +
     '"a, 1",override,,2026-12-01,09:00,10:00,,,\n'
   expect(faultsOf(file('s.csv', schedules))).toEqual([
     's.csv line 2, kind: "lunch" must be one of hours, override, time-off',
-    's.csv line 3, weekdays: ["monday"] must be empty where the kind is time-off',
-    's.csv line 5, date: "2026-12-01": a row without start and end must be the only one of its date',
+    's.csv line 3, kind: "constructor" must be one of hours, override, time-off',
+    's.csv line 4, weekdays: ["monday"] must be empty where the kind is time-off',
+    's.csv line 6, date: "2026-12-01": a row without start and end must be the only one of its date',
   ])
 })
 
