@@ -8,6 +8,8 @@ import { type Columns, printLines, printNotice, printTable } from './output'
 
 /** How much of what is many is shown: the rest is told as so many more, and by --json. */
 const mostShown = 20
+/** The same in a question, which stands below what is shown. */
+const mostAsked = 5
 
 /** How many records a load may change, from the words of a command: `50`, `5%`. */
 export function changeLimit(text: string): ChangeLimit {
@@ -28,25 +30,32 @@ export function loadQuestion(load: LoadDescription): string {
   return `${question.charAt(0).toUpperCase()}${question.slice(1)}?`
 }
 
-function actOn(verb: string, { regions, providers }: LoadDescription['deactivated']): string {
-  const told = [
-    ...(providers.length > 0 ? [`${counted(providers.length, 'provider')} (${named(providers)})`] : []),
-    ...(regions.length > 0 ? [`${counted(regions.length, 'region')} (${named(regions)})`] : []),
-  ]
-  return told.length > 0 ? `${verb} ${joined(told)}` : ''
+function actOn(verb: string, records: LoadDescription['deactivated']): string {
+  const told = recordsText(records, mostAsked)
+  return told === '' ? '' : `${verb} ${told}`
+}
+
+/** As `2 providers (on-1, on-2) and 1 region (CA-ON)`. */
+function recordsText({ regions, providers }: LoadDescription['deactivated'], most: number): string {
+  return joined([
+    ...(providers.length > 0 ? [`${counted(providers.length, 'provider')} (${named(providers, most)})`] : []),
+    ...(regions.length > 0 ? [`${counted(regions.length, 'region')} (${named(regions, most)})`] : []),
+  ])
 }
 
 /** What is lost, as `3 licenses of 2 providers`. */
 function lossText({ field, count, providers }: Loss): string {
   const what =
-    field === 'workingHours' ? `${hours(count)} a week` : `${count} ${lossNouns[field][count === 1 ? 0 : 1]}`
+    field === 'workingHours'
+      ? `${hours(count)} a week of working hours`
+      : `${count} ${lossNouns[field][count === 1 ? 0 : 1]}`
   return `${what} of ${counted(providers, 'provider')}`
 }
 
 const lossNouns: Record<Exclude<LosableField, 'workingHours'>, readonly [one: string, more: string]> = {
   licenses: ['license', 'licenses'],
   overrides: ['override', 'overrides'],
-  timeOff: ['time off', 'times off'],
+  timeOff: ['absence', 'absences'],
   modalities: ['modality', 'modalities'],
   inPersonRegions: ['in-person region', 'in-person regions'],
   languagesSpoken: ['language', 'languages'],
@@ -68,6 +77,7 @@ export function printLoad(done: DirectoryLoad, load: LoadForetold, isDone: boole
     const rows = kinds.flatMap(([kind, before, after]) => rowsOf(load.changes, kind, isDone ? after : before))
     printTable(rows, loadColumns, '')
     printLines(`Unchanged: ${done.unchanged}.`)
+    printTotals(load, isDone)
     printFields(load.changes)
     printFallen(load)
   }
@@ -145,6 +155,13 @@ function valueText(name: string, { field, from, to }: Extract<FieldChange, { fro
   return `${name} changed`
 }
 
+/** All that is taken away, and all who come back, whether or not they are among those shown. */
+function printTotals({ losses, reactivated }: LoadDescription, isDone: boolean): void {
+  if (losses.length > 0) printLines(`${isDone ? 'Taken' : 'To take'} away: ${joined(losses.map(lossText))}.`)
+  const back = recordsText(reactivated, mostShown)
+  if (back !== '') printLines(`${isDone ? 'Reactivated' : 'To reactivate'}: ${back}.`)
+}
+
 type Fallen = LoadForetold['fallen'][number]
 
 /** The sessions that fall outside, soonest first: somebody has to call these people. */
@@ -199,9 +216,9 @@ function hours(minutes: number): string {
   return `${Math.round(minutes / 0.6) / 100} h`
 }
 
-function named(refs: readonly string[]): string {
-  const more = refs.length > mostShown ? ` and ${refs.length - mostShown} more` : ''
-  return `${refs.slice(0, mostShown).join(', ')}${more}`
+function named(refs: readonly string[], most = mostShown): string {
+  const more = refs.length > most ? ` and ${refs.length - most} more` : ''
+  return `${refs.slice(0, most).join(', ')}${more}`
 }
 
 function joined(parts: readonly string[]): string {

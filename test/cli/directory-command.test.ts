@@ -141,6 +141,7 @@ describe('an operator keeps the directory in files', () => {
       'to change      1 provider  on-1\n' +
       'to deactivate  1 provider  on-2\n' +
       'Unchanged: 1.\n' +
+      'To take away: 1 license of 1 provider.\n' +
       'on-1: first name changed, licenses -1\n' +
       'on-2: deactivated\n'
     const dryRun = 'Nothing was changed: this was a dry run.\n'
@@ -202,7 +203,7 @@ describe('an operator keeps the directory in files', () => {
     const load = ['directory', 'load', place('other.json'), '--max-changes']
     expect(await operator.run([...load, '50%', '--yes'])).toEqual(refused)
     const told = await operator.run([...load, '50%', '--dry-run'])
-    expect({ ...told, stdout: told.stdout.split('\n').length }).toEqual({ ...refused, stdout: 9 })
+    expect({ ...told, stdout: told.stdout.split('\n').length }).toEqual({ ...refused, stdout: 10 })
     expect(await operator.run([...load, '101%'])).toMatchObject({ code: 2, stdout: '' })
     expect(await operator.ask(...load, '100%', '--yes')).toMatchObject({ added: ['on-3'] })
     expect(await operator.do(...load, '0')).toBe(
@@ -241,17 +242,17 @@ describe('an operator keeps the directory in files', () => {
     const warning =
       'anteroom: WARNING: no provider has any license left by these files, so nobody can be found or booked\n'
     const stays = 'Suspended by staff, and stay so though the files say active: on-1.\n'
-    const fields = 'Unchanged: 2.\non-1: licenses -1\non-3: licenses -1\n'
+    const away = 'away: 2 licenses of 2 providers.\non-1: licenses -1\non-3: licenses -1\n'
     expect(await operator.run(['directory', 'load', none])).toEqual({
       code: 2,
       signal: null,
-      stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\n${fields}${stays}`,
+      stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\nUnchanged: 2.\nTo take ${away}${stays}`,
       stderr: `${warning}anteroom: this needs --yes where there is no terminal to ask on\n`,
     })
     expect(await operator.run(['directory', 'load', none, '--yes'])).toEqual({
       code: 0,
       signal: null,
-      stdout: `CHANGE   COUNT        WHICH\nchanged  2 providers  on-1, on-3\n${fields}${stays}`,
+      stdout: `CHANGE   COUNT        WHICH\nchanged  2 providers  on-1, on-3\nUnchanged: 2.\nTaken ${away}${stays}`,
       stderr: warning,
     })
     expect(await operator.do('directory', 'load', none)).toBe(
