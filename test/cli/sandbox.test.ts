@@ -487,10 +487,10 @@ describe('--directory', () => {
     ],
   }
   const faults = [
-    'regions[1].stateProvinceCode: the region is listed twice',
-    'providers[1].ref: another provider has this ref',
-    'providers[0].timeZone: must be an IANA time zone',
-    'providers[1].workingHours[0].end: must not equal start',
+    'regions[1].stateProvinceCode: "ON": the region is listed twice',
+    'providers[1].ref: "same": another provider has this ref',
+    'providers[0].timeZone: "Nowhere" must be an IANA time zone',
+    'providers[1].workingHours[0].end: "09:00" must not equal start',
   ]
 
   test('that is bad has every fault told, and leaves nothing behind', async () => {
@@ -548,7 +548,7 @@ describe('--directory', () => {
       'has another shape and providers of none',
       '{"providers":[5]}',
       ['--providers', '2'],
-      'providers[0]: must be an object',
+      'providers[0]: 5 must be an object',
     ],
   ])('that %s is told in words', async (_, content, args, words) => {
     using folder = new Folder()
