@@ -51,6 +51,11 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
     listOrganizations: () => read(partners.listOrganizations),
     addOrganization: (name, act) =>
       change(act, () => onboarding.decideOrganization(partners.findOrganizationNamed(name), name, act)),
+    renameOrganization: (id, name, act) =>
+      change(act, () => {
+        const { findOrganization, findOrganizationNamed } = partners
+        return onboarding.decideOrganizationRename(findOrganization(id), findOrganizationNamed(name), name)
+      }),
     setOrganizationActive: (id, active, act) =>
       change(act, () => onboarding.decideOrganizationState(partners.findOrganization(id), active)),
 
@@ -59,6 +64,8 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
       change(act, () =>
         onboarding.decidePartner(partners.findNamed(name), organizationOf(organizationId), name, act),
       ),
+    renamePartner: (id, name, act) =>
+      change(act, () => onboarding.decidePartnerRename(partners.find(id), partners.findNamed(name), name)),
     setPartnerActive: (id, active, act) =>
       change(act, () => onboarding.decidePartnerState(partners.find(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
@@ -72,6 +79,7 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
     issueKey: (partnerId, key, act) => change(act, () => keys.decideIssue(keyFacts(partnerId), key, act)),
     rotateKey: (partnerId, key, act) => change(act, () => keys.decideRotation(keyFacts(partnerId), key, act)),
     revokeKeys: (partnerId, act) => change(act, () => keys.decideRevocation(keyFacts(partnerId), act)),
+    cancelCutover: (partnerId, act) => change(act, () => keys.decideCancellation(keyFacts(partnerId), act)),
   } satisfies Partial<Store>
 }
 
@@ -120,6 +128,7 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     },
 
     listRequests: (filter) => read(() => requests.list(filter)),
+    listRequestIds: (memberId) => read(() => requests.listOf(memberId).map(({ id }) => id)),
     findRequest: (id) => read(() => requests.find(id)),
     readScreening: (id, act) =>
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
@@ -199,6 +208,7 @@ function auditStore({ audit }: Queries, read: Read, writer: Writer) {
   return {
     appendAudit: (entries) => writer.write(() => audit.append(entries)),
     listAudit: (limit, filter) => read(() => audit.list(limit, filter)),
+    countRefusals: (partnerId, since) => read(() => audit.countRefusals(`partner ${partnerId}`, since)),
     auditHead: () => read(audit.head),
     verifyAudit: (noted) => read(() => audit.verify(noted)),
   } satisfies Partial<Store>

@@ -1,4 +1,4 @@
-import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
+import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict, RefusalCount } from './audit'
 import type { BookingRequest, Replay, RequestNote, RequestRecord, ScreeningAnswer } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
@@ -33,11 +33,15 @@ export interface Store {
   listOrganizations(): Promise<Organization[]>
   /** @throws Refusal name_taken */
   addOrganization(name: string, act: Act): Promise<Organization>
+  /** @throws Refusal name_taken */
+  renameOrganization(id: number, name: string, act: Act): Promise<void>
   setOrganizationActive(id: number, active: boolean, act: Act): Promise<void>
   /** All partners in order of id, those without a key or an organization too. */
   listPartners(): Promise<Partner[]>
   /** @throws Refusal name_taken */
   addPartner(name: string, organizationId: number | null, act: Act): Promise<Partner>
+  /** @throws Refusal name_taken */
+  renamePartner(id: number, name: string, act: Act): Promise<void>
   setPartnerActive(id: number, active: boolean, act: Act): Promise<void>
   setPartnerOrganization(id: number, organizationId: number | null, act: Act): Promise<void>
   /** Those rates that are given; the others stay. */
@@ -51,6 +55,8 @@ export interface Store {
   rotateKey(partnerId: number, key: NewKey, act: Act): Promise<void>
   /** @throws Refusal record_unknown if there is nothing to revoke */
   revokeKeys(partnerId: number, act: Act): Promise<void>
+  /** Takes a planned cutover back. @throws Refusal record_unknown if no key waits for one */
+  cancelCutover(partnerId: number, act: Act): Promise<void>
   /** When keys were last used, in ms, by kid. */
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 
@@ -64,6 +70,8 @@ export interface Store {
 
   /** Requests in order of submission. */
   listRequests(filter: RequestFilter): Promise<RequestRecord[]>
+  /** The ids of a member's requests, in order; none once the person has been erased. */
+  listRequestIds(memberId: number): Promise<number[]>
   findRequest(id: number): Promise<RequestRecord | null>
   /** The screening answers of a request. */
   readScreening(requestId: number, act: Act): Promise<readonly ScreeningAnswer[]>
@@ -102,6 +110,8 @@ export interface Store {
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** At most so many lines, oldest first. */
   listAudit(limit: number, filter?: AuditFilter): Promise<AuditLine[]>
+  /** Why and how often a partner was refused since an instant (ms), most often first. */
+  countRefusals(partnerId: number, since: number): Promise<RefusalCount[]>
   /** The newest line, refused authentications left out. */
   auditHead(): Promise<AuditHead>
   /**

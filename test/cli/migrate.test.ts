@@ -162,7 +162,7 @@ describe('output that cannot be written', () => {
     const { code, stderr } = await sh('token issue Lantern > /dev/full')
     const why = 'the token was made and could not be printed; it can never be shown again: rotate it'
     expect([code, stderr]).toEqual([6, `anteroom: ${why}\n`])
-    expect(await operator.do('token', 'rotate', 'Lantern')).toMatch(/^eyJ/)
+    expect(await operator.do('token', 'rotate', 'Lantern', '--yes')).toMatch(/^eyJ/)
   })
 })
 

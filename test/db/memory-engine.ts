@@ -7,7 +7,12 @@ import {
   slotMillis,
 } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
-import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
+import {
+  decideCancellation,
+  decideIssue,
+  decideRevocation,
+  decideRotation,
+} from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboard from '../../src/domain/decide-onboarding'
@@ -21,7 +26,7 @@ import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/dom
 import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
 import type { Change, Decision } from '../../src/domain/writes'
-import { filterLines, verifyLines } from '../support/audit-lines'
+import { countRefusals, filterLines, verifyLines } from '../support/audit-lines'
 import type { Connection, Place } from './furniture'
 import {
   append,
@@ -230,6 +235,10 @@ function onboarding(kept: Kept, read: Read, change: Run) {
     listOrganizations: () => read(organizations),
     addOrganization: (name, act) =>
       change(act, () => onboard.decideOrganization(named(organizations(), name), name, act)),
+    renameOrganization: (id, name, act) =>
+      change(act, () =>
+        onboard.decideOrganizationRename(byId(organizations(), id), named(organizations(), name), name),
+      ),
     setOrganizationActive: (id, active, act) =>
       change(act, () => onboard.decideOrganizationState(byId(organizations(), id), active)),
     listPartners: () => read(() => partnersOf(kept)),
@@ -237,6 +246,8 @@ function onboarding(kept: Kept, read: Read, change: Run) {
       change(act, () =>
         onboard.decidePartner(named(partnersOf(kept), name), organizationOf(kept, organizationId), name, act),
       ),
+    renamePartner: (id, name, act) =>
+      change(act, () => onboard.decidePartnerRename(partner(id), named(partnersOf(kept), name), name)),
     setPartnerActive: (id, active, act) => change(act, () => onboard.decidePartnerState(partner(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
       change(act, () => onboard.decidePartnerOrganization(partner(id), organizationOf(kept, organizationId))),
@@ -245,6 +256,7 @@ function onboarding(kept: Kept, read: Read, change: Run) {
     issueKey: (id, key, act) => change(act, () => decideIssue(keyFacts(id), key, act)),
     rotateKey: (id, key, act) => change(act, () => decideRotation(keyFacts(id), key, act)),
     revokeKeys: (id, act) => change(act, () => decideRevocation(keyFacts(id), act)),
+    cancelCutover: (id, act) => change(act, () => decideCancellation(keyFacts(id), act)),
     noteKeyUses: (uses) =>
       read(() => {
         for (const [kid, at] of uses) kept.lastUses.set(kid, Math.max(at, kept.lastUses.get(kid) ?? 0))
@@ -289,6 +301,10 @@ function requests(kept: Kept, read: Read, change: Run) {
       const isWanted = ({ isIntake, state }: RequestRecord) =>
         (isIntake || !intakesOnly) && (state === 'unassigned' || !unassignedOnly)
       return read(() => requestsOf(kept).filter(isWanted))
+    },
+    listRequestIds: (memberId) => {
+      const theirs = () => requestsOf(kept).filter(({ member }) => member?.id === memberId)
+      return read(() => theirs().map(({ id }) => id))
     },
     findRequest: (id) => read(() => request(id)),
     readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
@@ -352,6 +368,7 @@ function auditLog(kept: Kept, read: Read) {
   return {
     appendAudit: (entries) => read(() => append(kept, entries)),
     listAudit: (limit, filter = {}) => read(() => filterLines(kept.audit, limit, filter)),
+    countRefusals: (partnerId, since) => read(() => countRefusals(kept.audit, partnerId, since)),
     auditHead: () => read(() => kept.auditState.acts.head),
     verifyAudit: (noted) => read(() => verifyLines(kept.auditState, kept.audit, noted)),
   } satisfies Partial<Store>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type AuditFilter, auditStart } from '../../src/domain/audit'
+import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
 import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
@@ -83,6 +83,30 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
+    test('of a cutover that is taken back never start, and the one in force goes on without an end', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      await store.rotateKey(partner.id, key('b', 500), actAt(200))
+      await store.cancelCutover(partner.id, actAt(300))
+      const ends = async () =>
+        (await store.listKeys()).map(({ kid, endsAt, endReason }) => [kid, endsAt, endReason])
+      expect(await ends()).toEqual([
+        ['a', null, null],
+        ['b', 500, 'cancelled'],
+      ])
+      expect(await endOf(store.cancelCutover(partner.id, actAt(400)))).toBe('record_unknown')
+      // Another can be planned, and once it is in force there is nothing to take back.
+      await store.rotateKey(partner.id, key('c', 600), actAt(400))
+      expect(await endOf(store.cancelCutover(partner.id, actAt(600)))).toBe('record_unknown')
+      expect(await ends()).toEqual([
+        ['a', 600, 'rotated'],
+        ['b', 500, 'cancelled'],
+        ['c', null, null],
+      ])
+    })
+
     test('that are revoked end at once, and a successor that waits never begins', async () => {
       await using place = await open()
       const { store } = place
@@ -120,6 +144,9 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       issueKey: () => store.issueKey(nowhere, key('z', 100), actAt(100)),
       rotateKey: () => store.rotateKey(nowhere, key('z', 100), actAt(100)),
       revokeKeys: () => store.revokeKeys(nowhere, act),
+      cancelCutover: () => store.cancelCutover(nowhere, act),
+      renameOrganization: () => store.renameOrganization(nowhere, 'New', act),
+      renamePartner: () => store.renamePartner(nowhere, 'New', act),
       setOrganizationActive: () => store.setOrganizationActive(nowhere, true, act),
       setPartnerActive: () => store.setPartnerActive(nowhere, true, act),
       setPartnerRates: () => store.setPartnerRates(nowhere, { readsPerMinute: 1 }, act),
@@ -161,6 +188,36 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([{ ...partner, organization: other }])
       await store.setPartnerOrganization(partner.id, null, act)
       expect(await store.listPartners()).toEqual([{ ...partner, organization: null }])
+    })
+
+    test('are renamed, to a name that none has, and callers are known by it', async () => {
+      await using place = await open()
+      const { store } = place
+      const { organization, partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      const other = await store.addOrganization('Other', act)
+      const another = await store.addPartner('Another', other.id, act)
+      const version = await versionOf(place)
+      await store.renameOrganization(organization.id, 'Harbour West', act)
+      await store.renamePartner(partner.id, 'Harbourlight West', act)
+      const renamed = {
+        ...partner,
+        name: 'Harbourlight West',
+        organization: { ...organization, name: 'Harbour West' },
+      }
+      expect(await store.listOrganizations()).toEqual([{ ...organization, name: 'Harbour West' }, other])
+      expect(await store.listPartners()).toEqual([renamed, another])
+      const changes = await place.feed.changesSince(version, 0)
+      expect(changes?.keys?.map((one) => one.partner)).toEqual([renamed])
+      for (const name of ['Other', 'Harbour West']) {
+        expect(await endOf(store.renameOrganization(organization.id, name, act))).toBe('name_taken')
+      }
+      for (const name of ['Another', 'Harbourlight West']) {
+        expect(await endOf(store.renamePartner(partner.id, name, act))).toBe('name_taken')
+      }
+      expect(await store.listPartners()).toEqual([renamed, another])
+      // The name that it had is free.
+      expect((await store.addPartner(partner.name, null, act)).name).toBe(partner.name)
     })
 
     test('a partner is held to rates of their own, each until it is taken back, and a caller is told of them', async () => {
@@ -665,6 +722,12 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
           'organization.reactivate',
           thisOrganization,
         ],
+        [
+          () => store.renameOrganization(organization.id, 'Renamed', act),
+          'organization.rename',
+          thisOrganization,
+        ],
+        [() => store.renamePartner(partner.id, 'Renamed', act), 'partner.rename', thisPartner],
         [() => store.setPartnerActive(partner.id, false, act), 'partner.deactivate', thisPartner],
         [() => store.setPartnerActive(partner.id, true, act), 'partner.reactivate', thisPartner],
         [() => store.setPartnerOrganization(partner.id, null, act), 'partner.set-organization', thisPartner],
@@ -675,6 +738,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         ],
         [() => store.issueKey(partner.id, key('a', 100), actAt(100)), 'token.issue', thisPartner],
         [() => store.rotateKey(partner.id, key('b', 300), actAt(200)), 'token.rotate', thisPartner],
+        [() => store.cancelCutover(partner.id, actAt(220)), 'token.cancel', thisPartner],
         [() => store.revokeKeys(partner.id, actAt(250)), 'token.revoke', thisPartner],
         [() => store.setProviderActive(first, false, act), 'provider.deactivate', thisProvider],
         [() => store.setProviderActive(first, true, act), 'provider.reactivate', thisProvider],
@@ -829,6 +893,96 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await ids(2, { after: 2, actor: 'olive' })).toEqual([3, 5])
       expect(await ids(9, { since: now + 1, actor: 'olive', record: 'member 1' })).toEqual([])
       expect(await ids(9, { after: 5 })).toEqual([])
+    })
+  })
+
+  describe('lines of the audit log', () => {
+    const lineOf = (at: number, actor: string, action: AuditAction, record: string | null) =>
+      ({ at, actor, action, record, outcome: 'done' }) as const
+
+    test('are listed by what was done, by any of several, and by any of several subjects', async () => {
+      await using place = await open()
+      const { store } = place
+      await store.appendAudit([
+        lineOf(now, 'olive', 'request.show', 'request 1'),
+        lineOf(now, 'pat', 'member.show', 'member 1'),
+        lineOf(now, 'partner 1', 'member.look-up', 'member 1'),
+        lineOf(now, 'partner 1', 'member.look-up', 'partner 1'),
+        lineOf(now, 'olive', 'request.list', null),
+        lineOf(now, 'olive', 'request.show', 'request 2'),
+        lineOf(now, 'olive', 'token.rotate', 'partner 1'),
+      ])
+      const ids = async (filter: AuditFilter, limit = 9) =>
+        (await store.listAudit(limit, filter)).map(({ id }) => id)
+      expect(await ids({ actions: ['request.show'] })).toEqual([1, 6])
+      expect(await ids({ actions: ['request.show', 'member.show'] })).toEqual([1, 2, 6])
+      expect(await ids({ actions: [] })).toEqual([])
+      expect(await ids({ actions: ['request.show', 'member.show'] }, 2)).toEqual([2, 6])
+      expect(await ids({ actions: ['request.show', 'member.show'], after: 1 }, 1)).toEqual([2])
+      expect(await ids({ actor: 'olive', actions: ['request.show'], record: 'request 2' })).toEqual([6])
+      const ofPartner = [{ record: 'partner 1' }, { actor: 'partner 1' }]
+      expect(await ids({ anyOf: ofPartner })).toEqual([3, 4, 7])
+      expect(await ids({ anyOf: ofPartner }, 2)).toEqual([4, 7])
+      expect(await ids({ anyOf: ofPartner, after: 3 }, 1)).toEqual([4])
+      expect(await ids({ anyOf: ofPartner, actor: 'olive' })).toEqual([7])
+      expect(await ids({ anyOf: [{ record: 'request 2' }, { record: 'member 1' }] })).toEqual([2, 3, 6])
+      expect(await ids({ anyOf: [] })).toEqual([])
+    })
+
+    test('are in the order of their instants where they are narrowed, page by page, though some were noted late', async () => {
+      await using place = await open()
+      const { store } = place
+      const instants = [5, 1, 3, 3, 2, 9]
+      await store.appendAudit(instants.map((at) => lineOf(now + at, 'olive', 'member.show', 'member 1')))
+      const ids = async (limit: number, filter: AuditFilter) =>
+        (await store.listAudit(limit, filter)).map(({ id }) => id)
+      const filters = [{ actor: 'olive' }, { since: now }, { until: now + 10, record: 'member 1' }]
+      for (const filter of filters) {
+        expect(await ids(9, filter)).toEqual([2, 5, 3, 4, 1, 6])
+        expect(await ids(2, filter)).toEqual([1, 6])
+        expect(await ids(2, { ...filter, after: 5 })).toEqual([3, 4])
+        expect(await ids(2, { ...filter, after: 3 })).toEqual([4, 1])
+        expect(await ids(2, { ...filter, after: 6 })).toEqual([])
+        // A line that is not there stands before those of later ids.
+        expect(await ids(2, { ...filter, after: 0 })).toEqual([2, 5])
+      }
+      expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])
+    })
+
+    test('count why a partner was refused since an instant, most often first', async () => {
+      await using place = await open()
+      const { store } = place
+      const refusal = (at: number, record: string | null, outcome: string) =>
+        ({ ...lineOf(now + at, '::1', 'authentication.refuse', record), outcome }) as const
+      const claimed = 'token_invalid, claimed'
+      await store.appendAudit([
+        refusal(0, 'partner 1', 'partner_inactive'),
+        refusal(1, 'partner 1', claimed),
+        refusal(2, 'partner 1', 'partner_inactive'),
+        refusal(3, 'partner 1', claimed),
+        refusal(4, 'partner 1', claimed),
+        refusal(5, 'partner 11', claimed),
+        refusal(6, null, 'partner_not_found'),
+        lineOf(now + 7, 'olive', 'token.rotate', 'partner 1'),
+      ])
+      expect(await store.countRefusals(1, now)).toEqual([
+        { reason: claimed, count: 3, lastAt: now + 4 },
+        { reason: 'partner_inactive', count: 2, lastAt: now + 2 },
+      ])
+      expect(await store.countRefusals(1, now + 4)).toEqual([{ reason: claimed, count: 1, lastAt: now + 4 }])
+      expect(await store.countRefusals(2, now)).toEqual([])
+    })
+
+    test('are found of a person by the ids of their requests, which are nobody’s once the person was erased', async () => {
+      await using place = await open()
+      const { store } = place
+      const { member, id, book } = await furnishWithIntake(place)
+      const second = await stored(book('robin', nine))
+      await stored(book('kim', nine + slotMillis))
+      expect(await store.listRequestIds(member.id)).toEqual([id, second.id])
+      expect(await store.listRequestIds(4711)).toEqual([])
+      await store.eraseMember(member.id, act)
+      expect(await store.listRequestIds(member.id)).toEqual([])
     })
   })
 

@@ -77,13 +77,16 @@ async function useEverything(place: Place): Promise<void> {
   const { version } = await everything(place)
   await store.listOrganizations()
   await store.setOrganizationActive(organization.id, true, act)
+  await store.renameOrganization(organization.id, 'Harbour Two', act)
   await store.setPartnerActive(partner.id, true, act)
+  await store.renamePartner(partner.id, 'Harbourlight Two', act)
   await store.setPartnerOrganization(partner.id, null, act)
   await store.setPartnerRates(partner.id, { readsPerMinute: 1 }, act)
   await store.listPartners()
   await store.issueKey(partner.id, key('a', 100), actAt(100))
   await store.rotateKey(partner.id, key('b', 300), actAt(200))
   await store.noteKeyUses(new Map([['a', 200]]))
+  await store.cancelCutover(partner.id, actAt(210))
   await store.listKeys()
   await store.revokeKeys(partner.id, actAt(250))
   await store.setProviderActive(second, true, act)
@@ -103,6 +106,7 @@ async function useEverything(place: Place): Promise<void> {
   for (const intakesOnly of [true, false]) {
     for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
   }
+  await store.listRequestIds(member.id)
   await store.findRequest(id)
   await store.readScreening(id, act)
   await store.addNote(id, 'Called back', act)
@@ -125,12 +129,14 @@ async function useEverything(place: Place): Promise<void> {
     { actor: 'olive' },
     { since: 0 },
     { until: now },
+    { actions: ['request.show'] as const },
   ]) {
     await store.listAudit(10, filter)
     await store.listAudit(10, { ...filter, after: 1 })
   }
   await store.listAudit(10, { after: 1 })
   await store.listAudit(10, { since: 0, until: now, actor: 'olive', record: 'partner 1', after: 1 })
+  await store.countRefusals(partner.id, now)
   await store.auditHead()
   await store.verifyAudit(null)
   await load(place, [ontario, quebec], [])
@@ -250,11 +256,40 @@ const planOf = (statement: string) =>
     .all()
     .map(({ detail }) => detail)
 
-test('the conflicts over addresses of a partner are found by an index that has no other lines', () => {
-  const [statement = ''] = statements.filter((text) => text.includes("'member.email-conflict'"))
+test('the conflicts over addresses of a partner are found by an index, and no other line is looked at', () => {
+  const [statement = ''] = statements.filter((text) => /from "audit" .* offset \?$/.test(text))
   expect(planOf(statement)).toEqual([
-    'SEARCH audit USING COVERING INDEX audit_email_conflicts (actor=? AND at>?)',
+    'SEARCH audit USING COVERING INDEX audit_actor (actor=? AND action=? AND at>?)',
   ])
+})
+
+describe('lines of the audit log', () => {
+  const ordered = () => statements.filter((text) => / order by "audit"."at" (asc|desc), /.test(text))
+
+  test('that are narrowed are found in their order: none is read beyond those asked for, and nothing is sorted', () => {
+    const shapes = ordered().map((text) => planOf(text).join())
+    const range = '(?:at>\\? AND at<\\?)'
+    const allowed = [
+      `SEARCH audit USING INDEX audit_record \\(record=\\? AND action=\\? AND ${range}\\)`,
+      `SEARCH audit USING INDEX audit_actor \\(actor=\\? AND action=\\? AND ${range}\\)`,
+      `SEARCH audit USING INDEX audit_action \\(action=\\? AND ${range}\\)`,
+      `SEARCH audit USING INDEX audit_at \\(${range}\\)`,
+    ].map((plan) => new RegExp(`^${plan}$`))
+    expect(shapes.filter((plan) => !allowed.some((one) => one.test(plan)))).toEqual([])
+    // Each is used, in both directions, and would not be without the action.
+    expect(allowed.map((one) => shapes.filter((plan) => one.test(plan)).length)).toEqual([3, 2, 2, 2])
+    const [unbound = ''] = ordered().filter((text) =>
+      text.includes('"audit"."actor" = ? and "audit"."action" = ?'),
+    )
+    expect(planOf(unbound.replace(' and "audit"."action" = ?', '')).join()).toContain('TEMP B-TREE')
+  })
+
+  test('that tell of refusals of a partner are found by partner and instant', () => {
+    const [statement = ''] = statements.filter((text) => text.includes('max("at")'))
+    expect(planOf(statement)[0]).toBe(
+      'SEARCH audit USING INDEX audit_record (record=? AND action=? AND at>?)',
+    )
+  })
 })
 
 test('what is kept for retries is found by its key, what of it has expired by when it was stored, and the rest is left', () => {

@@ -106,13 +106,13 @@ describe('beside a server that goes on', () => {
     await killInside(operator, 'token rotate', {
       ready() {
         made = count('partner_keys')
-        return ['token', 'rotate', 'Lantern']
+        return ['token', 'rotate', 'Lantern', '--yes']
       },
       async check() {
         const state = count('partner_keys') === made ? 'old' : 'new'
         const tokens = await operator.ask<{ state: string }[]>('token', 'list', 'Lantern')
         expect(tokens.filter((known) => known.state !== 'ended')).toHaveLength(1)
-        token = (await operator.do('token', 'rotate', 'Lantern')).trim()
+        token = (await operator.do('token', 'rotate', 'Lantern', '--yes')).trim()
         await goesOn()
         return state
       },
