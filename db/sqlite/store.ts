@@ -37,6 +37,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     ...directoryStore(queries, change),
     ...requestStore(queries, read, change, writer),
     ...memberStore(queries, read, change),
+    ...statusStore(queries, read),
     ...auditStore(queries, read, writer),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -192,6 +193,15 @@ function memberStore({ members, requests, notes }: Queries, read: Read, change: 
         const noteIds = theirs.flatMap((request) => notes.idsOf(request.id))
         return people.decideErasure(members.findForStaff(id), theirs, noteIds)
       }),
+  } satisfies Partial<Store>
+}
+
+function statusStore({ status }: Queries, read: Read) {
+  return {
+    countWaiting: () => read(status.countWaiting),
+    listWaiting: (most) => read(() => status.listWaiting(most)),
+    listLookedAt: (ids) => read(() => status.listLookedAt(ids)),
+    countRefusals: (since, most) => read(() => status.countRefusals(since, most)),
   } satisfies Partial<Store>
 }
 

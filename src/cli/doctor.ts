@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { type Flags, readStorageConfig, type StorageConfig } from '../config'
+import { type Flags, readBackupMaxAge, readStorageConfig, type StorageConfig } from '../config'
 import type { Finding } from '../domain/upkeep'
 import type { ZoneData } from '../domain/zone-data'
 import { listMovedBookings, type MovedBooking } from '../operations/check-bookings'
@@ -26,7 +26,7 @@ export function doctorCommand(): Command {
 async function examine({ context: { context, zones }, flags }: Call<Service, Flags & CommonFlags>) {
   const now = context.clock.now()
   const findings = [
-    ...(await checkDatabase(context)),
+    ...(await checkDatabase(context, readBackupMaxAge(flags))),
     bookedFinding(await listMovedBookings(context, now)),
     listedFinding(listUnlisted(context)),
     ...fileFindings(readStorageConfig(flags)),

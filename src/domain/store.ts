@@ -8,6 +8,7 @@ import type { PartnerRates } from './limits'
 import type { Member } from './member'
 import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
+import type { RefusalCount, Waiting } from './status'
 
 /** Which requests are asked for. */
 export interface RequestFilter {
@@ -98,6 +99,14 @@ export interface Store {
   exportMember(id: number, act: Act): Promise<MemberExport>
   /** Removes a member, and tells which of their requests still hold a slot. */
   eraseMember(id: number, act: Act): Promise<number[]>
+
+  countWaiting(): Promise<Waiting>
+  /** The ids of the requests that are unassigned or pending, newest first, at most so many. */
+  listWaiting(most: number): Promise<number[]>
+  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
+  listLookedAt(requestIds: readonly number[]): Promise<number[]>
+  /** Refused authentications since an instant (ms), counted in at most so many of the newest lines of the audit log. */
+  countRefusals(since: number, most: number): Promise<RefusalCount[]>
 
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** At most so many lines, oldest first. */
