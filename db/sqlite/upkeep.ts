@@ -111,13 +111,14 @@ function settingsFinding(database: Database): Finding {
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
 }
 
-/** A damaged file fails where it is read: that is a finding too, and stops no other. */
+/** A damaged file fails where it is read, and so does what nobody foresaw: that is a finding too, and stops no other. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()
   } catch (error) {
-    if (!(error instanceof SQLiteError)) throw error
-    return { check, state: 'bad', detail: 'the database file is damaged; restore a backup' }
+    const isDamage = error instanceof SQLiteError
+    const detail = isDamage ? 'the database file is damaged; restore a backup' : 'it could not be checked'
+    return { check, state: 'bad', detail }
   }
 }
 
@@ -175,15 +176,14 @@ const dayMillis = 24 * 60 * 60_000
 function backupFinding({ backedUpAt, drilledAt }: LastBackups, now: number, oldest: number | null): Finding {
   const isTooOld = oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
   const state = isTooOld ? 'bad' : 'note'
-  const remedy = 'anteroom backup FILE'
-  if (backedUpAt === null) return { check: 'backup', state, detail: 'none was made yet', remedy }
+  if (backedUpAt === null) return { check: 'backup', state, detail: 'none was made yet' }
   const daysSince = (at: number) => Math.floor((now - at) / dayMillis)
   const drill =
     drilledAt === null
       ? 'none was tried yet: anteroom backup drill'
       : `tried ${daysSince(drilledAt)} days ago`
   const detail = `${daysSince(backedUpAt)} days old; ${drill}`
-  if (isTooOld || daysSince(backedUpAt) > 1) return { check: 'backup', state, detail, remedy }
+  if (isTooOld || daysSince(backedUpAt) > 1) return { check: 'backup', state, detail }
   return { check: 'backup', state: 'ok', detail }
 }
 

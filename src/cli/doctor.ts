@@ -2,23 +2,27 @@ import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge, readStorageConfig, type StorageConfig } from '../config'
+import { Refusal } from '../domain/errors'
 import type { Finding } from '../domain/upkeep'
 import type { ZoneData } from '../domain/zone-data'
 import { listMovedBookings, type MovedBooking } from '../operations/check-bookings'
 import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
+import { listStrandedBookings, type StrandedBooking } from '../operations/stranded-bookings'
 import { checkDatabase } from '../operations/upkeep'
+import { formatInstant } from '../scheduling/calendar'
 import { keptCopyNote, type Service } from '../service'
 import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
-import { type CommonFlags, columnsOf, printRows } from './output'
-import { withService } from './storage'
+import { type CommonFlags, columnsOf, printLines, printRows } from './output'
+import { withService, withSettings } from './storage'
 
-/** `anteroom doctor`: whether all that the service depends on is as it should be. */
+/** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
   const doctor = commandsIn(withService)
+  const description = 'Check the database, its files, what is booked, the zone data and the disk'
   return asJson(
-    doctor('doctor', 'Check the database, its files, the zone data and the disk', examine),
+    withSettings(doctor('doctor', description, examine), ['backupMaxAge']),
     'print the findings as JSON',
   )
 }
@@ -27,16 +31,54 @@ async function examine({ context: { context, zones }, flags }: Call<Service, Fla
   const now = context.clock.now()
   const findings = [
     ...(await checkDatabase(context, readBackupMaxAge(flags))),
-    bookedFinding(await listMovedBookings(context, now)),
-    listedFinding(listUnlisted(context)),
+    await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
+    await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
+    await whereReadable('providers', () => listedFinding(listUnlisted(context))),
     ...fileFindings(readStorageConfig(flags)),
     zoneFinding(zones, now),
-  ]
+  ].map(withRemedy)
   printRows(flags, findings, columns, '')
+  const toDo = findings.flatMap(({ check, remedy }) => (remedy ? `  ${check}: ${remedy}` : []))
+  if (!flags.json && toDo.length > 0) printLines('', 'What to do:', ...toDo)
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
 }
 
 const columns = columnsOf<Finding>('check', 'state', 'detail')
+
+const fromBackup = 'stop the service and restore a backup: anteroom restore'
+
+/** What to do about what is not as it should be, by the check. */
+const remedies: Readonly<Record<string, string>> = {
+  schema: fromBackup,
+  settings: 'stop whatever else opens the database, and start the service again',
+  integrity: fromBackup,
+  orphans: fromBackup,
+  'sealed values': 'a key: anteroom token rotate; a person: anteroom member erase, or restore a backup',
+  'audit log': 'find out who could write to the file; anteroom backup verify tells of each backup',
+  backup: 'anteroom backup FILE',
+  bookings: 'anteroom request move, assign or decline, by ID; or take back what keeps the provider',
+  'booked times': 'tell them, then anteroom request acknowledge ID',
+  providers: 'mend them in the directory file, then anteroom directory load',
+  'file modes': 'chmod 600 each of them',
+  'older copies': 'remove them once all is well',
+  'free disk': 'make room, or move the database to another disk',
+  'zone data': 'bring the folder up to date, or leave --zones out',
+}
+
+/** A finding with what to do about it, where there is anything to do. */
+function withRemedy(finding: Finding): Finding & { readonly remedy?: string | undefined } {
+  return finding.state === 'ok' ? finding : { ...finding, remedy: remedies[finding.check] }
+}
+
+/** What cannot be read is a finding too, and stops no other. */
+async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await find()
+  } catch (error) {
+    const why = error instanceof Refusal ? `: ${error.message}` : ''
+    return { check, state: 'bad', detail: `it could not be checked${why}` }
+  }
+}
 
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
@@ -70,7 +112,7 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   // Those who are deactivated are missed by nobody.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', faults.join('; '), 'all are listed')
+  return finding('providers', named(faults), 'all are listed')
 }
 
 function bookedFinding(moved: readonly MovedBooking[]): Finding {
@@ -80,8 +122,23 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
     const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  const fault = `${told.join('; ')}; tell them, then anteroom request acknowledge ID`
-  return finding('booked times', told.length > 0 && fault, 'as they were booked')
+  return finding('booked times', named(told), 'as they were booked')
+}
+
+function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
+  const told = stranded.map(
+    ({ requestId, provider, startsAt, why }) =>
+      `request ${requestId} at ${formatInstant(startsAt)} with ${provider.ref}, who is ${why}`,
+  )
+  return finding('bookings', named(told), 'their providers can hold all of them')
+}
+
+/** Records that a finding names; of more it tells how many. */
+const mostNamed = 20
+
+function named(told: readonly string[]): string {
+  const more = told.length > mostNamed ? `; and ${told.length - mostNamed} more` : ''
+  return `${told.slice(0, mostNamed).join('; ')}${more}`
 }
 
 function zoneFinding(zones: ZoneData, now: number): Finding {

@@ -9,8 +9,6 @@ export interface Finding {
   readonly state: 'ok' | 'note' | 'bad'
   /** In the operator's words. */
   readonly detail: string
-  /** What to do about it; left out where there is nothing to be done. */
-  readonly remedy?: string
 }
 
 /** What a server notes of itself for as long as it listens. */
