@@ -10,6 +10,7 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Undone } from './domain/undone'
 import type { Manifest, ServerNote, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
@@ -212,6 +213,10 @@ export interface Restoring
     Omit<BackupKeys, 'masterKey'> {
   readonly backup: string
   readonly path: string
+  /** The database that it is to take the place of, to tell what becomes valid again. */
+  readonly against?: string | undefined
+  /** Is asked before the database is there, with what becomes valid again; null where nothing is known of it. */
+  readonly agree?: (manifest: Manifest | null, undone: Undone | null) => Promise<void>
 }
 
 /** What was made of a backup. */

@@ -198,7 +198,7 @@ describe('an operator onboards partners while the service runs', () => {
     await operator.do('backup', backup)
     expect(statSync(backup).mode & 0o777).toBe(0o600)
     expect((await operator.run(['backup', backup])).code).toBe(6)
-    await operator.do('restore', backup, '--to', copy)
+    await operator.do('restore', backup, '--to', copy, '--yes')
     const key = `${operator.database}.key`
     const named = ['partner', 'list', '--database', copy, '--master-key-file', key, '--json']
     expect(JSON.parse(await operator.do(...named))).toHaveLength(1)

@@ -54,7 +54,15 @@ test('a backup made beside a service has nothing of it, and one too old is told'
     await served.stop()
   }
   const restored = operator.folder.file('restored.sqlite')
-  await operator.do('restore', backup, '--to', restored, '--master-key-file', `${operator.database}.key`)
+  await operator.do(
+    'restore',
+    backup,
+    '--to',
+    restored,
+    '--yes',
+    '--master-key-file',
+    `${operator.database}.key`,
+  )
   const at = ['--database', restored, '--master-key-file', `${operator.database}.key`]
   expect((await service(...at)).service).toEqual({ state: 'down' })
   expect((await service('--backup-max-age', '1h')).firstAid).not.toContainEqual(
