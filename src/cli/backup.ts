@@ -167,7 +167,8 @@ async function restore(
       known = undone
       // What follows is for a person to read, and to answer.
       end()
-      if (undone && !isAnyValidAgain(undone)) return
+      // Whoever has answered already is told in the end.
+      if (yes || (undone && !isAnyValidAgain(undone))) return
       printNotice(validAgain(manifest && formatInstant(manifest.madeAt), undone, against).join('\n'))
       await confirm(`Make the database ${to} of the backup all the same?`, { yes })
     }

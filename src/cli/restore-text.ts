@@ -23,7 +23,11 @@ export function afterRestore(madeAt: string | null, undone: Undone | null): stri
     ]
   const lines = linesOf(undone)
   if (lines.length === 0) return ['Nothing was revoked, deactivated or erased since.']
-  return ['Do again what was listed: anteroom token revoke, partner deactivate, member erase.']
+  return [
+    'What was done since is not in it:',
+    ...lines,
+    'Do that again: anteroom token revoke, partner deactivate, provider deactivate, member erase.',
+  ]
 }
 
 function linesOf(undone: Undone): string[] {
