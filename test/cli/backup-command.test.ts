@@ -183,10 +183,7 @@ describe('restore', () => {
     chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
     const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite'), '--yes']
     const child = Bun.spawnSync([...theProgram, ...words], { env: {} })
-    expect([child.exitCode, child.stderr.toString()]).toEqual([
-      0,
-      expect.stringContaining('valid or there again'),
-    ])
+    expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
   test('is never over an existing file, nor beside the log of another database', async () => {

@@ -214,6 +214,7 @@ describe('an operator onboards partners while the service runs', () => {
       check: 'file modes',
       state: 'bad',
       detail: expect.stringContaining(`others can read ${operator.database}`),
+      remedy: 'chmod 600 each of them',
     })
     await Bun.$`chmod 600 ${operator.database}`.quiet()
   })

@@ -66,8 +66,8 @@ test('what the replaced database revoked, deactivated and erased is told before 
 })
 
 test('with --yes it is made, and what becomes valid again is told for programs', async () => {
-  const { code, stdout } = await restore('yes.sqlite', '--against', replaced, '--yes', '--json')
-  expect(code).toBe(0)
+  const { code, stdout, stderr } = await restore('yes.sqlite', '--against', replaced, '--yes', '--json')
+  expect([code, stderr]).toEqual([0, ''])
   expect(JSON.parse(stdout)).toEqual({
     database: file('yes.sqlite'),
     backup: file('backup.age'),
@@ -85,6 +85,16 @@ test('with --yes it is made, and what becomes valid again is told for programs',
     },
   })
   expect(existsSync(file('yes.sqlite'))).toBe(true)
+})
+
+test('with --yes a person is told what to do again', async () => {
+  const { code, stdout, stderr } = await restore('told.sqlite', '--against', replaced, '--yes')
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toContain('\nWhat was done since is not in it:\n  token ')
+  expect(stdout).toContain('\n  member 1: erased, and there again\n')
+  expect(stdout).toEndWith(
+    'Do that again: anteroom token revoke, partner deactivate, provider deactivate, member erase.\n',
+  )
 })
 
 test('nothing is asked where nothing becomes valid again', async () => {
