@@ -14,7 +14,7 @@ import { formatInstant } from '../scheduling/calendar'
 import { keptCopyNote, type Service } from '../service'
 import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
-import { type CommonFlags, columnsOf, printLines, printRows } from './output'
+import { type CommonFlags, columnsOf, printJson, printLines, printTable } from './output'
 import { withService, withSettings } from './storage'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
@@ -37,13 +37,22 @@ async function examine({ context: { context, zones }, flags }: Call<Service, Fla
     ...fileFindings(readStorageConfig(flags)),
     zoneFinding(zones, now),
   ].map(withRemedy)
-  printRows(flags, findings, columns, '')
-  const toDo = findings.flatMap(({ check, remedy }) => (remedy ? `  ${check}: ${remedy}` : []))
-  if (!flags.json && toDo.length > 0) printLines('', 'What to do:', ...toDo)
+  if (flags.json) printJson(findings)
+  else printFindings(findings)
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
 }
 
-const columns = columnsOf<Finding>('check', 'state', 'detail')
+function printFindings(findings: readonly Told[]): void {
+  // What is found of many records is told line by line.
+  const rows = findings.flatMap(({ check, state, detail }) =>
+    detail
+      .split('; ')
+      .map((part, at) => ({ check: at === 0 ? check : '', state: at === 0 ? state : '', detail: part })),
+  )
+  printTable(rows, columnsOf<(typeof rows)[number]>('check', 'state', 'detail'), '')
+  const toDo = findings.flatMap(({ check, remedy }) => (remedy ? `  ${check}: ${remedy}` : []))
+  if (toDo.length > 0) printLines('', 'What to do:', ...toDo)
+}
 
 const fromBackup = 'stop the service and restore a backup: anteroom restore'
 
@@ -65,8 +74,10 @@ const remedies: Readonly<Record<string, string>> = {
   'zone data': 'bring the folder up to date, or leave --zones out',
 }
 
-/** A finding with what to do about it, where there is anything to do. */
-function withRemedy(finding: Finding): Finding & { readonly remedy?: string | undefined } {
+/** What was found, and what to do about it where there is anything to do. */
+type Told = Finding & { readonly remedy?: string | undefined }
+
+function withRemedy(finding: Finding): Told {
   return finding.state === 'ok' ? finding : { ...finding, remedy: remedies[finding.check] }
 }
 
@@ -128,7 +139,7 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
 function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
   const told = stranded.map(
     ({ requestId, provider, startsAt, why }) =>
-      `request ${requestId} at ${formatInstant(startsAt)} with ${provider.ref}, who is ${why}`,
+      `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
   )
   return finding('bookings', named(told), 'their providers can hold all of them')
 }

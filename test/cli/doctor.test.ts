@@ -84,7 +84,7 @@ test('doctor names the bookings of a provider who is switched off, and goes on p
   const bookings = {
     check: 'bookings',
     state: 'bad',
-    detail: expect.stringMatching(/^request 1 at \S+Z with on-1, who is suspended$/),
+    detail: expect.stringMatching(/^request 1, \S+Z, on-1: suspended$/),
     remedy: expect.stringContaining('anteroom request move'),
   }
   const before = await found()
