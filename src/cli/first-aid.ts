@@ -1,4 +1,5 @@
 import type { Status } from '../operations/status'
+import { formatInstant } from '../scheduling/calendar'
 
 /** The most lines of what to do. */
 const mostLines = 10
@@ -7,8 +8,8 @@ const mostLines = 10
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { server, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const lines = [
-    server === 'down' && 'the service is down: anteroom serve, or whatever starts it here; then read its log',
-    server === 'silent' && 'a process serves the database and does not answer: read its log, start it again',
+    server === 'down' && 'the service is down: read its log, start it again (anteroom serve)',
+    server === 'silent' && 'the service does not answer: read its log, start it again',
     unreadRisk > 0 &&
       `${counted(unreadRisk, 'request', 'a raised ninth item, unread')}: anteroom request list --risk`,
     movedBookings > 0 && `${counted(movedBookings, 'booking', 'another local time')}: anteroom doctor`,
@@ -20,7 +21,8 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
       backups.drilledAt === null &&
       'no backup was ever tried: anteroom backup drill',
     refused.length > 0 && 'tokens were refused: anteroom token verify --kid KID',
-    nextCutover && `${nextCutover.partner} needs its new token by then: anteroom token list`,
+    nextCutover &&
+      `${nextCutover.partner} needs its new token by ${formatInstant(nextCutover.at)}: anteroom token list`,
   ]
   return lines.filter((line) => typeof line === 'string').slice(0, mostLines)
 }

@@ -31,7 +31,7 @@ async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<vo
   const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
   if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
-  if (flags.json) printJson({ masterKeyFile: path, finished: path === null, purged: isPurged })
+  if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
   else printRotated(path, flags)
   if (isPurged) return
   const why =

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
 import type { ServerNote } from '../domain/upkeep'
-import { type RefusedBy, readStatus, type Status } from '../operations/status'
+import { readStatus, type Status } from '../operations/status'
 import { isAnswering, type Service } from '../service'
 import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
@@ -45,9 +45,10 @@ function presentStatus(status: Status) {
     unreadRisk: { count: unreadRisk, ofAll: isRiskWhole },
     backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
     nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
-    refusedToday: refused.map(({ partner, reason, isClaimed, lines }) => ({
-      ...{ partner, reason, claimed: isClaimed, lines },
-    })),
+    refusedToday: {
+      kinds: refused.map(({ isClaimed, ...kind }) => ({ ...kind, claimed: isClaimed })),
+      ofAll: status.isRefusedWhole,
+    },
     movedBookings,
   }
 }
@@ -57,7 +58,7 @@ function presentNote({ host, port, version, startedAt }: ServerNote) {
 }
 
 function recordOf(status: Status, now: number): Record<string, string | number | null> {
-  const { waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } = status
+  const { waiting, unreadRisk, isRiskWhole, backups, nextCutover, movedBookings } = status
   return {
     ...serviceLines(status, now),
     'waiting intakes': waiting.intakes,
@@ -67,7 +68,7 @@ function recordOf(status: Status, now: number): Record<string, string | number |
     'last backup': agoText(backups.backedUpAt, now) ?? 'never',
     'last drill': agoText(backups.drilledAt, now) ?? 'never',
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
-    ...refusedLines(refused),
+    ...refusedLines(status),
     'moved bookings': movedBookings,
   }
 }
@@ -83,12 +84,13 @@ function serviceLines({ server, note }: Status, now: number): Record<string, str
 }
 
 /** A line for each kind; the first has the name of all. */
-function refusedLines(refused: readonly RefusedBy[]): Record<string, string | number> {
+function refusedLines({ refused, isRefusedWhole }: Status): Record<string, string | number> {
   if (refused.length === 0) return { 'refused today': 0 }
   const lines = refused.map(({ partner, reason, isClaimed, lines }) => {
     const who = partner === null ? 'no known partner' : isClaimed ? `claimed to be ${partner}` : partner
     return `${lines} ${reason}, ${who}`
   })
+  if (!isRefusedWhole) lines.push('and more before those')
   // Spaces: the names of a record differ, and only the first is to be seen.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }

@@ -34,6 +34,8 @@ export interface Status {
   readonly nextCutover: Cutover | null
   /** Of the day (UTC). */
   readonly refused: readonly RefusedBy[]
+  /** Whether all of the day were counted, and not the newest alone. */
+  readonly isRefusedWhole: boolean
   readonly movedBookings: number
 }
 
@@ -56,6 +58,7 @@ export async function readStatus(
   const { isServing, note } = await upkeep.findServer()
   const answers = isServing && note !== null && (await isAnswering(note))
   const open = await store.listWaiting(mostOpened)
+  const refused = await refusedSince(context, now - (now % dayMillis))
   return {
     server: answers ? 'up' : isServing ? 'silent' : 'down',
     note,
@@ -64,7 +67,8 @@ export async function readStatus(
     isRiskWhole: open.length < mostOpened,
     backups: await upkeep.findLastBackups(),
     nextCutover: await findNextCutover(context, now),
-    refused: await refusedSince(context, now - (now % dayMillis)),
+    refused,
+    isRefusedWhole: refused.reduce((sum, { lines }) => sum + lines, 0) < mostCounted,
     movedBookings: countMovedBookings(context, now),
   }
 }

@@ -89,6 +89,21 @@ describe('backup', () => {
     ])
   })
 
+  test('tells a program what was made', async () => {
+    expect(await operator.ask('backup', file('told.age'))).toEqual({
+      backup: file('told.age'),
+      encrypted: true,
+      manifest: {
+        madeAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        schema: expect.any(Number),
+        zoneData: expect.objectContaining({ folder: null }),
+        counts: expect.objectContaining({ providers: 1, members: 1 }),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    })
+    expect(await operator.ask('backup', file('told.sqlite'), '--plain')).toMatchObject({ encrypted: false })
+  })
+
   test('leaves it as it is where that is asked for', async () => {
     const said = await operator.do('backup', file('plain.sqlite'), '--plain')
     expect(said).toContain('It is not encrypted. ')
@@ -247,7 +262,11 @@ describe('restore', () => {
   test('after a rotation takes the old master key for what was made before it, and the new one after', async () => {
     copyFileSync(key, file('old.key'))
     chmodSync(file('old.key'), 0o600)
-    await operator.do('key', 'rotate', '--yes')
+    expect(await operator.ask('key', 'rotate', '--yes')).toEqual({
+      masterKeyFile: key,
+      resumed: false,
+      purged: true,
+    })
     await operator.do('backup', file('after.age'))
     expect((await restore(file('backup.age'), file('before.sqlite'))).stderr).toContain(
       'does not open the backup',

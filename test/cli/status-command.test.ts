@@ -22,7 +22,7 @@ test('status says up while the service answers, and down once it was stopped', a
     unreadRisk: { count: 0, ofAll: true },
     backup: { madeAt: null, drilledAt: null },
     nextCutover: null,
-    refusedToday: [],
+    refusedToday: { kinds: [], ofAll: true },
     movedBookings: 0,
     firstAid: ['no backup was ever made: anteroom backup FILE'],
   })

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { takeServeLock } from '../../db/sqlite/serve-lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
@@ -45,8 +46,32 @@ test('of a service that is new, nothing waits', async () => {
     backups: { backedUpAt: null, drilledAt: null },
     nextCutover: null,
     refused: [],
+    isRefusedWhole: true,
     movedBookings: 0,
   })
+})
+
+test('a server is up while its lock is held and it answers, and down without the lock, whatever is noted', async () => {
+  const { context, databasePath } = service
+  const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
+  const asked: unknown[] = []
+  const server = async (answers: boolean) => {
+    const found = await readStatus(context, async (one) => asked.push(one) > 0 && answers, now)
+    return [found.server, found.note]
+  }
+  await context.upkeep.noteServer(note)
+  expect(await server(true)).toEqual(['down', note])
+  // A stranger may listen there by now: it is not asked.
+  expect(asked).toEqual([])
+  {
+    using _ = takeServeLock(databasePath)
+    expect(await server(true)).toEqual(['up', note])
+    expect(await server(false)).toEqual(['silent', note])
+    expect(asked).toEqual([note, note])
+    await context.upkeep.noteServer(null)
+    expect(await server(true)).toEqual(['silent', null])
+  }
+  expect(await server(true)).toEqual(['down', null])
 })
 
 test('a risk is unread until somebody has read the answers or what they score, and counts for as long as the request waits', async () => {
