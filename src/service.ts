@@ -10,7 +10,8 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
-import type { Manifest, TellStep } from './domain/upkeep'
+import type { Undone } from './domain/undone'
+import type { Manifest, ServerNote, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
@@ -217,6 +218,10 @@ export interface Restoring
     Omit<BackupKeys, 'masterKey'> {
   readonly backup: string
   readonly path: string
+  /** The database that it is to take the place of, to tell what becomes valid again. */
+  readonly against?: string | undefined
+  /** Is asked before the database is there, with what becomes valid again; null where nothing is known of it. */
+  readonly agree?: (manifest: Manifest | null, undone: Undone | null) => Promise<void>
 }
 
 /** What was made of a backup. */
@@ -247,6 +252,20 @@ export async function verifyBackup(restoring: Restoring, tell: TellStep): Promis
   const restored = await restoreBackup(restoring, tell)
   if (restored.manifest) await compareContent(restoring.path, restored.manifest, tell)
   return restored
+}
+
+/** How long a server has to answer whoever asks whether it is there. */
+const answerMillis = 500
+
+/** Whether a server answers at what it noted that it listens on. */
+export async function isAnswering({ host, port }: ServerNote): Promise<boolean> {
+  const signal = AbortSignal.timeout(answerMillis)
+  // Whatever proxy the environment names: it is asked on this machine.
+  const options = { proxy: false, signal } as RequestInit
+  return await fetch(`http://${urlHost(host)}:${port}/livez`, options).then(
+    ({ ok }) => ok,
+    () => false,
+  )
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

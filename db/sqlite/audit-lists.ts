@@ -5,7 +5,7 @@ import {
   type AuditLine,
   type AuditSubject,
   auditActions,
-  type RefusalCount,
+  type ReasonCount,
 } from '../../src/domain/audit'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit } from './schema'
@@ -104,5 +104,5 @@ export function refusalCounts(db: Drizzle) {
     .groupBy(audit.outcome)
     .orderBy(desc(count))
     .prepare()
-  return (about: string, from: number): RefusalCount[] => counts.all({ record: about, since: from })
+  return (about: string, from: number): ReasonCount[] => counts.all({ record: about, since: from })
 }

@@ -3,18 +3,20 @@ import { Refusal } from '../domain/errors'
 import type { Records } from '../operations/context'
 import { rotateMasterKey } from '../operations/keys'
 import { fileName } from './arguments'
-import { asking, type Call, commandGroup, recordsCommand } from './command'
-import { confirm, printLines } from './output'
+import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
+import { confirm, printJson, printLines } from './output'
 
 /** `anteroom key`: the master key. */
 export function keyCommand(): Command {
   const description = 'Put a new master key in the place of the one in force, while the service runs'
   return commandGroup('key', 'The master key', [
-    asking(
-      recordsCommand('rotate', description, rotate).option(
-        '--new-key-file <file>',
-        'leave the new key in this file, and the old one where it is',
-        fileName,
+    asJson(
+      asking(
+        recordsCommand('rotate', description, rotate).option(
+          '--new-key-file <file>',
+          'leave the new key in this file, and the old one where it is',
+          fileName,
+        ),
       ),
     ),
   ])
@@ -25,12 +27,22 @@ interface Flags {
 }
 
 async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<void> {
-  const kept =
-    'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
   // Afterwards there is nothing left to copy.
   const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
   if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
+  if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
+  else printRotated(path, flags)
+  if (isPurged) return
+  const why =
+    'the log of the database may still hold what the old master key opens, since another program kept reading'
+  throw new Refusal('storage_busy', `${why}: it goes when the last program that has it open is stopped`)
+}
+
+const kept =
+  'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
+
+function printRotated(path: string | null, flags: Flags): void {
   if (path === null) printLines('The rotation that was cut short is finished.')
   else printLines(`The new master key is in ${path}.`)
   if (flags.newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
@@ -38,8 +50,4 @@ async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<vo
     'A server that is running goes on; the next start takes the new key.',
     `${kept}, or make a new one now.`,
   )
-  if (isPurged) return
-  const why =
-    'the log of the database may still hold what the old master key opens, since another program kept reading'
-  throw new Refusal('storage_busy', `${why}: it goes when the last program that has it open is stopped`)
 }

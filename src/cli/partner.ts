@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RefusalCount } from '../domain/audit'
+import type { ReasonCount } from '../domain/audit'
 import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import type { PartnerRates } from '../domain/limits'
@@ -209,7 +209,7 @@ export function tokenState(key: KeyRecord, now: number): string {
 }
 
 /** Refusals as commands print them. */
-export function presentRefusals(counts: readonly RefusalCount[]) {
+export function presentRefusals(counts: readonly ReasonCount[]) {
   return counts.map(({ lastAt, ...told }) => ({ ...told, lastAt: instantText(lastAt) }))
 }
 

@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import('./backup')).restoreCommand(),
   key: async () => (await import('./key')).keyCommand(),
   migrate: async () => (await import('./database')).migrateCommand(),
+  status: async () => (await import('./status')).statusCommand(),
   doctor: async () => (await import('./doctor')).doctorCommand(),
   completion: async () => (await import('./completion')).completionCommand(),
 }

@@ -100,7 +100,7 @@ export interface AuditFilter extends AuditSubject {
 }
 
 /** How often partners were refused for one reason: once a minute from each address, however often they asked. */
-export interface RefusalCount {
+export interface ReasonCount {
   /** As the lines of authentication.refuse have it. */
   readonly reason: string
   readonly count: number

@@ -1,6 +1,6 @@
 import { authenticate, authenticationRefusals } from '../auth/authenticate'
 import { newKey, signToken } from '../auth/token'
-import type { Act, RefusalCount } from '../domain/audit'
+import type { Act, ReasonCount } from '../domain/audit'
 import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
@@ -73,9 +73,9 @@ export async function findStanding(records: Records, partner: Partner) {
 }
 
 /** Why and how often a partner was refused today (UTC): once a minute from each address, however often it asked. */
-export function countRefusalsToday({ store, clock }: Records, { id }: Partner): Promise<RefusalCount[]> {
+export function countRefusalsToday({ store, clock }: Records, { id }: Partner): Promise<ReasonCount[]> {
   const now = clock.now()
-  return store.countRefusals(id, now - (now % dayMillis))
+  return store.countRefusalsOf(id, now - (now % dayMillis))
 }
 
 /** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */
@@ -108,7 +108,7 @@ export async function verifyToken(context: Context, token: string, now: number):
 /** A token by its kid, which is no secret: what the API would make of it, were it signed as it should be. */
 export interface KidVerdict extends TokenVerdict {
   /** Null for a kid that none has. */
-  readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null
+  readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly ReasonCount[] } | null
 }
 
 /** What can be told of a token without it. */

@@ -140,7 +140,7 @@ describe('backup verify', () => {
 
   test('restores what it has verified, without its manifest, and the next backup has one of its own', async () => {
     const restored = file('restored.sqlite')
-    await operator.do('restore', file('backup.age'), '--to', restored, '--master-key-file', key)
+    await operator.do('restore', file('backup.age'), '--to', restored, '--yes', '--master-key-file', key)
     const at = ['--database', restored, '--master-key-file', key]
     expect((await operator.run(['doctor', ...at])).code).toBe(0)
     {

@@ -289,7 +289,7 @@ describe('an operator onboards partners while the service runs', () => {
     await operator.do('backup', backup)
     expect(statSync(backup).mode & 0o777).toBe(0o600)
     expect((await operator.run(['backup', backup])).code).toBe(6)
-    await operator.do('restore', backup, '--to', copy)
+    await operator.do('restore', backup, '--to', copy, '--yes')
     const key = `${operator.database}.key`
     const named = ['partner', 'list', '--database', copy, '--master-key-file', key, '--json']
     expect(JSON.parse(await operator.do(...named))).toHaveLength(1)
@@ -305,6 +305,7 @@ describe('an operator onboards partners while the service runs', () => {
       check: 'file modes',
       state: 'bad',
       detail: expect.stringContaining(`others can read ${operator.database}`),
+      remedy: 'chmod 600 each of them',
     })
     await Bun.$`chmod 600 ${operator.database}`.quiet()
   })

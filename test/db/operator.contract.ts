@@ -965,12 +965,14 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         refusal(6, null, 'partner_not_found'),
         lineOf(now + 7, 'olive', 'token.rotate', 'partner 1'),
       ])
-      expect(await store.countRefusals(1, now)).toEqual([
+      expect(await store.countRefusalsOf(1, now)).toEqual([
         { reason: claimed, count: 3, lastAt: now + 4 },
         { reason: 'partner_inactive', count: 2, lastAt: now + 2 },
       ])
-      expect(await store.countRefusals(1, now + 4)).toEqual([{ reason: claimed, count: 1, lastAt: now + 4 }])
-      expect(await store.countRefusals(2, now)).toEqual([])
+      expect(await store.countRefusalsOf(1, now + 4)).toEqual([
+        { reason: claimed, count: 1, lastAt: now + 4 },
+      ])
+      expect(await store.countRefusalsOf(2, now)).toEqual([])
     })
 
     test('are found of a person by the ids of their requests, which are nobody’s once the person was erased', async () => {
@@ -986,7 +988,98 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
+  describe('how things stand', () => {
+    test('what waits is counted and listed, newest first', async () => {
+      await using place = await open()
+      const { store } = place
+      const { book, intake, first } = await furnish(place)
+      expect(await store.countWaiting()).toEqual({ intakes: 0, oldestIntakeAt: null, pending: 0 })
+      expect(await store.listWaiting(9)).toEqual([])
+      const oldest = await stored(intake('robin', { submittedAt: now - 5 }))
+      const newer = await stored(intake('kim'))
+      const booked = await stored(book('lee', nine))
+      const declined = await stored(book('max', nine + minutes(60)))
+      await store.decline(declined.id, act)
+      const accepted = await stored(book('noa', nine + minutes(120)))
+      await store.accept(accepted.id, act)
+      expect(await store.countWaiting()).toEqual({ intakes: 2, oldestIntakeAt: now - 5, pending: 1 })
+      expect(await store.listWaiting(9)).toEqual([booked.id, newer.id, oldest.id])
+      expect(await store.listWaiting(2)).toEqual([booked.id, newer.id])
+      const draft = { providerId: first, startsAt: null, localOffsetMinutes: null }
+      const version = await versionOf(place)
+      await store.assign(oldest.id, { ...draft, version, authorizationNumber: 'AUTH-X' }, act)
+      expect(await store.countWaiting()).toEqual({ intakes: 1, oldestIntakeAt: now, pending: 2 })
+    })
+
+    test('who has looked at a risk is found by their lines in the audit log', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await furnish(place)
+      const ids: number[] = []
+      for (const name of ['robin', 'kim', 'lee', 'max']) ids.push((await stored(intake(name))).id)
+      const [read, seen, shown, tried] = ids as [number, number, number, number]
+      await store.readScreening(read, act)
+      const line = (action: AuditAction, id: number, outcome = 'done') =>
+        store.appendAudit([{ ...act, action, record: `request ${id}`, outcome }])
+      await line('request.read-risk', seen)
+      await line('request.show', shown)
+      await line('request.read-screening', tried, 'record_unknown')
+      expect((await store.listLookedAt(ids)).sort()).toEqual([read, seen])
+      expect(await store.listLookedAt([shown])).toEqual([])
+      expect(await store.listLookedAt([])).toEqual([])
+    })
+
+    test('refused authentications are counted by partner and reason, in the newest lines alone', async () => {
+      await using place = await open()
+      const { store } = place
+      await furnish(place)
+      const refuse = (at: number, record: string | null, outcome: string) =>
+        store.appendAudit([{ at, actor: '192.0.2.1', action: 'authentication.refuse', record, outcome }])
+      await refuse(now - 1, null, 'token_invalid')
+      await refuse(now, 'partner 1', 'token_invalid, claimed')
+      await refuse(now + 1, 'partner 1', 'token_invalid, claimed')
+      await refuse(now + 2, 'partner 1', 'partner_inactive')
+      const claimed = { partnerId: 1, reason: 'token_invalid', isClaimed: true }
+      const proven = { partnerId: 1, reason: 'partner_inactive', isClaimed: false, lines: 1 }
+      expect(await store.countRefusals(now, 9)).toEqual([proven, { ...claimed, lines: 2 }])
+      expect(await store.countRefusals(now, 2)).toEqual([proven, { ...claimed, lines: 1 }])
+      expect(await store.countRefusals(now + 3, 9)).toEqual([])
+    })
+  })
+
   describe('upkeep, where the engine has it:', () => {
+    test('what a server notes is there until it takes it away, and says nothing of whether it runs', async () => {
+      await using place = await open()
+      const { upkeep } = place
+      if (!upkeep) return
+      expect(await upkeep.findServer()).toEqual({ isServing: false, note: null })
+      const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
+      await upkeep.noteServer(note)
+      await upkeep.noteServer({ ...note, port: 8081 })
+      expect(await upkeep.findServer()).toEqual({ isServing: false, note: { ...note, port: 8081 } })
+      await upkeep.noteServer(null)
+      expect(await upkeep.findServer()).toEqual({ isServing: false, note: null })
+    })
+
+    test('when a backup was made and tried is told, and one that is too old is bad where that is asked', async () => {
+      await using place = await open()
+      const { upkeep, freeTarget } = place
+      await furnish(place)
+      if (!upkeep) return
+      const backup = async (at: number, oldest?: number) =>
+        (await upkeep.check(at, oldest)).find(({ check }) => check === 'backup')
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null })
+      expect(await backup(now, minutes(60))).toMatchObject({ state: 'bad', detail: 'none was made yet' })
+      await upkeep.backUp(freeTarget, null, act)
+      await upkeep.noteDrill(actAt(now + 1))
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: now, drilledAt: now + 1 })
+      expect(await backup(now + minutes(60), minutes(60))).toMatchObject({ state: 'ok' })
+      expect(await backup(now + minutes(60) + 1, minutes(60))).toMatchObject({
+        state: 'bad',
+      })
+      expect(await backup(now + minutes(60) + 1)).toMatchObject({ state: 'ok' })
+    })
+
     test('a new engine is healthy, has its settings as they should be, and was never backed up', async () => {
       await using place = await open()
       await furnish(place)

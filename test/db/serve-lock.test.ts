@@ -57,7 +57,7 @@ test('a second serve is refused, by a link too, and operator commands work besid
     'anteroom.sqlite.serving',
   ])
   rmSync(operator.database)
-  await operator.do('restore', 'backup.age', '--to', operator.database)
+  await operator.do('restore', 'backup.age', '--to', operator.database, '--yes')
   await using again = await operator.serve()
   expect((await again.stop()).code).toBe(0)
 })

@@ -87,7 +87,7 @@ describe('a database that was killed', () => {
 test('a database that was killed is not restored without the log that has its newest bookings', async () => {
   reset()
   const target = operator.folder.file('restored.sqlite')
-  const words = ['restore', path, '--to', target, '--master-key-file', `${path}.key`]
+  const words = ['restore', path, '--to', target, '--yes', '--master-key-file', `${path}.key`]
   const { code, stdout, stderr } = await operator.run(words)
   expect([code, stdout]).toEqual([6, ''])
   expect(stderr).toBe(

@@ -7,7 +7,7 @@ import {
   type AuditSubject,
   type AuditVerdict,
   checkLines,
-  type RefusalCount,
+  type ReasonCount,
 } from '../../src/domain/audit'
 
 const hash = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
@@ -53,7 +53,7 @@ export function filterLines(all: readonly AuditLine[], limit: number, filter: Au
 }
 
 /** How often a partner was refused for each reason since an instant. */
-export function countRefusals(all: readonly AuditLine[], partnerId: number, since: number): RefusalCount[] {
+export function countRefusals(all: readonly AuditLine[], partnerId: number, since: number): ReasonCount[] {
   const record = `partner ${partnerId}`
   const lines = filterLines(all, all.length, { since, record, actions: ['authentication.refuse'] })
   return [...Map.groupBy(lines, ({ outcome }) => outcome)]
