@@ -7,22 +7,20 @@ import { refuseOtherZoneData } from '../operations/upkeep'
 import { openService, openStorage, type Service, type ServiceOptions } from '../service'
 import { operator } from './operator'
 import { printNotice } from './output'
+import { headingOf, storageSettings } from './storage-flags'
 
 /** A command that works on the production database, with the settings that say where it is. */
 export function storageCommand(name: string, description: string): Command {
-  return withSettings(new Command(name).description(description), [
-    'database',
-    'masterKeyFile',
-    'masterKeyFd',
-    'zones',
-  ])
+  return withSettings(new Command(name).description(description), storageSettings)
 }
 
 /** Gives a command the flags of settings. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { flag, argument, variable, meaning }: Setting = settings[name]
-    command.option([flag, argument].join(' ').trim(), `${meaning} (${variable})`)
+    const option = command.createOption([flag, argument].join(' ').trim(), `${meaning} (${variable})`)
+    const heading = headingOf(name)
+    command.addOption(heading === undefined ? option : option.helpGroup(heading))
   }
   return command
 }
