@@ -42,15 +42,9 @@ export function layOut(
     ...leaveOut.flatMap((title) => columns.filter((column) => column.title === title)),
     ...columns.toReversed().filter(({ title }) => !leaveOut.includes(title)),
   ].filter(({ place, title }) => place > 0 && !kept.includes(title))
-  let shown = columns
-  let widths = shortened(shown, width)
-  const leftOut: string[] = []
-  for (const next of goFirst) {
-    if (totalOf(widths) <= width) break
-    leftOut.push(next.title)
-    shown = shown.filter((column) => column !== next)
-    widths = shortened(shown, width)
-  }
+  const out = columnsOut(columns, goFirst, width)
+  const shown = columns.filter((column) => !out.includes(column))
+  const widths = shortened(shown, width)
   const lineOf = (texts: readonly string[]) => texts.map((text, at) => pad(text, widths[at] ?? 0))
   return {
     titles: lineOf(shown.map(({ title }) => title)),
@@ -62,8 +56,26 @@ export function layOut(
       const lines = Math.max(...parts.map((part) => part.length))
       return Array.from({ length: lines }, (_, line) => lineOf(parts.map((part) => part[line] ?? '')))
     }),
-    leftOut,
+    leftOut: out.map(({ title }) => title),
   }
+}
+
+/** The columns that have no room: as many as have to go, but for those that fit where a wider one went. */
+function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
+  const fits = (out: readonly Column[]) => {
+    const left = columns.filter((column) => !out.includes(column))
+    return totalOf(left.map(({ least }) => least)) <= width
+  }
+  let out: Column[] = []
+  for (const next of goFirst) {
+    if (fits(out)) break
+    out.push(next)
+  }
+  for (const back of out.toReversed()) {
+    const others = out.filter((column) => column !== back)
+    if (fits(others)) out = others
+  }
+  return out
 }
 
 interface Column {
