@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
-import { describeDefect, logDefect } from '../http/defect-log'
+import { logDefect } from '../http/defect-log'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { nearest } from './nearest'
@@ -188,7 +188,11 @@ function faultOf(error: unknown): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
-  const known = code && faults[code]
+  // What the runtime makes of a name that leads to no address.
+  const meaning = code === 'EINVAL' && syscall === 'listen' ? 'ENOTFOUND' : code
+  const known = meaning && faults[meaning]
   if (known) return known
-  return describeDefect(['failed', syscall].filter(Boolean).join(' in '), error)
+  // Where in our source it failed would tell them nothing.
+  const what = [syscall, error instanceof Error ? error.constructor.name : typeof error, code]
+  return `this failed for a reason that it should have told (${what.filter(Boolean).join(' ')}); please report it`
 }

@@ -2,6 +2,8 @@ import { Command } from 'commander'
 import { readStorageConfig, type Setting, type SettingName, type StorageConfig, settings } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
+import { Refusal } from '../domain/errors'
+import { whyNoAccess } from '../files/access'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
 import { openService, openStorage, type Service, type ServiceOptions } from '../service'
@@ -33,8 +35,15 @@ export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 
 /** Opens the production database for a command that asks the records alone, and no directory. */
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
-  const { records, close } = openStorage(optionsOf(readStorageConfig(flags)))
-  await work(records, makeAct).finally(close)
+  const config = readStorageConfig(flags)
+  const { records, close } = openStorage(optionsOf(config))
+  try {
+    await work(records, makeAct)
+  } catch (error) {
+    throw writeFault(error, config)
+  } finally {
+    await close()
+  }
 }
 
 /** The same with the directory. */
@@ -44,16 +53,27 @@ export function withContext(flags: object, work: Work<Context>): Promise<void> {
 
 /** The same with the whole service. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
-  const service = await openProduction(readStorageConfig(flags))
+  const config = readStorageConfig(flags)
+  const service = await openProduction(config)
   try {
     const refusal = await refuseOtherZoneData(service.context, service.zones)
     await work(service, () => {
       if (refusal) throw refusal
       return makeAct()
     })
+  } catch (error) {
+    throw writeFault(error, config)
   } finally {
     await service.close()
   }
+}
+
+/** Why a database can be read and not written is for whoever gives the command, and no partner of the service. */
+function writeFault(error: unknown, { database }: StorageConfig): unknown {
+  const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
+  if (!(error instanceof Refusal) || !code.startsWith('SQLITE_READONLY')) return error
+  const why = `the database ${database} may not be written: ${whyNoAccess(database)}`
+  return new Refusal(error.kind, why, { cause: error })
 }
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */
