@@ -103,18 +103,14 @@ export function switchCommands<On, Found extends { readonly id: number }>(
         const note = noteOn(context, record)
         await confirm(question(record) + note, flags)
         await deactivate[1](context, record, act())
-        printResult(
-          flags,
-          { id: record.id, state: 'deactivated' },
-          `${nameOf(record)} is deactivated.${note}`,
-        )
+        printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
       }),
     ),
     make('reactivate', reactivate[0], async ({ context, flags, act }, record) => {
       await reactivate[1](context, record, act())
-      printResult(flags, { id: record.id, state: 'active' }, `${nameOf(record)} is active.`)
+      printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
     }),
-  ].map((command) => asJson(command, 'print its id and state as JSON'))
+  ].map((command) => asJson(command, 'print what it is now as JSON'))
 }
 
 export function stateOf({ active }: { readonly active?: boolean }): string {

@@ -127,7 +127,13 @@ function pad(text: string, width: number): string {
 
 /** A text of so many columns at most, with an ellipsis where it was longer. */
 export function shorten(text: string, width: number): string {
-  return Bun.stringWidth(text) <= width ? text : Bun.sliceAnsi(text, 0, width, '…')
+  if (Bun.stringWidth(text) <= width) return text
+  let kept = ''
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (Bun.stringWidth(kept + segment) >= width) break
+    kept += segment
+  }
+  return `${kept.trimEnd()}…`
 }
 
 /** A text in lines of so many columns at most, broken between words where that can be. */
