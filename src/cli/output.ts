@@ -160,23 +160,21 @@ export function printTable<Row>(
   const titles = Object.keys(columns).map(oneLine)
   const cells = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
   const layout = layOut(titles, cells, terminalWidth(), giveWay)
-  print(`${emphasized('bold', layout.titles.join('  ').trimEnd())}\n`)
+  const lines = [emphasized('bold', layout.titles.join('  ').trimEnd())]
   const names = layout.titles.map((title) => title.trimEnd())
   for (const row of layout.rows) {
     // One that goes on below itself is of one meaning.
     const meanings = names.map((name, at) => meaningOf(name, row[0]?.[at] ?? ''))
     for (const line of row) {
-      print(
-        `${line
-          .map((cell, at) => colored(meanings[at], cell))
-          .join('  ')
-          .trimEnd()}\n`,
-      )
+      const shown = line.map((cell, at) => colored(meanings[at], cell))
+      lines.push(shown.join('  ').trimEnd())
     }
   }
-  if (layout.leftOut.length === 0) return
-  const note = `Left out for want of room: ${layout.leftOut.join(', ')}`
-  for (const line of wrap(note, terminalWidth())) print(`${emphasized('dim', line)}\n`)
+  if (layout.leftOut.length > 0) {
+    const note = `Left out for want of room: ${layout.leftOut.join(', ')}`
+    lines.push(...wrap(note, terminalWidth()).map((line) => emphasized('dim', line)))
+  }
+  print(`${lines.join('\n')}\n`)
 }
 
 /** Beside a narrower column, a value would be a column of single words. */

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
@@ -101,7 +102,7 @@ export async function run(words: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
-    printNotice(faultOf(error))
+    printNotice(faultOf(error, words))
     return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
 }
@@ -120,6 +121,8 @@ async function meant(given: readonly string[]): Promise<{ program: Command; word
   if (next !== undefined && !next.startsWith('-') && (isHelp || isGroup(command)))
     refuseCommand(command, next)
   if (isHelp) return { program, words: [...path, '--help'] }
+  const bare = flags.find(({ said }) => said.length === 1)
+  if (bare) command.error(`error: option '${bare.said[0]}' needs a value`)
   // An alias of the whole program may tell commands of it that need no data.
   const taken = flags.filter(({ said: [flag], behind }) => behind >= depth || takes(command, flag))
   return { program, words: [...path, ...taken.flatMap(({ said }) => said as string[]), ...rest] }
@@ -184,15 +187,25 @@ const faults: Readonly<Record<string, string>> = {
 }
 
 /** What went wrong, for a person: no path but those that they gave, and of what nobody foresaw no message. */
-function faultOf(error: unknown): string {
+function faultOf(error: unknown, words: readonly string[]): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
   // What the runtime makes of a name that leads to no address.
   const meaning = code === 'EINVAL' && syscall === 'listen' ? 'ENOTFOUND' : code
   const known = meaning && faults[meaning]
-  if (known) return known
+  if (known) return [givenPath(error, words), known].filter(Boolean).join(': ')
   // Where in our source it failed would tell them nothing.
   const what = [syscall, error instanceof Error ? error.constructor.name : typeof error, code]
   return `this failed for a reason that it should have told (${what.filter(Boolean).join(' ')}); please report it`
+}
+
+/** The word that led to a failure of the file system: the path itself, or one beside which something was made. */
+function givenPath(error: unknown, words: readonly string[]): string | undefined {
+  const { path } = error as { path?: unknown }
+  if (typeof path !== 'string') return undefined
+  const paths = words.filter((word) => word !== '' && !word.startsWith('-'))
+  const folderOf = (word: string) => dirname(resolve(word))
+  const isBeside = (word: string) => word.includes('/') && [path, dirname(path)].includes(folderOf(word))
+  return paths.find((word) => resolve(word) === resolve(path)) ?? paths.findLast(isBeside)
 }
