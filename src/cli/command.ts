@@ -85,7 +85,7 @@ type Change<On, Found> = (context: On, record: Found, act: Act) => Promise<void>
 interface Switch<On, Found> {
   readonly deactivate: readonly [description: string, change: Change<On, Found>]
   readonly reactivate: readonly [description: string, change: Change<On, Found>]
-  readonly question: (record: Found) => string
+  readonly question: (record: Found, context: On) => string | Promise<string>
   /** As `Partner Lantern`. */
   readonly nameOf: (record: Found) => string
   /** What a person should know beside the question and the answer. */
@@ -99,18 +99,22 @@ export function switchCommands<On, Found extends { readonly id: number }>(
 ): Command[] {
   return [
     asking(
-      make('deactivate', deactivate[0], async ({ context, flags, act }, record) => {
-        const note = noteOn(context, record)
-        await confirm(question(record) + note, flags)
-        await deactivate[1](context, record, act())
-        printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
+      asJson(
+        make('deactivate', deactivate[0], async ({ context, flags, act }, record) => {
+          const note = noteOn(context, record)
+          await confirm((await question(record, context)) + note, flags)
+          await deactivate[1](context, record, act())
+          printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
+        }),
+      ),
+    ),
+    asJson(
+      make('reactivate', reactivate[0], async ({ context, flags, act }, record) => {
+        await reactivate[1](context, record, act())
+        printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
       }),
     ),
-    make('reactivate', reactivate[0], async ({ context, flags, act }, record) => {
-      await reactivate[1](context, record, act())
-      printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
-    }),
-  ].map((command) => asJson(command, 'print what it is now as JSON'))
+  ]
 }
 
 export function stateOf({ active }: { readonly active?: boolean }): string {
