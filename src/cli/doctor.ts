@@ -32,7 +32,7 @@ async function examine({ context: { context, zones }, flags }: Call<Service, Fla
     ...fileFindings(readStorageConfig(flags)),
     zoneFinding(zones, now),
   ]
-  printRows(flags, findings, columns, '', { fold: ['DETAIL'] })
+  printRows(flags, findings, columns, '')
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
 }
 

@@ -2,7 +2,7 @@
 export interface GiveWay {
   /** What is left out first, in this order; the last columns go next. */
   readonly leaveOut?: readonly string[]
-  /** Prose that goes on below itself where others are shortened. */
+  /** Prose that goes on below itself where others are shortened; the column DETAIL unless others are named. */
   readonly fold?: readonly string[]
 }
 
@@ -22,6 +22,7 @@ const leastWidth = 12
 const leastFolded = 24
 /** They say which row it is, and what somebody must not miss. */
 const kept: readonly string[] = ['STATE', 'RISK']
+const prose: readonly string[] = ['DETAIL']
 /** Numbers, dates, instants and phones, with a weekday before or a zone behind: half of one misleads. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
@@ -35,7 +36,7 @@ export function layOut(
   titles: readonly string[],
   cells: readonly (readonly string[])[],
   width: number,
-  { leaveOut = [], fold = [] }: GiveWay = {},
+  { leaveOut = [], fold = prose }: GiveWay = {},
 ): Layout {
   const columns = titles.map((title, place) => columnOf(title, place, cells, fold))
   const goFirst = [

@@ -91,6 +91,18 @@ describe('a table', () => {
   })
 })
 
+test('what a detail says is never cut, whoever prints it', () => {
+  const layout = layOut(
+    ['CHECK', 'DETAIL'],
+    [['booked times', 'tell them, then anteroom request acknowledge 17']],
+    40,
+  )
+  expect(layout.rows[0]?.map((line) => line.join('  ').trimEnd())).toEqual([
+    'booked times  tell them, then anteroom',
+    '              request acknowledge 17',
+  ])
+})
+
 test('a text is shortened between what is seen as one character', () => {
   expect(shorten('渡辺渡辺', 8)).toBe('渡辺渡辺')
   expect(shorten('渡辺渡辺', 6)).toBe('渡辺…')
