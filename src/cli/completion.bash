@@ -7,8 +7,9 @@ _anteroom() {
   [[ "$plain" == [\"\']* ]] && quoted=1 && plain="${plain:1}"
   while IFS= read -r offer; do
     case "$offer" in
-      :files) compopt -o default ;;
-      :folders) compopt -o dirnames ;;
+      # bash 3 has no compopt.
+      :files) compopt -o default 2>/dev/null || COMPREPLY+=($(compgen -f -- "$plain")) ;;
+      :folders) compopt -o dirnames 2>/dev/null || COMPREPLY+=($(compgen -d -- "$plain")) ;;
       *) if [[ -n "$quoted" ]]; then COMPREPLY+=("$offer"); else COMPREPLY+=("$(printf %q "$offer")"); fi ;;
     esac
   done < <("$program" complete -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$plain" 2>/dev/null </dev/null)

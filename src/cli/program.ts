@@ -134,8 +134,14 @@ function takes({ options }: Command, flag: string): boolean {
 
 function refuseCommand(above: Command, word: string): never {
   const near = nearest(word, listedBelow(above))
-  const hint = near === null ? '' : ` (Did you mean ${near}?)`
-  return above.error(`error: unknown command '${word}'${hint}`)
+  const hint = near === null ? `${pathOf(above)} --help lists them` : `Did you mean ${near}?`
+  return above.error(`error: unknown command '${word}' (${hint})`)
+}
+
+/** The words that name a command, the program's own first. */
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
 }
 
 /** The names that can follow that of a command. */

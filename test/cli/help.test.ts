@@ -52,12 +52,13 @@ test('storage options come last, under their own heading', async () => {
 })
 
 test.each([
-  ['nosuch', "unknown command 'nosuch'"],
-  ['nosuch --help', "unknown command 'nosuch'"],
+  ['nosuch', "unknown command 'nosuch' (anteroom --help lists them)"],
+  ['nosuch --help', "unknown command 'nosuch' (anteroom --help lists them)"],
   ['tokn --help', "unknown command 'tokn' (Did you mean token?)"],
   ['help tokn', "unknown command 'tokn' (Did you mean token?)"],
   ['help token isue', "unknown command 'isue' (Did you mean issue?)"],
-  ['help token issue Lantern', "unknown command 'Lantern'"],
+  ['help token issue Lantern', "unknown command 'Lantern' (anteroom token issue --help lists them)"],
+  ['help token nosuch', "unknown command 'nosuch' (anteroom token --help lists them)"],
   ['help backup verfy', "unknown command 'verfy' (Did you mean verify?)"],
   ['token isue --help', "unknown command 'isue' (Did you mean issue?)"],
   ['token help isue', "unknown command 'isue' (Did you mean issue?)"],
