@@ -479,7 +479,9 @@ describe('nothing that an operator gives comes back where it is refused', () => 
     const { code, stderr } = await operator.run(['member', 'show', ...theirs])
     database.run('ALTER TABLE canaries RENAME TO members')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^anteroom: failed: \w+ SQLITE_ERROR at .+\n$/)
+    expect(stderr).toMatch(
+      /^anteroom: this failed for a reason that it should have told \(\w+ SQLITE_ERROR\); please report it\n$/,
+    )
     expect(word.exec(stderr)).toBeNull()
   })
 

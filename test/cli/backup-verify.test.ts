@@ -127,7 +127,7 @@ describe('backup verify', () => {
       [file('cut.age'), [], /^anteroom: the backup is damaged: it is not as it was written\n$/],
       [file('text'), [], /^anteroom: the file is no backup\n$/],
       [file('backup.age'), other, /^anteroom: the master key does not open the backup: [^\n]*\n$/],
-      [file('absent'), [], /^anteroom: a file or folder that was named is not there\n$/],
+      [file('absent'), [], /^anteroom: \S+absent: a file or folder that was named is not there\n$/],
       [operator.folder.path, [], /^anteroom: what is at the backup path is not a file\n$/],
     ]
     for (const [backup, flags, message] of cases) {

@@ -28,7 +28,7 @@ describe('token --output', () => {
     expect(await operator.run([...issue, ''])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: "error: option '--output <file>' is invalid. It must not be empty.\n",
+      stderr: "error: option '-o, --output <file>' is invalid. It must not be empty.\n",
     })
     expect(await tokens()).toEqual([])
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
