@@ -1,9 +1,9 @@
-import { and, asc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, lt, type Placeholder, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
-import type { RequestFilter } from '../../src/domain/store'
+import type { ProvidersDay, RequestFilter } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import { type Drizzle, placeholders } from './drizzle'
@@ -18,15 +18,23 @@ const chunkSize = 1_000
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
 
+/** Whether a request is of providers who are named: a list of ids goes into a prepared statement as one text of JSON. */
+const areOf = (ids: Placeholder) =>
+  inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
+
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
-  const { id, partnerId, from } = placeholders('id', 'partnerId', 'from')
+  const { id, ids, partnerId, from, until } = placeholders('id', 'ids', 'partnerId', 'from', 'until')
   const select = () =>
     db
       .select({ request: bookingRequests, member: members })
       .from(bookingRequests)
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
+  const { startsAt } = bookingRequests
+  const heldBetween = select()
+    .where(and(areOf(ids), holdsSlot, gte(startsAt, from), lt(startsAt, until)))
+    .prepare()
   // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
   const isTheirs = sql`+${members.partnerId} = ${partnerId}`
   const submitted = db
@@ -55,6 +63,18 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     find(id: number): RequestRecord | null {
       const row = byId.get({ id })
       return row ? toRecord(vault, row) : null
+    },
+
+    /** In order of time, then of id. */
+    held(days: readonly ProvidersDay[]): RequestRecord[] {
+      return days
+        .flatMap(({ providerIds, from, until }) =>
+          heldBetween.all({ ids: JSON.stringify(providerIds), from, until }),
+        )
+        .sort(
+          (a, b) => Number(a.request.startsAt) - Number(b.request.startsAt) || a.request.id - b.request.id,
+        )
+        .map((row) => toRecord(vault, row))
     },
 
     submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
@@ -129,12 +149,10 @@ export function slotQueries(db: Drizzle) {
       and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from), lt(startsAt, until)),
     )
     .prepare()
-  // A list of ids goes into a prepared statement as one text of JSON.
-  const areNamed = inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
   const taken = db
     .select({ providerId: bookingRequests.providerId, requestId, startsAt, endsAt, localOffsetMinutes })
     .from(bookingRequests)
-    .where(and(holdsSlot, areNamed, gt(startsAt, from)))
+    .where(and(holdsSlot, areOf(ids), gt(startsAt, from)))
     .orderBy(bookingRequests.providerId, startsAt)
     .prepare()
   const held = db

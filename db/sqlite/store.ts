@@ -121,6 +121,7 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
 
     listRequests: (filter) => read(() => requests.list(filter)),
     findRequest: (id) => read(() => requests.find(id)),
+    listHeld: (days) => read(() => requests.held(days)),
     readScreening: (id, act) =>
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
     sortingAnswers: (ids) => read(() => new Map(ids.flatMap((id) => readableAnswers(requests, id)))),

@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   directory: async () => (await import('./directory')).directoryCommand(),
   provider: async () => (await import('./provider')).providerCommand(),
   request: async () => (await import('./request')).requestCommand(),
+  appointments: async () => (await import('./appointments')).appointmentsCommand(),
   member: async () => (await import('./member')).memberCommand(),
   audit: async () => (await import('./audit')).auditCommand(),
   backup: async () => (await import('./backup')).backupCommand(),

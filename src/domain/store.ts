@@ -15,6 +15,13 @@ export interface RequestFilter {
   readonly unassignedOnly: boolean
 }
 
+/** A stretch of time of some providers, as a day by the clock that they share; ms, the end no longer part of it. */
+export interface ProvidersDay {
+  readonly providerIds: readonly number[]
+  readonly from: number
+  readonly until: number
+}
+
 /**
  * What remembers. Each method is one transaction, all or nothing, on disk when its promise resolves. One that takes an
  * act fetches the facts, has the domain decide, and writes what was decided with its audit line; a refusal changes
@@ -65,6 +72,8 @@ export interface Store {
   /** Requests in order of submission. */
   listRequests(filter: RequestFilter): Promise<RequestRecord[]>
   findRequest(id: number): Promise<RequestRecord | null>
+  /** The requests that hold a slot of providers that starts on their day, in order of time: unaudited, never to show. */
+  listHeld(days: readonly ProvidersDay[]): Promise<RequestRecord[]>
   /** The screening answers of a request. */
   readScreening(requestId: number, act: Act): Promise<readonly ScreeningAnswer[]>
   /** The screening answers of the requests named, those alone that can be opened, unaudited: to sort by, never to show. */

@@ -291,6 +291,19 @@ function requests(kept: Kept, read: Read, change: Run) {
       return read(() => requestsOf(kept).filter(isWanted))
     },
     findRequest: (id) => read(() => request(id)),
+    listHeld: (days) =>
+      read(() => {
+        const isHeld = ({ state, providerId, startsAt }: RequestRecord) =>
+          moves.holdsSlot(state) &&
+          startsAt !== null &&
+          days.some(
+            ({ providerIds, from, until }) =>
+              providerIds.includes(providerId as number) && startsAt >= from && startsAt < until,
+          )
+        return requestsOf(kept)
+          .filter(isHeld)
+          .sort((a, b) => Number(a.startsAt) - Number(b.startsAt) || a.id - b.id)
+      }),
     readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
     sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(kept, id)]))),
     assign: (id, draft, act) =>

@@ -104,6 +104,7 @@ async function useEverything(place: Place): Promise<void> {
     for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
   }
   await store.findRequest(id)
+  await store.listHeld([{ providerIds: [first, second], from: now, until: now + minutes(24 * 60) }])
   await store.readScreening(id, act)
   await store.sortingAnswers([id])
   await store.findMember(partner.id, 'robin')

@@ -1,0 +1,221 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { formatCsv } from '../directory-files/csv'
+import { slotMillis } from '../domain/booking-request'
+import { Refusal } from '../domain/errors'
+import type { Member } from '../domain/member'
+import type { ZoneData } from '../domain/zone-data'
+import { type Appointment, type Appointments, readAppointments } from '../operations/appointments'
+import { requireProvider } from '../operations/find-records'
+import type { MemberTime } from '../operations/member-time'
+import { formatInstant, minuteMillis, parseDate } from '../scheduling/calendar'
+import { formatLocal, type TimeZone } from '../scheduling/time-zone'
+import type { Service } from '../service'
+import { type Call, commandsIn } from './command'
+import { formatCalendar } from './icalendar'
+import { type Columns, printJson, printLines, printTable, printText } from './output'
+import { makeAct, withService } from './storage'
+
+interface Flags {
+  readonly on: string
+  readonly provider?: string
+  readonly zone?: string
+  readonly format: 'table' | 'csv' | 'ics' | 'json'
+}
+
+/** Makes a command that asks the zone data too. */
+const serviceCommand = commandsIn(withService)
+
+/** `anteroom appointments`: who has a slot on a day, and how to reach them. */
+export function appointmentsCommand(): Command {
+  return serviceCommand(
+    'appointments',
+    'List who has an appointment on a day, and how to reach them; the audit log tells whose were read',
+    list,
+  )
+    .option('--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today')
+    .option('--provider <ref>', 'those of one provider alone')
+    .option(
+      '--zone <zone>',
+      "by whose clock it is that day, as America/Toronto; by each provider's own unless given",
+    )
+    .addOption(
+      new Option('--format <format>', 'how to print them')
+        .choices(['table', 'csv', 'ics', 'json'])
+        .default('table'),
+    )
+    .option('--json', 'the same as --format json')
+}
+
+function dayWord(text: string): string {
+  if (text === 'today' || text === 'tomorrow' || parseDate(text) !== null) return text
+  throw new InvalidArgumentError('It must be today, tomorrow or a date as 2026-12-01.')
+}
+
+async function list({ context: { context, zones }, flags }: Call<Service, Flags>): Promise<void> {
+  const provider = flags.provider === undefined ? null : requireProvider(context, flags.provider)
+  const zone = zoneOf(zones, flags.zone)
+  const act = makeAct()
+  const found = await readAppointments(context, zones, { on: flags.on, provider, zone }, act)
+  const { appointments } = found
+  const format = flags.json ? 'json' : flags.format
+  if (format === 'json') printJson(appointments.map(presentAppointment))
+  else if (format === 'csv') printText(csvOf(appointments))
+  else if (format === 'ics') printText(formatCalendar(appointments.map(eventOf), act.at))
+  else printDay(found, zone)
+}
+
+function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
+  if (name === undefined) return null
+  const zone = zones.find(name)
+  if (zone) return zone
+  throw new Refusal(
+    'field_invalid',
+    '--zone: the zone data knows no zone of that name; they are written as America/Toronto',
+  )
+}
+
+/** An appointment in words and timestamps, for programs. */
+export function presentAppointment({ request, startsAt, provider, local, memberTime, partner }: Appointment) {
+  const { id, state, member } = request
+  const profile = member?.profile
+  return {
+    request: id,
+    state,
+    utcStartTime: formatInstant(startsAt),
+    utcEndTime: formatInstant(startsAt + slotMillis),
+    provider: provider.ref,
+    providerName: nameOfProvider(provider),
+    localTime: local,
+    timeZone: provider.timeZone ?? null,
+    // Two, and more zones than one, where parts of their region go by other clocks.
+    memberEarliestTime: memberTime?.earliest ?? null,
+    memberLatestTime: memberTime?.latest ?? null,
+    memberTimeZones: memberTime?.zones.join(' ') ?? null,
+    member: member?.id ?? null,
+    firstName: profile?.firstName ?? null,
+    lastName: profile?.lastName ?? null,
+    preferredName: profile?.preferredName ?? null,
+    phoneNumber: profile?.phoneNumber ?? null,
+    leaveVoicemail: profile?.leaveVoicemail ?? null,
+    preferredModality: profile?.preferredModality ?? null,
+    partner,
+    externalUserId: member?.externalUserId ?? null,
+  }
+}
+
+type Presented = ReturnType<typeof presentAppointment>
+
+/** In the order of their columns; a file without appointments has them too. */
+const csvTitles = [
+  'utcStartTime',
+  'utcEndTime',
+  'localTime',
+  'timeZone',
+  'memberEarliestTime',
+  'memberLatestTime',
+  'memberTimeZones',
+  'provider',
+  'providerName',
+  'firstName',
+  'lastName',
+  'preferredName',
+  'phoneNumber',
+  'leaveVoicemail',
+  'preferredModality',
+  'state',
+  'request',
+  'partner',
+  'externalUserId',
+  'member',
+] as const satisfies readonly (keyof Presented)[]
+
+function csvOf(appointments: readonly Appointment[]): string {
+  const rows = appointments.map(presentAppointment)
+  const titles = csvTitles
+  return formatCsv([titles, ...rows.map((row) => titles.map((title) => unrun(row[title])))])
+}
+
+/** A cell that no spreadsheet runs. */
+function unrun(value: Presented[keyof Presented]): string {
+  const text = String(value ?? '')
+  return typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+}
+
+function printDay({ dates, appointments }: Appointments, zone: TimeZone | null): void {
+  const [date = ''] = dates.length === 1 ? dates : []
+  printLines(`${dates.join(' and ')} by ${zone ? `the clock of ${zone.name}` : "each provider's own clock"}`)
+  const byZone: Columns<Appointment> = zone
+    ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(-5) }
+    : {}
+  const columns = { ...byZone, ...columnsOn(date) }
+  printTable(appointments, columns, 'There are no appointments.')
+}
+
+/** What a table shows of an appointment; times with their day where that is not the date. */
+const columnsOn = (date: string): Columns<Appointment> => ({
+  "PROVIDER'S TIME": (appointment) => providerTimeText(appointment, date),
+  "MEMBER'S TIME": ({ memberTime }) => memberTimeText(memberTime, date),
+  PERSON: ({ request }) => (request.member ? nameOfPerson(request.member) : '(erased)'),
+  PHONE: ({ request }) => request.member?.profile.phoneNumber ?? null,
+  VOICEMAIL: ({ request }) => request.member?.profile.leaveVoicemail ?? null,
+  PROVIDER: ({ provider }) => nameOfProvider(provider) ?? provider.ref,
+  STATE: ({ request }) => request.state,
+  MODALITY: ({ request }) => request.member?.profile.preferredModality ?? null,
+  REQUEST: ({ request }) => request.id,
+  PARTNER: ({ partner }) => partner,
+  "PARTNER'S ID": ({ request }) => request.member?.externalUserId ?? null,
+})
+
+/** As `09:00 Toronto`, or in UTC for a provider whose clock is not known. */
+function providerTimeText({ local, provider, startsAt }: Appointment, date: string): string {
+  if (local === null) return formatInstant(startsAt)
+  return `${onDay(local, date)} ${placeOf(provider.timeZone ?? '')}`
+}
+
+/** As `11:00 Vancouver`, or `10:00 to 11:00` where parts of their region go by other clocks. */
+function memberTimeText(memberTime: MemberTime | null, date: string): string | null {
+  if (!memberTime) return null
+  const { earliest, latest, zones } = memberTime
+  if (earliest !== latest) return `${onDay(earliest, date)} to ${onDay(latest, date)}`
+  return `${onDay(earliest, date)} ${placeOf(zones[0] ?? '')}`
+}
+
+/** The time of `Tue 2026-12-01 09:00`, with its day where that is another than the date. */
+function onDay(local: string, date: string): string {
+  return local.slice(4, -6) === date ? local.slice(-5) : local
+}
+
+function placeOf(zone: string): string {
+  return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
+}
+
+function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
+  return firstName === undefined ? null : `${firstName} ${lastName}`
+}
+
+/** By the name that they prefer, and by that in their papers. */
+export function nameOfPerson({ profile: { firstName, lastName, preferredName } }: Member): string {
+  return preferredName ? `${preferredName} (${firstName} ${lastName})` : `${firstName} ${lastName}`
+}
+
+/** What a calendar is told: how to reach the person, and nothing of why they come. */
+function eventOf(appointment: Appointment) {
+  const { request, startsAt, provider, partner } = appointment
+  const { member } = request
+  const lines = [
+    `Person: ${member ? nameOfPerson(member) : 'erased'}`,
+    `Phone: ${member?.profile.phoneNumber || 'none told'}`,
+    `Voicemail: ${member?.profile.leaveVoicemail || 'not told'}`,
+    `Request: ${request.id}, ${request.state}`,
+    ...(member ? [`Partner: ${partner}, ${member.externalUserId}`] : []),
+  ]
+  return {
+    // With the moment of submission, since another database counts its requests too.
+    uid: `request-${request.id}-${request.submittedAt}@anteroom`,
+    startsAt,
+    endsAt: startsAt + slotMillis,
+    status: request.state === 'accepted' ? ('CONFIRMED' as const) : ('TENTATIVE' as const),
+    summary: `Appointment with ${nameOfProvider(provider) ?? provider.ref}`,
+    description: lines.join('\n'),
+  }
+}
