@@ -2,14 +2,19 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { formatCsv } from '../directory-files/csv'
 import { slotMillis } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
-import type { Member } from '../domain/member'
 import type { ZoneData } from '../domain/zone-data'
 import { type Appointment, type Appointments, readAppointments } from '../operations/appointments'
 import { requireProvider } from '../operations/find-records'
-import type { MemberTime } from '../operations/member-time'
-import { formatInstant, minuteMillis, parseDate } from '../scheduling/calendar'
+import { minuteMillis, parseDate } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import type { Service } from '../service'
+import {
+  memberTimeText,
+  nameOfPerson,
+  nameOfProvider,
+  presentAppointment,
+  providerTimeText,
+} from './appointment-text'
 import { type Call, commandsIn } from './command'
 import { formatCalendar } from './icalendar'
 import { type Columns, printJson, printLines, printTable, printText } from './output'
@@ -74,37 +79,6 @@ function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
   )
 }
 
-/** An appointment in words and timestamps, for programs. */
-export function presentAppointment({ request, startsAt, provider, local, memberTime, partner }: Appointment) {
-  const { id, state, member } = request
-  const profile = member?.profile
-  return {
-    request: id,
-    state,
-    utcStartTime: formatInstant(startsAt),
-    utcEndTime: formatInstant(startsAt + slotMillis),
-    provider: provider.ref,
-    providerName: nameOfProvider(provider),
-    localTime: local,
-    timeZone: provider.timeZone ?? null,
-    // Two, and more zones than one, where parts of their region go by other clocks.
-    memberEarliestTime: memberTime?.earliest ?? null,
-    memberLatestTime: memberTime?.latest ?? null,
-    memberTimeZones: memberTime?.zones.join(' ') ?? null,
-    member: member?.id ?? null,
-    firstName: profile?.firstName ?? null,
-    lastName: profile?.lastName ?? null,
-    preferredName: profile?.preferredName ?? null,
-    phoneNumber: profile?.phoneNumber ?? null,
-    leaveVoicemail: profile?.leaveVoicemail ?? null,
-    preferredModality: profile?.preferredModality ?? null,
-    partner,
-    externalUserId: member?.externalUserId ?? null,
-  }
-}
-
-type Presented = ReturnType<typeof presentAppointment>
-
 /** In the order of their columns; a file without appointments has them too. */
 const csvTitles = [
   'utcStartTime',
@@ -127,16 +101,18 @@ const csvTitles = [
   'partner',
   'externalUserId',
   'member',
-] as const satisfies readonly (keyof Presented)[]
+] as const satisfies readonly (keyof ReturnType<typeof presentAppointment>)[]
 
 function csvOf(appointments: readonly Appointment[]): string {
-  const rows = appointments.map(presentAppointment)
-  const titles = csvTitles
-  return formatCsv([titles, ...rows.map((row) => titles.map((title) => unrun(row[title])))])
+  const rows = appointments.map((appointment) => {
+    const told = presentAppointment(appointment)
+    return { ...told, memberTimeZones: told.memberTimeZones.join(' ') }
+  })
+  return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => unrun(row[title])))])
 }
 
 /** A cell that no spreadsheet runs. */
-function unrun(value: Presented[keyof Presented]): string {
+function unrun(value: string | number | null): string {
   const text = String(value ?? '')
   return typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
 }
@@ -165,38 +141,6 @@ const columnsOn = (date: string): Columns<Appointment> => ({
   PARTNER: ({ partner }) => partner,
   "PARTNER'S ID": ({ request }) => request.member?.externalUserId ?? null,
 })
-
-/** As `09:00 Toronto`, or in UTC for a provider whose clock is not known. */
-function providerTimeText({ local, provider, startsAt }: Appointment, date: string): string {
-  if (local === null) return formatInstant(startsAt)
-  return `${onDay(local, date)} ${placeOf(provider.timeZone ?? '')}`
-}
-
-/** As `11:00 Vancouver`, or `10:00 to 11:00` where parts of their region go by other clocks. */
-function memberTimeText(memberTime: MemberTime | null, date: string): string | null {
-  if (!memberTime) return null
-  const { earliest, latest, zones } = memberTime
-  if (earliest !== latest) return `${onDay(earliest, date)} to ${onDay(latest, date)}`
-  return `${onDay(earliest, date)} ${placeOf(zones[0] ?? '')}`
-}
-
-/** The time of `Tue 2026-12-01 09:00`, with its day where that is another than the date. */
-function onDay(local: string, date: string): string {
-  return local.slice(4, -6) === date ? local.slice(-5) : local
-}
-
-function placeOf(zone: string): string {
-  return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
-}
-
-function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
-  return firstName === undefined ? null : `${firstName} ${lastName}`
-}
-
-/** By the name that they prefer, and by that in their papers. */
-export function nameOfPerson({ profile: { firstName, lastName, preferredName } }: Member): string {
-  return preferredName ? `${preferredName} (${firstName} ${lastName})` : `${firstName} ${lastName}`
-}
 
 /** What a calendar is told: how to reach the person, and nothing of why they come. */
 function eventOf(appointment: Appointment) {

@@ -3,14 +3,10 @@ import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
 import type { ProvidersDay } from '../domain/store'
-import type { ZoneData } from '../domain/zone-data'
 import { dayMinutes, formatDate, minuteMillis, parseDate } from '../scheduling/calendar'
 import { formatLocal, localDay, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
 import type { Context } from './context'
-import { type MemberTime, memberTimeAt } from './member-time'
-
-/** By what the clocks of members are told. */
-export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
+import { type Clocks, type MemberTime, memberTimeAt } from './member-time'
 
 /** Which appointments are asked for. */
 export interface AppointmentsAsked {

@@ -4,6 +4,9 @@ import type { ZoneData } from '../domain/zone-data'
 import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, offsetAt, type TimeZone } from '../scheduling/time-zone'
 
+/** By what the clocks of members are told. */
+export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
+
 /** What the clock shows where a member is, as far as what they told of the place allows. */
 export interface MemberTime {
   /** As `Tue 2026-12-01 09:00`: the earliest and the latest that it may be there, mostly the same. */
@@ -19,7 +22,7 @@ export interface MemberTime {
  * @param at ms
  */
 export function memberTimeAt(
-  zones: Pick<ZoneData, 'find' | 'zonesOf'>,
+  zones: Clocks,
   profile: Pick<MemberProfile, 'country' | 'state'>,
   at: number,
 ): MemberTime | null {
