@@ -55,7 +55,7 @@ function onDay(local: string, date: string): string {
   return local.slice(4, -6) === date ? local.slice(-5) : local
 }
 
-export function placeOf(zone: string): string {
+function placeOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }
 

@@ -10,7 +10,6 @@ import {
   memberTimeText,
   nameOfPerson,
   nameOfProvider,
-  placeOf,
   presentAppointment,
   providerTimeText,
 } from './appointment-text'
@@ -116,10 +115,10 @@ function printConcerned(place: number, provider: Provider, { appointment, offers
     `   ${nameOfPerson(member)}  phone ${phoneNumber || '-'}  voicemail ${leaveVoicemail || '-'}`,
     `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
   )
-  const place = offers.region && regionRef(offers.region)
-  const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${place}, where they are`
+  const region = offers.region && regionRef(offers.region)
+  const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${region}, where they are`
   printOffers(`with ${nameOfProvider(provider)} afterwards${unlicensed}`, id, offers.afterwards, false)
-  const unknown = place === null ? '; their region is not known, ask for it' : ''
+  const unknown = region === null ? '; their region is not known, ask for it' : ''
   printOffers(`with others who fit${unknown}`, id, offers.elsewhere, true)
 }
 
