@@ -172,6 +172,16 @@ export function readStorageConfig(flags: Flags, environment: Environment = proce
 }
 
 /**
+ * Where the database is, and the zone data, for a command that can do without either.
+ *
+ * @throws Refusal settings_invalid with every fault
+ */
+export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
+  const { database, zones } = readSettings(environment, flags, [])
+  return { database, zoneFolder: zones }
+}
+
+/**
  * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the one that is set.
  *
  * @throws Refusal settings_invalid with every fault

@@ -116,10 +116,15 @@ function openRecords({
   return { records, feed, watch, close, key }
 }
 
+/** The time zones of a zoneinfo folder, or those that are built in. @throws Refusal settings_invalid */
+export function readZones(folder: string | undefined): ZoneData {
+  return folder === undefined ? builtInZones() : zonesFromFolder(folder)
+}
+
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, report } = options
-  const zones = zoneFolder === undefined ? builtInZones() : zonesFromFolder(zoneFolder)
+  const zones = readZones(zoneFolder)
   const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })

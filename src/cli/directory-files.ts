@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
-import { type CsvFile, formatTable, tableNames } from '../directory-files/tables'
+import { DirectoryInvalid } from '../directory-files/faults'
+import { type CsvFile, tableNames } from '../directory-files/table-rows'
+import { formatTable } from '../directory-files/tables'
 import type { DirectoryEntries } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { readDirectoryTables } from '../operations/load-directory'
-import { formatJson } from './output'
+import { formatJson, oneLine } from './output'
 
 /** What files tell of a directory: one JSON document, or tables in CSV. */
 export type DirectorySource = { readonly document: unknown } | { readonly tables: readonly CsvFile[] }
@@ -24,10 +26,32 @@ export function readSource(paths: readonly string[]): DirectorySource {
   return { document: readJsonFile(path) }
 }
 
-/** @throws DirectoryInvalid with every fault */
+/** @throws FaultyFiles with every fault */
 export function readEntries(context: Context, source: DirectorySource): DirectoryEntries {
-  if ('tables' in source) return readDirectoryTables(context, source.tables)
-  return readDirectoryFile(source.document, (name) => context.directory.knowsZone(name))
+  return tellingFaults(() => {
+    if ('tables' in source) return readDirectoryTables(context, source.tables)
+    return readDirectoryFile(source.document, (name) => context.directory.knowsZone(name))
+  })
+}
+
+/** The faults of files, counted in the first line, which is all that a person wants if there are many. */
+export class FaultyFiles extends Refusal {
+  constructor(override readonly cause: DirectoryInvalid) {
+    const { faults, lines } = cause
+    const count = `${faults.length} fault${faults.length === 1 ? '' : 's'}`
+    // Each on one line: a place may hold a name that the file made up.
+    const told = lines.map((line) => `  ${oneLine(line)}`)
+    super('directory_invalid', [`${count}, so nothing can be loaded`, ...told].join('\n'))
+  }
+}
+
+/** Reads files, and tells their faults as a command does. @throws FaultyFiles */
+export function tellingFaults<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof DirectoryInvalid ? new FaultyFiles(error) : error
+  }
 }
 
 /** The files that a directory is written to, and their texts: one of JSON, or a folder's tables in CSV. */

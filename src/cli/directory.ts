@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { DirectoryInvalid } from '../directory-files/document'
-import { formatTable, type TableName, tableNames } from '../directory-files/tables'
+import { type TableName, tableNames } from '../directory-files/table-rows'
+import { formatTable } from '../directory-files/tables'
 import type { DirectoryLoad } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import { writeDurably } from '../files/durable'
@@ -9,17 +9,15 @@ import type { Context } from '../operations/context'
 import { compareWithDirectory, exportDirectory, loadCompared } from '../operations/load-directory'
 import { listUnreadable } from '../operations/providers'
 import { type Call, commandGroup, contextCommand } from './command'
+import { directoryCheckCommand } from './directory-check'
 import { filesOf, readEntries, readSource } from './directory-files'
-import { exitCodes } from './exit-code'
 import {
   type Columns,
   type CommonFlags,
   confirm,
-  oneLine,
   printJson,
   printLines,
   printNotice,
-  printResult,
   printTable,
   printText,
 } from './output'
@@ -30,9 +28,7 @@ const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 /** `anteroom directory`: regions and providers, from files and into files. */
 export function directoryCommand(): Command {
   return commandGroup('directory', 'Regions and providers, from files and into files', [
-    contextCommand('check', 'Say whether files could be loaded, with every fault and where it is', check)
-      .argument('<files...>', filesMeaning)
-      .option('--json', 'print it as JSON'),
+    directoryCheckCommand(filesMeaning),
     contextCommand(
       'load',
       'Make the directory what files say; providers whom they leave out are deactivated',
@@ -48,19 +44,6 @@ export function directoryCommand(): Command {
       .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
       .option('--yes', 'do not ask before files are overwritten'),
   ])
-}
-
-async function check({ context, flags }: Call<Context>, paths: readonly string[]): Promise<void> {
-  try {
-    const { entries } = await withProgress((progress) => compare(context, paths, progress))
-    const counts = { regions: entries.regions.length, providers: entries.providers.length }
-    const line = `OK: ${counted(counts.regions, 'region')}, ${counted(counts.providers, 'provider')}.`
-    printResult(flags, { ok: true, ...counts, faults: [] }, line)
-  } catch (error) {
-    if (!flags.json || !(error instanceof Refusal) || error.kind !== 'directory_invalid') throw error
-    printJson({ ok: false, faults: faultsOf(error) })
-    process.exitCode = exitCodes.fileInvalid
-  }
 }
 
 async function load({ context, flags, act }: Call<Context, { dryRun?: boolean }>, paths: readonly string[]) {
@@ -91,29 +74,9 @@ async function compare(context: Context, paths: readonly string[], progress: Pro
   await progress.step('Reading')
   const source = readSource(paths)
   await progress.step('Checking')
-  try {
-    const entries = readEntries(context, source)
-    await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
-    return { entries, comparison: compareWithDirectory(context, entries) }
-  } catch (error) {
-    throw error instanceof DirectoryInvalid ? new FaultyFiles(error) : error
-  }
-}
-
-/** The faults of files, counted in the first line, which is all that a person wants if there are many. */
-class FaultyFiles extends Refusal {
-  constructor(override readonly cause: DirectoryInvalid) {
-    const { faults } = cause
-    // Each on one line: a place may hold a name that the file made up.
-    const lines = faults.map(({ path, fault }) => `  ${oneLine(`${path || 'the file'}: ${fault}`)}`)
-    const count = counted(faults.length, 'fault')
-    super('directory_invalid', [`${count}, so nothing can be loaded`, ...lines].join('\n'))
-  }
-}
-
-function faultsOf(error: Refusal): { place: string | null; fault: string }[] {
-  if (!(error instanceof FaultyFiles)) return [{ place: null, fault: error.message }]
-  return error.cause.faults.map(({ path, fault }) => ({ place: path || null, fault }))
+  const entries = readEntries(context, source)
+  await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
+  return { entries, comparison: compareWithDirectory(context, entries) }
 }
 
 function printLoad(context: Context, done: DirectoryLoad, dryRun: boolean): void {

@@ -1,6 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
-import { Refusal } from '../domain/errors'
 import { absenceFault } from '../domain/provider'
 import {
   AbsenceShape,
@@ -13,6 +12,7 @@ import {
 import { regionRef } from '../domain/region'
 import { type Fault, Text, type Validator, validator } from '../domain/validation'
 import { dayMinutes } from '../scheduling/calendar'
+import { type DirectoryFault, DirectoryInvalid, placeInDocument } from './faults'
 
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Type.Union([Type.Null(), Text({ maxLength: 500 })])
@@ -76,13 +76,6 @@ const partShapes = {
   absence: validator(AbsenceShape),
 }
 
-/** A description of a directory that is refused, with every fault, a line of the message each. */
-export class DirectoryInvalid extends Refusal {
-  constructor(readonly faults: readonly Fault[]) {
-    super('directory_invalid', faults.map(({ path, fault }) => `${path || 'the file'}: ${fault}`).join('\n'))
-  }
-}
-
 /** Whether the zone data knows a zone of a name. */
 export type IsZone = (name: string) => boolean
 
@@ -92,15 +85,32 @@ export type IsZone = (name: string) => boolean
  * @throws DirectoryInvalid with every fault and where it is
  */
 export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryEntries {
-  const parts = partsOf(document)
+  const isShaped = shape.accepts(document)
+  const parts = partsOf(document, isShaped)
   const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
-  if (!shape.accepts(document)) {
+  if (!isShaped) {
     const faults = shape.faultsOf(document)
     const told = new Set(faults.map(({ path }) => path))
-    throw new DirectoryInvalid([...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
+    throw refusalOf(document, [...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
   }
-  if (beyondShape.length > 0) throw new DirectoryInvalid(beyondShape)
+  if (beyondShape.length > 0) throw refusalOf(document, beyondShape)
   return { regions: document.regions.map(toRegionEntry), providers: document.providers.map(toProviderEntry) }
+}
+
+function refusalOf(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
+  const toPlaced = ({ path, fault }: Fault): DirectoryFault => {
+    // Where a name is the fault, it stands in the path; and what is there may be anything.
+    const value = fault === 'is not known here' ? undefined : valueAt(document, path)
+    return { ...placeInDocument(path), fault, value }
+  }
+  return new DirectoryInvalid(faults.map(toPlaced))
+}
+
+/** What stands in a place of a document; nothing for the whole of it. */
+function valueAt(document: unknown, path: string): unknown {
+  if (path === '') return undefined
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== '')
+  return steps.reduce((value, step) => Object(value)[step], document)
 }
 
 /** What a document that may be wrongly shaped holds: the rules are held to what has its shape. */
@@ -114,21 +124,26 @@ interface Parts {
 /** A provider's parts in their places, undefined for those that have not their shape. */
 type ProviderParts = ReturnType<typeof providerPartsOf>
 
-function partsOf(document: unknown): Parts {
+/** @param isShaped whether the whole has its shape, so that no part need be looked at for its own */
+function partsOf(document: unknown, isShaped: boolean): Parts {
   const { regions: listed, providers } = Object(document)
   const regions = elementsOf(listed).map(Object)
   return {
     regions,
     areRegionsTold: Array.isArray(listed) && !regions.map(refOf).includes(undefined),
-    providers: elementsOf(providers).map(providerPartsOf),
+    providers: elementsOf(providers).map((provider) => providerPartsOf(provider, isShaped)),
   }
 }
 
-function providerPartsOf(provider: unknown) {
+function providerPartsOf(provider: unknown, isShaped: boolean) {
   const { ref, timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff } = Object(provider)
+  const sound = <S extends TSchema>({ accepts }: Validator<S>, value: unknown): Static<S> | undefined =>
+    isShaped || accepts(value) ? (value as Static<S>) : undefined
+  const soundElements = <S extends TSchema>(part: Validator<S>, list: unknown) =>
+    elementsOf(list).map((element) => sound(part, element))
   return {
-    ref: partShapes.text.accepts(ref) ? ref : undefined,
-    timeZone: partShapes.text.accepts(timeZone) ? timeZone : undefined,
+    ref: sound(partShapes.text, ref),
+    timeZone: sound(partShapes.text, timeZone),
     licenses: soundElements(partShapes.license, licenses),
     inPersonRegions: soundElements(partShapes.text, inPersonRegions),
     workingHours: soundElements(partShapes.hours, workingHours),
@@ -139,13 +154,6 @@ function providerPartsOf(provider: unknown) {
 
 function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
-}
-
-function soundElements<S extends TSchema>(
-  { accepts }: Validator<S>,
-  value: unknown,
-): (Static<S> | undefined)[] {
-  return elementsOf(value).map((element) => (accepts(element) ? element : undefined))
 }
 
 function faultsInRegions(regions: Parts['regions']): Fault[] {

@@ -1,50 +1,17 @@
 import type { DirectoryEntries } from '../domain/compare-directory'
-import type { Fault } from '../domain/validation'
-import { CsvFault, type CsvRow, formatCsv, readCsv } from './csv'
-import { type DirectoryFile, DirectoryInvalid, type IsZone, readDirectoryFile } from './document'
-
-type CellKind = 'text' | 'list' | 'integer' | 'boolean'
-
-interface Column {
-  readonly name: string
-  readonly kind: CellKind
-  /** Whether the header row must have it. */
-  readonly required: boolean
-}
-
-/** What the cells of a column hold that are no texts. */
-const kinds: Readonly<Record<string, CellKind>> = {
-  id: 'integer',
-  active: 'boolean',
-  languagesSpoken: 'list',
-  modalities: 'list',
-  inPersonRegions: 'list',
-  minimumNoticeMinutes: 'integer',
-  weekdays: 'list',
-  stepMinutes: 'integer',
-}
-
-/** The columns of a header row; those with a question mark may be left out. */
-function columns(header: string): readonly Column[] {
-  return header.split(' ').map((word) => {
-    const name = word.replace('?', '')
-    return { name, kind: kinds[name] ?? 'text', required: name === word }
-  })
-}
-
-/** The tables that a directory is written as, and their columns; documented in the README. */
-const tables = {
-  regions: columns('countryCode stateProvinceCode stateProvinceNameLocal stateProvinceLabel id? active?'),
-  providers: columns(
-    'ref firstName lastName credentials? pronouns? gender? bio? timeZone languagesSpoken modalities ' +
-      'inPersonRegions? minimumNoticeMinutes? active?',
-  ),
-  licenses: columns('ref region from until?'),
-  schedules: columns('ref kind weekdays? date? start? end? stepMinutes? from? until?'),
-}
-
-export type TableName = keyof typeof tables
-export const tableNames = Object.keys(tables) as TableName[]
+import { assumeStored } from './assumed'
+import { type CsvCell, formatCsv } from './csv'
+import { type DirectoryFile, type IsZone, readDirectoryFile } from './document'
+import { type DirectoryFault, DirectoryInvalid, type Place, placeInDocument } from './faults'
+import {
+  type CsvFile,
+  type Origin,
+  placeInTable,
+  type Row,
+  readTable,
+  type TableName,
+  tables,
+} from './table-rows'
 
 /** What the rows of a schedule describe, and the cells that each of them fills. */
 const scheduleKinds: Readonly<Record<string, readonly string[]>> = {
@@ -53,19 +20,6 @@ const scheduleKinds: Readonly<Record<string, readonly string[]>> = {
   'time-off': ['from', 'until'],
 }
 
-/** A CSV file as it was read. */
-export interface CsvFile {
-  readonly name: string
-  readonly bytes: Uint8Array
-}
-
-/** Where a part of a document stands: its file and line. */
-interface Origin {
-  readonly file: string
-  readonly line: number
-}
-
-type Row = Origin & { readonly values: Readonly<Record<string, unknown>> }
 type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
 
@@ -83,7 +37,45 @@ export function readTables(
   stored: StoredDirectory,
   isZone: IsZone,
 ): DirectoryEntries {
-  const { document, faults, placeOf } = documentOf(files, stored)
+  return entriesOf(rowsByTable(files), stored, isZone)
+}
+
+/**
+ * How many rows of each table there are that could be loaded for all that they say by themselves: where a table is not
+ * among the files, the regions and providers that the others name are taken to be stored.
+ *
+ * @throws DirectoryInvalid as readTables does
+ */
+export function checkTables(files: readonly CsvFile[], isZone: IsZone): Partial<Record<TableName, number>> {
+  const rows = rowsByTable(files)
+  entriesOf(rows, assumeStored(rows.byTable), isZone)
+  return Object.fromEntries(Array.from(rows.byTable, ([table, { length }]) => [table, length]))
+}
+
+/** The rows of files, and the faults that are found in those alone. */
+interface ReadRows {
+  readonly byTable: ReadonlyMap<TableName, readonly Row[]>
+  readonly faults: DirectoryFault[]
+}
+
+/** @throws DirectoryInvalid for files that are no tables */
+function rowsByTable(files: readonly CsvFile[]): ReadRows {
+  const faults: DirectoryFault[] = []
+  const byTable = new Map<TableName, Row[]>()
+  for (const file of files) {
+    const read = readTable(file, faults)
+    if (!read) continue
+    const fault = `another file tells the ${read.table} too`
+    if (byTable.has(read.table)) faults.push({ ...placeInDocument(file.name), fault })
+    else byTable.set(read.table, read.rows)
+  }
+  // Without a table, what the others say of it would be faulty row by row.
+  if (byTable.size < files.length) throw new DirectoryInvalid(faults)
+  return { byTable, faults }
+}
+
+function entriesOf({ byTable, faults: told }: ReadRows, stored: StoredDirectory, isZone: IsZone) {
+  const { document, faults, placeOf } = new DocumentBuilder(stored, byTable, told).build()
   try {
     // A stored zone that the data lacks is no fault of these files.
     const storedZones = new Set(stored.providers.map(({ timeZone }) => timeZone))
@@ -92,113 +84,16 @@ export function readTables(
     throw new DirectoryInvalid([])
   } catch (error) {
     if (!(error instanceof DirectoryInvalid)) throw error
-    const placed = error.faults.map(({ path, fault }) => ({ path: placeOf(path), fault }))
+    const placed = error.faults.map(({ path, fault, value }) => ({ ...placeOf(path), fault, value }))
     throw new DirectoryInvalid([...faults, ...placed].sort(byLine))
   }
-}
-
-/** A document made of CSV files, not validated yet, and the faults that it cannot show. */
-function documentOf(files: readonly CsvFile[], stored: StoredDirectory) {
-  const faults: Fault[] = []
-  const rows = new Map<TableName, Row[]>()
-  for (const file of files) {
-    const read = readTable(file, faults)
-    if (!read) continue
-    const fault = `another file tells the ${read.table} too`
-    if (rows.has(read.table)) faults.push({ path: file.name, fault })
-    else rows.set(read.table, read.rows)
-  }
-  // Without a table, what the others say of it would be faulty row by row.
-  if (rows.size < files.length) throw new DirectoryInvalid(faults)
-  return new DocumentBuilder(stored, rows, faults).build()
-}
-
-function readTable(file: CsvFile, faults: Fault[]): { table: TableName; rows: Row[] } | null {
-  const told = faults.length
-  const fail = (line: number, fault: string) => faults.push({ path: `${file.name} line ${line}`, fault })
-  const [header, ...rows] = rowsOf(file, fail)
-  if (!header) {
-    if (faults.length === told) faults.push({ path: file.name, fault: 'is empty: a header row is required' })
-    return null
-  }
-  const table = tableOf(header.cells)
-  if (!table) {
-    fail(header.line, `the header row is none of those of ${tableNames.join(', ')}`)
-    return null
-  }
-  const columns = columnsOf(table, header, fail)
-  if (faults.length > told) return null
-  const values = rows.flatMap((row) => {
-    if (row.cells.every((cell) => cell === '')) return []
-    if (row.cells.length !== header.cells.length) {
-      fail(row.line, `has ${row.cells.length} cells where the header row has ${header.cells.length}`)
-      return []
-    }
-    return [{ file: file.name, line: row.line, values: meaningsOf(row, columns) }]
-  })
-  return { table, rows: values }
-}
-
-/** Notes a fault of a line. */
-type Fail = (line: number, fault: string) => void
-
-function rowsOf({ bytes }: CsvFile, fail: Fail): CsvRow[] {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return readCsv(bytes)
-  } catch (error) {
-    if (error instanceof CsvFault) fail(error.line, error.message)
-    else if (error instanceof TypeError) fail(1, 'the file is not UTF-8')
-    else throw error
-    return []
-  }
-}
-
-/** The table whose columns a header row names most of. */
-function tableOf(header: readonly string[]): TableName | null {
-  const fit = (table: TableName) => tables[table].filter(({ name }) => header.includes(name)).length
-  const best = tableNames.reduce((a, b) => (fit(b) > fit(a) ? b : a))
-  return fit(best) > 0 ? best : null
-}
-
-/** The columns that a header row names, in its order; null for one that is not known. */
-function columnsOf(table: TableName, { line, cells }: CsvRow, fail: Fail): (Column | null)[] {
-  const known = tables[table]
-  for (const { name, required } of known) {
-    if (required && !cells.includes(name)) fail(line, `the header row lacks ${name}, as ${table} have it`)
-  }
-  return cells.map((cell, index) => {
-    const column = known.find(({ name }) => name === cell) ?? null
-    if (!column) fail(line, `column ${index + 1} is none of ${known.map(({ name }) => name).join(', ')}`)
-    else if (cells.indexOf(cell) < index) fail(line, `${cell} stands in the header row twice`)
-    return column
-  })
-}
-
-/** What the cells of a row mean; an empty one means nothing. */
-function meaningsOf({ cells }: CsvRow, columns: readonly (Column | null)[]): Element {
-  return Object.fromEntries(
-    columns.flatMap((column, index) => {
-      const cell = cells[index] as string
-      return column && cell !== '' ? [[column.name, meaningOf(cell, column.kind)]] : []
-    }),
-  )
-}
-
-/** A cell's value; one that is not of its kind stays a text, for the document's schema to refuse. */
-function meaningOf(cell: string, kind: CellKind): unknown {
-  if (kind === 'list') return cell.split(/[\s;]+/).filter((word) => word !== '')
-  if (kind === 'integer' && /^-?\d{1,16}$/.test(cell)) return Number(cell)
-  // Spreadsheets write these in capitals.
-  if (kind === 'boolean' && /^(true|false)$/i.test(cell)) return cell.toLowerCase() === 'true'
-  return cell
 }
 
 const { compare } = new Intl.Collator('en', { numeric: true })
 
 /** File by file and line by line; the faults of one line as they were found. */
-function byLine(a: Fault, b: Fault): number {
-  const lineOf = ({ path }: Fault) => path.replace(/,[^,]*$/, '')
+function byLine(a: DirectoryFault, b: DirectoryFault): number {
+  const lineOf = ({ path }: DirectoryFault) => path.replace(/,[^,]*$/, '')
   return compare(lineOf(a), lineOf(b))
 }
 
@@ -213,7 +108,7 @@ class DocumentBuilder {
   constructor(
     private readonly stored: StoredDirectory,
     private readonly tables: ReadonlyMap<TableName, readonly Row[]>,
-    private readonly faults: Fault[],
+    private readonly faults: DirectoryFault[],
   ) {}
 
   build() {
@@ -315,28 +210,28 @@ class DocumentBuilder {
     return found ?? null
   }
 
-  #fail({ file, line }: Origin, column: string, fault: string): void {
-    this.faults.push({ path: `${file} line ${line}, ${column}`, fault })
+  #fail(row: Row, column: string, fault: string): void {
+    this.faults.push({ ...placeInTable(row, column), fault, value: row.values[column] })
   }
 
   /** The file, line and column of a place in the document. */
-  #placeOf(path: string, providers: readonly ProviderElement[]): string {
+  #placeOf(path: string, providers: readonly ProviderElement[]): Place {
     const steps = path.split('.')
     for (let length = steps.length; length > 0; length--) {
       const origin = this.#origins.get(steps.slice(0, length).join('.'))
-      const column = steps[length]?.replace(/\[\d+\]$/, '')
-      if (origin) return `${origin.file} line ${origin.line}${column ? `, ${column}` : ''}`
+      if (origin) return placeInTable(origin, steps[length]?.replace(/\[\d+\]$/, ''))
     }
     const [, index, rest] = /^providers\[(\d+)\]\.?(.*)$/.exec(path) ?? []
-    if (index === undefined) return `as stored, ${path}`
-    return `provider ${providers[Number(index)]?.ref} as stored, ${rest}`
+    if (index === undefined) return placeInDocument(`as stored, ${path}`)
+    const [row, place] = [`provider ${providers[Number(index)]?.ref}`, `as stored, ${rest}`]
+    return { path: `${row} ${place}`, column: placeInDocument(place).column, row, noun: 'entry' }
   }
 }
 
 /** A table of a directory as CSV, with its header row. */
 export function formatTable(table: TableName, directory: DirectoryFile): string {
   const names = tables[table].map(({ name }) => name)
-  const rows = rowsFor[table](directory).map((row) => names.map((name) => formatCell(row[name])))
+  const rows = rowsFor[table](directory).map((row) => names.map((name) => toCell(row[name])))
   return formatCsv([names, ...rows])
 }
 
@@ -355,7 +250,7 @@ const rowsFor: Readonly<Record<TableName, (directory: DirectoryFile) => Element[
     ]),
 }
 
-function formatCell(value: unknown): string {
+function toCell(value: unknown): CsvCell {
   if (Array.isArray(value)) return value.join(' ')
-  return value === undefined || value === null ? '' : String(value)
+  return (value ?? null) as CsvCell
 }

@@ -1,6 +1,7 @@
 import { describeDirectory } from '../directory-files/describe'
 import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
-import { type CsvFile, readTables } from '../directory-files/tables'
+import type { CsvFile } from '../directory-files/table-rows'
+import { readTables } from '../directory-files/tables'
 import type { Act } from '../domain/audit'
 import {
   compareDirectory,

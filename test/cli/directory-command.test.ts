@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
@@ -33,6 +33,7 @@ describe('an operator keeps the directory in files', () => {
       regions: 1,
       providers: 3,
       faults: [],
+      database: operator.database,
     })
     expect(await operator.ask('provider', 'list')).toHaveLength(2)
   })
@@ -48,8 +49,8 @@ describe('an operator keeps the directory in files', () => {
       stdout: '',
       stderr:
         'anteroom: 2 faults, so nothing can be loaded\n' +
-        '  providers[1].ref: another provider has this ref\n' +
-        '  providers[0].timeZone: must be an IANA time zone\n',
+        '  providers[1].ref: "on-1": another provider has this ref\n' +
+        '  providers[0].timeZone: "Mars/One" must be an IANA time zone\n',
     }
     expect(await operator.run(['directory', 'check', faulty])).toEqual(refused)
     expect(await operator.run(['directory', 'load', faulty, '--yes'])).toEqual(refused)
@@ -60,12 +61,40 @@ describe('an operator keeps the directory in files', () => {
       stdout: {
         ok: false,
         faults: [
-          { place: 'providers[1].ref', fault: 'another provider has this ref' },
-          { place: 'providers[0].timeZone', fault: 'must be an IANA time zone' },
+          { place: 'providers[1].ref', fault: 'another provider has this ref', value: 'on-1' },
+          { place: 'providers[0].timeZone', fault: 'must be an IANA time zone', value: 'Mars/One' },
         ],
       },
       stderr: '',
     })
+  })
+
+  test('check needs no database, and says that it had none', async () => {
+    const alone = 'These files alone were checked: there is no database'
+    const [json, csv] = [
+      writeJson('alone.json', directory),
+      write('alone.csv', 'Ref;Region;From;;\non-7;CA-ON;2020-01-01;;\n'),
+    ]
+    const elsewhere = ['--database', place('none.sqlite')]
+    expect(await operator.do('directory', 'check', json, ...elsewhere)).toBe(
+      `OK: 1 region, 2 providers.\n${alone}.\n`,
+    )
+    expect(await operator.do('directory', 'check', csv, ...elsewhere)).toBe(
+      `OK: 1 license.\n${alone}, so the regions and providers that no file tells were taken for granted.\n`,
+    )
+    expect(await operator.ask('directory', 'check', csv, ...elsewhere)).toEqual({
+      ok: true,
+      licenses: 1,
+      faults: [],
+      database: null,
+    })
+    const { code, stderr } = await operator.run(['directory', 'check', csv])
+    expect({ code, stderr }).toEqual({
+      code: 5,
+      stderr:
+        'anteroom: 1 fault, so nothing can be loaded\n  alone.csv line 2, ref: "on-7" names no provider\n',
+    })
+    expect(existsSync(place('none.sqlite'))).toBe(false)
   })
 
   test.each([

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
+import { DirectoryInvalid } from '../../src/directory-files/faults'
 import { Refusal } from '../../src/domain/errors'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
@@ -32,9 +33,9 @@ function faultsOf(document: unknown): string[] {
   try {
     readDirectoryFile(document, isZone)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof DirectoryInvalid)) throw error
     expect(error.kind).toBe('directory_invalid')
-    return error.message.split('\n')
+    return error.faults.map(({ path, fault }) => `${path || 'the file'}: ${fault}`)
   }
   return []
 }
@@ -599,7 +600,7 @@ describe('loading a directory file', () => {
       ],
     })
     await expect(loadDirectory(service.context, bad, service.act())).rejects.toThrow(
-      new Refusal('directory_invalid', 'providers[2].timeZone: must be an IANA time zone'),
+      new Refusal('directory_invalid', 'providers[2].timeZone: "X" must be an IANA time zone'),
     )
     expect(await search()).toEqual(before)
   })
@@ -626,7 +627,9 @@ describe('loading a directory file', () => {
       'constructor',
       '../etc/passwd',
     ]) {
-      await expect(load(zone), zone).rejects.toThrow('providers[0].timeZone: must be an IANA time zone')
+      await expect(load(zone), zone).rejects.toThrow(
+        `providers[0].timeZone: ${JSON.stringify(zone)} must be an IANA time zone`,
+      )
     }
   })
 })

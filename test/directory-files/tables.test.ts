@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type DirectoryFile, DirectoryInvalid } from '../../src/directory-files/document'
-import { formatTable, tableNames } from '../../src/directory-files/tables'
+import type { DirectoryFile } from '../../src/directory-files/document'
+import { DirectoryInvalid } from '../../src/directory-files/faults'
+import { tableNames } from '../../src/directory-files/table-rows'
+import { formatTable } from '../../src/directory-files/tables'
 import {
   compareWithDirectory,
   exportDirectory,
@@ -131,13 +133,13 @@ test('every fault names its file, line and column, where cells hold line breaks 
     'c,,Cee,Europe/Dublin,en_,video,,1.5\r\n'
   const licenses = 'ref,region,from,until\nb,CA-ON,2026-02-30,\nnobody,CA-ON,2026-02-03,\nb,CA-ON\n'
   expect(faultsOf(file('p.csv', providers), file('l.csv', licenses))).toEqual([
-    'l.csv line 2, from: not a calendar date as YYYY-MM-DD',
-    'l.csv line 3, ref: names no provider',
+    'l.csv line 2, from: "2026-02-30" is not a calendar date as YYYY-MM-DD',
+    'l.csv line 3, ref: "nobody" names no provider',
     'l.csv line 4: has 2 cells where the header row has 4',
     'p.csv line 6, firstName: is required',
-    'p.csv line 6, languagesSpoken: not a well-formed BCP 47 language tag',
-    'p.csv line 6, modalities: must be one of in-person, telephonic, in-video',
-    'p.csv line 6, minimumNoticeMinutes: must be an integer',
+    'p.csv line 6, languagesSpoken: "en_" is not a well-formed BCP 47 language tag',
+    'p.csv line 6, modalities: "video" must be one of in-person, telephonic, in-video',
+    'p.csv line 6, minimumNoticeMinutes: "1.5" must be an integer',
   ])
 })
 
@@ -149,9 +151,9 @@ test('faults that only the whole shows name their lines too', () => {
     '"a, 1",override,,2026-12-01,24:00,11:00,,,\n' +
     '"a, 1",time-off,,,,,,2026-12-02,2026-12-01\n'
   expect(faultsOf(file('s.csv', schedules))).toEqual([
-    's.csv line 2, end: must not equal start',
-    's.csv line 4, start: must be before 24:00',
-    's.csv line 5, until: must be after from',
+    's.csv line 2, end: "09:00" must not equal start',
+    's.csv line 4, start: "24:00" must be before 24:00',
+    's.csv line 5, until: "2026-12-01" must be after from',
   ])
 })
 
@@ -161,13 +163,13 @@ test('faults of form do not hide those that only the whole shows', () => {
     'b,Bo,Bee,Mars/One,en,in-video,soon\n'
   const schedules =
     'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
-    'b,hours,monday,,9:00,10:00,,,\n' +
+    'b,hours,monday,,9 am,10:00,,,\n' +
     'b,time-off,,,,,,2026-12-02,2026-12-01\n'
   expect(faultsOf(file('p.csv', providers), file('s.csv', schedules))).toEqual([
-    'p.csv line 2, minimumNoticeMinutes: must be an integer',
-    'p.csv line 2, timeZone: must be an IANA time zone',
-    's.csv line 2, start: not a time as HH:MM',
-    's.csv line 3, until: must be after from',
+    'p.csv line 2, minimumNoticeMinutes: "soon" must be an integer',
+    'p.csv line 2, timeZone: "Mars/One" must be an IANA time zone',
+    's.csv line 2, start: "9 am" is not a time as HH:MM',
+    's.csv line 3, until: "2026-12-01" must be after from',
   ])
 })
 
@@ -179,9 +181,9 @@ test('rows of a schedule keep to the cells of their kind', () => {
     '"a, 1",override,,2026-12-01,,,,,\n' +
     '"a, 1",override,,2026-12-01,09:00,10:00,,,\n'
   expect(faultsOf(file('s.csv', schedules))).toEqual([
-    's.csv line 2, kind: must be one of hours, override, time-off',
-    's.csv line 3, weekdays: must be empty where the kind is time-off',
-    's.csv line 5, date: a row without start and end must be the only one of its date',
+    's.csv line 2, kind: "lunch" must be one of hours, override, time-off',
+    's.csv line 3, weekdays: ["monday"] must be empty where the kind is time-off',
+    's.csv line 5, date: "2026-12-01": a row without start and end must be the only one of its date',
   ])
 })
 
@@ -189,8 +191,8 @@ test('a region that stored licenses need and the file leaves out is told with th
   const regions =
     'countryCode,stateProvinceCode,stateProvinceNameLocal,stateProvinceLabel\nCA,ON,Ontario,Province\n'
   expect(faultsOf(file('r.csv', regions))).toEqual([
-    'provider a, 1 as stored, licenses[0].region: names no region of this file',
-    'provider a, 1 as stored, inPersonRegions[1]: names no region of this file',
+    'provider a, 1 as stored, licenses[0].region: "IE" names no region of this file',
+    'provider a, 1 as stored, inPersonRegions[1]: "IE" names no region of this file',
   ])
 })
 
@@ -199,7 +201,7 @@ test.each([
   ['one,two\n', 'x.csv line 1: the header row is none of those of regions, providers, licenses, schedules'],
   [
     'ref,region,from,form,from\n',
-    'x.csv line 1: column 4 is none of ref, region, from, until\nx.csv line 1: from stands in the header row twice',
+    'x.csv line 1: column 4, "form", is none of ref, region, from, until\nx.csv line 1: from stands in the header row twice',
   ],
   ['ref,region\n', 'x.csv line 1: the header row lacks from, as licenses have it'],
   ['ref,region,from\n\n"a","b\n\n', 'x.csv line 3: a quote of the row that begins here is never closed'],
@@ -210,7 +212,7 @@ test.each([
 
 test('a file that is not UTF-8, and two files of one table, are refused', () => {
   expect(faultsOf({ name: 'x.csv', bytes: new Uint8Array([0x61, 0xff]) })).toEqual([
-    'x.csv line 1: the file is not UTF-8',
+    'x.csv line 1: the file is not UTF-8: save it as CSV UTF-8',
   ])
   const licenses = 'ref,region,from,until\n'
   expect(faultsOf(file('1.csv', licenses), file('2.csv', licenses))).toEqual([

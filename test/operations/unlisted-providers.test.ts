@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { Directory } from '../../src/directory/directory'
-import type { DirectoryInvalid } from '../../src/directory-files/document'
-import { type CsvFile, formatTable, type TableName, tableNames } from '../../src/directory-files/tables'
+import type { DirectoryInvalid } from '../../src/directory-files/faults'
+import { type CsvFile, type TableName, tableNames } from '../../src/directory-files/table-rows'
+import { formatTable } from '../../src/directory-files/tables'
 import type { Act } from '../../src/domain/audit'
 import { unlimited } from '../../src/domain/limits'
 import type { Context } from '../../src/operations/context'
@@ -307,7 +308,8 @@ describe('CSV files that name a provider whose record cannot be read', () => {
         )
         expect.unreachable()
       } catch (error) {
-        expect((error as DirectoryInvalid).faults).toEqual(
+        const told = (error as DirectoryInvalid).faults.map(({ path, fault }) => ({ path, fault }))
+        expect(told).toEqual(
           names
             .filter((table) => table !== 'regions')
             .map((table) => ({ path: `${table}.csv line 3, ref`, fault }))

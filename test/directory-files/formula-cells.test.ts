@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { type CsvCell, formatCsv, readCsv } from '../../src/directory-files/csv'
+import { guardFormula, unguardFormula } from '../../src/directory-files/formula-cells'
+
+/** Texts that are made of what spreadsheets and CSV give a meaning to, and of anything. */
+const text = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...'=+-@\'";,\t\r\n a1＝\u00a0'), maxLength: 8 }),
+  fc.string({ unit: 'grapheme', maxLength: 8 }),
+)
+const bytesOf = (csv: string) => new TextEncoder().encode(csv)
+const cellsOf = (csv: string) => readCsv(bytesOf(csv)).map(({ cells }) => cells)
+
+describe('a cell that a spreadsheet would run', () => {
+  test.each([
+    ["=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"],
+    ['+1 416 555 0100', "'+1 416 555 0100"],
+    ['-5', "'-5"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\t=1+1', "'\t'=1+1"],
+    ['\rx', "'\rx"],
+    ['  =1+1', "'  =1+1"],
+    ['＝1+1', "'＝1+1"],
+    ["'=1", "''=1"],
+    ['hello;=1', "hello;'=1"],
+    ['hello\n=1', "hello\n'=1"],
+  ])('is written with a quote before it: %j', (before, after) => {
+    expect(guardFormula(before)).toBe(after)
+    expect(unguardFormula(after)).toBe(before)
+  })
+
+  test.each(['', 'a=b', '2026-01-02', "'tis", "O'Brien", 'a, -b', 'one\ntwo', '#1'])(
+    'is no other, and those stand as they are: %j',
+    (plain) => {
+      expect(guardFormula(plain)).toBe(plain)
+      expect(unguardFormula(plain)).toBe(plain)
+    },
+  )
+
+  test('begins none of what is written, and every text comes back as it was', () => {
+    fc.assert(
+      fc.property(text, (before) => {
+        const written = guardFormula(before)
+        for (const part of written.split(/[;\t\r\n]/)) expect(part).not.toMatch(/^\s*[=+\-@＝]/)
+        expect(written).not.toMatch(/^[\t\r\n]/)
+        expect(unguardFormula(written)).toBe(before)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('rows', () => {
+  test('come back from CSV as they were written', () => {
+    // An empty row is none, and a row of one empty cell looks like it.
+    const rows = fc.array(fc.tuple(fc.constant('row'), text, text), { minLength: 1 })
+    fc.assert(
+      fc.property(rows, (before) => {
+        expect(cellsOf(formatCsv([['a', 'b', 'c'], ...before]))).toEqual([['a', 'b', 'c'], ...before])
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('keep their numbers as numbers', () => {
+    const rows: CsvCell[][] = [
+      ['n', 'text', 'is', 'none'],
+      [-5, '-5', true, null],
+    ]
+    expect(formatCsv(rows)).toBe("n,text,is,none\r\n-5,'-5,true,\r\n")
+  })
+})
