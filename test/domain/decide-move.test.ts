@@ -42,7 +42,9 @@ const facts: AssignmentFacts = { request: intake, isProviderKnown: true, since: 
 
 /** Another move, of a request in a state that has been assigned a provider where that goes with it. */
 const inState = (state: RequestState) =>
-  state === 'unassigned' ? intake : { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
+  state === 'unassigned' || state === 'closed'
+    ? { ...intake, state }
+    : { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
 
 describe('the moves of a request', () => {
   const table: [RequestState, accepted: string, declined: string][] = [
@@ -50,6 +52,7 @@ describe('the moves of a request', () => {
     ['pending', 'done', 'done'],
     ['accepted', 'move_unknown', 'done'],
     ['declined', 'move_unknown', 'move_unknown'],
+    ['closed', 'move_unknown', 'move_unknown'],
   ]
 
   test.each(table)('from %s: accept is %s and decline is %s', (state, accepted, declined) => {
