@@ -1,9 +1,9 @@
-import { and, asc, eq, gt, gte, inArray, lt, type Placeholder, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, inArray, lt, lte, type Placeholder, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
-import type { ProvidersDay, RequestFilter } from '../../src/domain/store'
+import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import { type Drizzle, placeholders } from './drizzle'
@@ -21,6 +21,37 @@ const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${
 /** Whether a request is of providers who are named: a list of ids goes into a prepared statement as one text of JSON. */
 const areOf = (ids: Placeholder) =>
   inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
+
+// In words for the same reason.
+const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
+const isUnassigned = sql`${bookingRequests.state} = 'unassigned'`
+
+function isWanted(filter: RequestFilter) {
+  const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
+  const { isIntake, startsAt, localOffsetMinutes, submittedAt } = bookingRequests
+  const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
+  return and(
+    intakesOnly ? eq(isIntake, true) : undefined,
+    isOfState(filter.state),
+    providerId === undefined ? undefined : eq(bookingRequests.providerId, providerId),
+    // The plus: not by the partner's members, of whom there may be many more than requests to look at.
+    partnerId === undefined ? undefined : sql`+${members.partnerId} = ${partnerId}`,
+    slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
+    submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
+    submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
+  )
+}
+
+function isOfState(state: RequestFilter['state']) {
+  if (state === undefined) return undefined
+  if (state === 'waiting') return isWaiting
+  return state === 'unassigned' ? isUnassigned : eq(bookingRequests.state, state)
+}
+
+function orderOf(part: RequestPart | undefined) {
+  const { startsAt, id } = bookingRequests
+  return part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)]
+}
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
@@ -48,17 +79,37 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   return {
     ...personQueries(db, vault),
 
-    list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
-      const wanted = and(
-        intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
-        unassignedOnly ? sql`${bookingRequests.state} = 'unassigned'` : undefined,
+    list(filter: RequestFilter, part?: RequestPart): RequestRecord[] {
+      const all = select()
+        .where(isWanted(filter))
+        .orderBy(...orderOf(part))
+      const rows = part ? all.limit(part.most).offset(part.offset).all() : all.all()
+      return rows.map((row) => toRecord(vault, row))
+    },
+
+    count(filter: RequestFilter): RequestCount {
+      const { submittedAt } = bookingRequests
+      const oldestWaitingAt = sql<number | null>`min(${submittedAt}) filter (where ${isWaiting})`
+      const none = { count: 0, oldestWaitingAt: null }
+      return (
+        db
+          .select({ count: count(), oldestWaitingAt })
+          .from(bookingRequests)
+          .leftJoin(members, eq(members.id, bookingRequests.memberId))
+          .where(isWanted(filter))
+          .get() ?? none
       )
-      return select()
-        .where(wanted)
+    },
+
+    listIds: (filter: RequestFilter): number[] =>
+      db
+        .select({ id: bookingRequests.id })
+        .from(bookingRequests)
+        .leftJoin(members, eq(members.id, bookingRequests.memberId))
+        .where(isWanted(filter))
         .orderBy(asc(bookingRequests.id))
         .all()
-        .map((row) => toRecord(vault, row))
-    },
+        .map(({ id }) => id),
 
     find(id: number): RequestRecord | null {
       const row = byId.get({ id })

@@ -119,7 +119,9 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       return isAny ? change(null, () => decideForgetting(expired())) : 0
     },
 
-    listRequests: (filter) => read(() => requests.list(filter)),
+    listRequests: (filter, part) => read(() => requests.list(filter, part)),
+    countRequests: (filter) => read(() => requests.count(filter)),
+    listRequestIds: (filter) => read(() => requests.listIds(filter)),
     findRequest: (id) => read(() => requests.find(id)),
     listHeld: (days) => read(() => requests.held(days)),
     readScreening: (id, act) =>

@@ -108,13 +108,7 @@ function csvOf(appointments: readonly Appointment[]): string {
     const told = presentAppointment(appointment)
     return { ...told, memberTimeZones: told.memberTimeZones.join(' ') }
   })
-  return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => unrun(row[title])))])
-}
-
-/** A cell that no spreadsheet runs. */
-function unrun(value: string | number | null): string {
-  const text = String(value ?? '')
-  return typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => row[title]))])
 }
 
 function printDay({ dates, appointments }: Appointments, zone: TimeZone | null): void {

@@ -239,12 +239,10 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await book('kim', nine)
       await intake('lee')
       await assign(first, null)
-      const list = async (intakesOnly: boolean, unassignedOnly: boolean) =>
-        (await store.listRequests({ intakesOnly, unassignedOnly })).map(({ member, state, isIntake }) => [
-          member?.externalUserId,
-          state,
-          isIntake,
-        ])
+      const list = async (intakesOnly: boolean, isUnassigned: boolean) =>
+        (await store.listRequests({ intakesOnly, state: isUnassigned ? 'unassigned' : undefined })).map(
+          ({ member, state, isIntake }) => [member?.externalUserId, state, isIntake],
+        )
       const robin = ['robin', 'pending', true]
       const kim = ['kim', 'pending', false]
       const lee = ['lee', 'unassigned', true]
@@ -864,7 +862,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
         shown: await shownBy({ feed }),
         partners: await store.listPartners(),
-        requests: await store.listRequests({ intakesOnly: false, unassignedOnly: false }),
+        requests: await store.listRequests({}),
         members: await Promise.all(['robin', 'kim'].map((id) => store.findMember(partner.id, id))),
       })
       const before = await held(place)

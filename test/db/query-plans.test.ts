@@ -101,7 +101,14 @@ async function useEverything(place: Place): Promise<void> {
   await store.declineAll([booked.id], act)
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
-    for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
+    for (const state of [undefined, 'waiting', 'unassigned', 'declined'] as const) {
+      const filter = { intakesOnly, state }
+      await store.listRequests(filter)
+      await store.listRequests(filter, { order: 'submission', offset: 0, most: 10 })
+      await store.listRequests(filter, { order: 'slot', offset: 0, most: 10 })
+      await store.countRequests(filter)
+      await store.listRequestIds(filter)
+    }
   }
   await store.findRequest(id)
   await store.listHeld([{ providerIds: [first, second], from: now, until: now + minutes(24 * 60) }])

@@ -33,7 +33,7 @@ import {
 /** All that a refused submission could have changed. */
 async function shown(place: Connection, partner: Partner, externalUserIds: readonly string[]) {
   const members = await Promise.all(externalUserIds.map((id) => place.store.findMember(partner.id, id)))
-  const requests = await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+  const requests = await place.store.listRequests({})
   return { members, requests, directory: await shownBy(place), head: await place.store.auditHead() }
 }
 
@@ -954,7 +954,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const version = await versionOf(place)
       await intake('robin')
       expect(await endOf(book('robin', nine, { slotState: 'not offered' }))).toBe('slot_unavailable')
-      await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+      await place.store.listRequests({})
       expect(await place.feed.changesSince(version, 0)).toBeNull()
       await book('robin', nine)
       expect(await place.feed.changesSince(version, 0)).not.toBeNull()
