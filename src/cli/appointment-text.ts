@@ -1,5 +1,4 @@
 import { slotMillis } from '../domain/booking-request'
-import type { Member } from '../domain/member'
 import type { Appointment } from '../operations/appointments'
 import type { MemberTime } from '../operations/member-time'
 import { formatInstant } from '../scheduling/calendar'
@@ -61,9 +60,4 @@ function placeOf(zone: string): string {
 
 export function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
   return firstName === undefined ? null : `${firstName} ${lastName}`
-}
-
-/** By the name that they prefer, and by that in their papers. */
-export function nameOfPerson({ profile: { firstName, lastName, preferredName } }: Member): string {
-  return preferredName ? `${preferredName} (${firstName} ${lastName})` : `${firstName} ${lastName}`
 }

@@ -8,14 +8,9 @@ import { requireProvider } from '../operations/find-records'
 import { minuteMillis, parseDate } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import type { Service } from '../service'
-import {
-  memberTimeText,
-  nameOfPerson,
-  nameOfProvider,
-  presentAppointment,
-  providerTimeText,
-} from './appointment-text'
+import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
 import { type Call, commandsIn } from './command'
+import { calledName, voicemailText } from './contact'
 import { formatCalendar } from './icalendar'
 import { type Columns, printJson, printLines, printTable, printText } from './output'
 import { makeAct, withService } from './storage'
@@ -125,9 +120,9 @@ function printDay({ dates, appointments }: Appointments, zone: TimeZone | null):
 const columnsOn = (date: string): Columns<Appointment> => ({
   "PROVIDER'S TIME": (appointment) => providerTimeText(appointment, date),
   "MEMBER'S TIME": ({ memberTime }) => memberTimeText(memberTime, date),
-  PERSON: ({ request }) => (request.member ? nameOfPerson(request.member) : '(erased)'),
+  PERSON: ({ request }) => (request.member ? calledName(request.member) : '(erased)'),
   PHONE: ({ request }) => request.member?.profile.phoneNumber ?? null,
-  VOICEMAIL: ({ request }) => request.member?.profile.leaveVoicemail ?? null,
+  VOICEMAIL: ({ request: { member } }) => member && voicemailCell(member.profile.leaveVoicemail),
   PROVIDER: ({ provider }) => nameOfProvider(provider) ?? provider.ref,
   STATE: ({ request }) => request.state,
   MODALITY: ({ request }) => request.member?.profile.preferredModality ?? null,
@@ -136,14 +131,18 @@ const columnsOn = (date: string): Columns<Appointment> => ({
   "PARTNER'S ID": ({ request }) => request.member?.externalUserId ?? null,
 })
 
+function voicemailCell(leaveVoicemail: string | null): string | null {
+  return leaveVoicemail === null ? null : voicemailText(leaveVoicemail)
+}
+
 /** What a calendar is told: how to reach the person, and nothing of why they come. */
 function eventOf(appointment: Appointment) {
   const { request, startsAt, provider, partner } = appointment
   const { member } = request
   const lines = [
-    `Person: ${member ? nameOfPerson(member) : 'erased'}`,
+    `Person: ${member ? calledName(member) : 'erased'}`,
     `Phone: ${member?.profile.phoneNumber || 'none told'}`,
-    `Voicemail: ${member?.profile.leaveVoicemail || 'not told'}`,
+    ...(member ? [`Voicemail: ${voicemailText(member.profile.leaveVoicemail)}`] : []),
     `Request: ${request.id}, ${request.state}`,
     ...(member ? [`Partner: ${partner}, ${member.externalUserId}`] : []),
   ]

@@ -6,14 +6,9 @@ import { requireProvider } from '../operations/find-records'
 import type { Offer } from '../operations/offer-slots'
 import { formatInstant } from '../scheduling/calendar'
 import type { Service } from '../service'
-import {
-  memberTimeText,
-  nameOfPerson,
-  nameOfProvider,
-  presentAppointment,
-  providerTimeText,
-} from './appointment-text'
+import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
 import { asJson, type Call, commandsIn } from './command'
+import { calledName, voicemailText } from './contact'
 import { printJson, printLines } from './output'
 import { makeAct, withService } from './storage'
 
@@ -112,7 +107,7 @@ function printConcerned(place: number, provider: Provider, { appointment, offers
   }
   const { phoneNumber, leaveVoicemail, preferredModality } = member.profile
   printLines(
-    `   ${nameOfPerson(member)}  phone ${phoneNumber || '-'}  voicemail ${leaveVoicemail || '-'}`,
+    `   ${calledName(member)}  phone ${phoneNumber || '-'}  voicemail: ${voicemailText(leaveVoicemail)}`,
     `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
   )
   const region = offers.region && regionRef(offers.region)

@@ -31,7 +31,7 @@ import {
   stateOf,
   switchCommands,
 } from './command'
-import { contactLines, personName, presentContact } from './contact'
+import { calledName, contactLines, personName, presentContact } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -191,10 +191,6 @@ const foundColumns: Columns<FoundRow> = {
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
   ...columnsOf('name'),
   'FOUND BY': ({ foundBy }) => foundBy,
-}
-
-function calledName({ profile: { firstName, lastName, preferredName } }: Member): string {
-  return `${firstName} ${lastName}${preferredName ? ` (${preferredName})` : ''}`
 }
 
 async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
