@@ -181,16 +181,17 @@ const queueColumns: Columns<Row> = {
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
 }
 
-const ninthItemMarks: Record<NinthItem, string> = {
-  'non-zero': '!! NON-ZERO',
+const riskMarks: Record<NinthItem, string | null> = {
+  'non-zero': '!! item 9',
   unclear: '?? look at it',
-  zero: 'zero',
-  'not asked': 'not asked',
+  zero: null,
+  'not asked': null,
 }
 
 /** With the marks by which requests are worked, before all the rest. */
 const riskColumns: Columns<Row> = {
-  'NINTH ITEM': ({ ninthItem }) => (ninthItem ? ninthItemMarks[ninthItem] : null),
+  ...columnsOf('id'),
+  RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
   SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
   ...queueColumns,
 }
