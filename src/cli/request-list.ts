@@ -7,7 +7,7 @@ import type { Context } from '../operations/context'
 import { requirePartner, requireProvider } from '../operations/find-records'
 import { listPartners } from '../operations/partners'
 import {
-  countAtRisk,
+  isAnyAtRisk,
   listQueue,
   type Queue,
   type QueuedRequest,
@@ -218,11 +218,8 @@ function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, w
 
 /** Whoever lists requests otherwise has to know that some should be seen to first. */
 async function printAtRisk(context: Context): Promise<void> {
-  const { nonZero, unclear } = await countAtRisk(context)
-  if (nonZero + unclear === 0) return
-  const told = [
-    ...(nonZero > 0 ? [`${nonZero} with a ninth PHQ-9 item that is not zero`] : []),
-    ...(unclear > 0 ? [`${unclear} whose ninth item somebody has to look at`] : []),
-  ]
-  printNotice(`of all requests that wait, ${told.join(' and ')}: request list --risk shows them first`)
+  if (!(await isAnyAtRisk(context))) return
+  printNotice(
+    'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',
+  )
 }

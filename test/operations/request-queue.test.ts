@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import type { Records } from '../../src/operations/context'
-import { countAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
+import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
 import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'
 import { openMemoryPlace } from '../db/memory-engine'
 
@@ -84,7 +84,6 @@ describe('the queue in order of risk', () => {
       ['zero', 'mild'],
       [undefined, undefined],
     ])
-    expect(await countAtRisk(records)).toEqual({ nonZero: 3, unclear: 2 })
     expect(namesIn(await queueBy({ filter: { intakesOnly: true } }))).not.toContain('booked')
   })
 
@@ -93,7 +92,6 @@ describe('the queue in order of risk', () => {
     await place.store.accept(ids.accepted as number, act)
     await place.store.decline(ids.declined as number, act)
     expect(namesIn(await queueBy({}))).toEqual(['waiting'])
-    expect(await countAtRisk(records)).toEqual({ nonZero: 1, unclear: 0 })
     for (const state of ['accepted', 'declined', 'closed'] as const) {
       expect(await endOf(queueBy({ filter: { state } }))).toBe('field_invalid')
     }
@@ -131,6 +129,26 @@ describe('the queue in order of risk', () => {
     }
     records = { store } as unknown as Records
     expect(await endOf(queueBy({}))).toBe('Error: the disk is full')
+  })
+})
+
+describe('whether any that waits is at risk', () => {
+  const cases: [string, Record<string, readonly ScreeningAnswer[]>, boolean][] = [
+    ['of nobody', {}, false],
+    ['of those without answers, and with a ninth item of zero', { none: [], severe: phq9(3, '0') }, false],
+    ['of one whose ninth item is not', { severe: phq9(3, '0'), raised: phq9(0, '1') }, true],
+    ['of one whose ninth item cannot be read', { unread: phq9(0, 'un peu') }, true],
+  ]
+  test.each(cases)('%s', async (_, all, expected) => {
+    await submit(all)
+    expect(await isAnyAtRisk(records)).toBe(expected)
+  })
+
+  test('of one who is handled', async () => {
+    await submit({ raised: phq9(0, '1') }, nine)
+    expect(await isAnyAtRisk(records)).toBe(true)
+    await place.store.decline(ids.raised as number, act)
+    expect(await isAnyAtRisk(records)).toBe(false)
   })
 })
 
