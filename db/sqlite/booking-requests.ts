@@ -132,9 +132,11 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   }
 }
 
+type AnswersRow = SealedRequest & Pick<typeof bookingRequests.$inferSelect, 'id' | 'sealedScreeningAnswers'>
+
 /** Queries on what requests hold of a person. */
 function personQueries(db: Drizzle, vault: Vault) {
-  const { id } = placeholders('id')
+  const { id, ids } = placeholders('id', 'ids')
   const ofMember = db
     .select()
     .from(bookingRequests)
@@ -150,9 +152,16 @@ function personQueries(db: Drizzle, vault: Vault) {
     .limit(chunkSize)
     .prepare()
 
+  const { recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
+  const answersOfMany = db
+    .select({ id: bookingRequests.id, recordKey, memberId, submittedAt, sealedScreeningAnswers })
+    .from(bookingRequests)
+    .where(inArray(bookingRequests.id, sql`(select value from json_each(${ids}))`))
+    .prepare()
+
   const after = (id = 0) => answersAfter.all({ id })
 
-  function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
+  function open(request: AnswersRow | undefined): ScreeningAnswer[] {
     if (!request?.sealedScreeningAnswers) return []
     const place = answersPlace(request)
     return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
@@ -161,6 +170,17 @@ function personQueries(db: Drizzle, vault: Vault) {
   return {
     /** The screening answers of a request, none for a person who was erased. */
     screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
+
+    /** The screening answers of those of some requests whose answers can be opened, by id. */
+    *readableAnswers(ids: readonly number[]): Generator<[id: number, answers: ScreeningAnswer[]]> {
+      for (const row of answersOfMany.all({ ids: JSON.stringify(ids) })) {
+        try {
+          yield [row.id, open(row)]
+        } catch {
+          // They are told by their absence.
+        }
+      }
+    },
 
     /** The ids of those whose answers cannot be opened. */
     *listUnreadable(): Generator<number> {

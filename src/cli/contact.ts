@@ -2,11 +2,6 @@ import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import type { MemberTime } from '../operations/member-time'
 
-/** Who a member is to people: by name, and by their partner's id, as `Ada Lovelace, Quietwater's P-123`. */
-export function personName({ profile, externalUserId }: Member, partner: string | null): string {
-  return `${profile.firstName} ${profile.lastName}, ${partner ?? 'a partner'}'s ${externalUserId}`
-}
-
 /** What is to be known of a member before they are called, and what else tells how to reach them. */
 export function contactLines({ profile }: Member, time: MemberTime | null) {
   return {

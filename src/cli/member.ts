@@ -31,7 +31,7 @@ import {
   stateOf,
   switchCommands,
 } from './command'
-import { calledName, contactLines, personName, presentContact } from './contact'
+import { calledName, contactLines, presentContact } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -46,6 +46,7 @@ import {
   printRows,
 } from './output'
 import { beginOutput, type OutputFlags, toOutput } from './output-file'
+import { personText } from './person-text'
 import { makeAct, withService } from './storage'
 
 interface Flags extends CommonFlags, OutputFlags {
@@ -75,7 +76,7 @@ export function memberCommand(): Command {
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
       reactivate: ['Let a member be looked up and booked for again', reactivateMember],
-      question: (person) => `Refuse look-ups of ${nameOf(person)} and bookings for them?`,
+      question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
     toOutput(
@@ -94,14 +95,11 @@ export function memberCommand(): Command {
   ])
 }
 
-/** A member, and the name of the partner who knows them. */
+/** A member, and how they are spoken of. */
 interface Person extends Member {
   readonly partner: string | null
-}
-
-/** Who is meant, for whoever is asked: by name, and by both ids. */
-function nameOf(person: Person): string {
-  return `${personName(person, person.partner)} (member ${person.id}),`
+  /** Who is meant, for whoever is asked: by name, and by both ids. */
+  readonly named: string
 }
 
 const onService = commandsIn(withService)
@@ -118,13 +116,14 @@ function onMemberIn<On extends Records | Service>(
   ): Command =>
     make(name, description, async (call: Call<On, Flags>, id: number | undefined) => {
       const records = recordsOf(call.context)
-      const named = memberNamed(id, call.flags)
-      if (name === 'erase' && (await wasErased(records, named, call.flags))) return
-      const member = await requireMember(records, named)
+      const wanted = memberNamed(id, call.flags)
+      if (name === 'erase' && (await wasErased(records, wanted, call.flags))) return
+      const member = await requireMember(records, wanted)
       call.tried.id = member.id
       const partners = await listPartners(records)
       const partner = partners.find(({ id }) => id === member.partnerId)?.name ?? null
-      await action(call, { ...member, partner })
+      const named = `${await personText(records, member)} (member ${member.id}),`
+      await action(call, { ...member, partner, named })
     })
       .argument('[member]', "the service's id of the member", recordId)
       .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
@@ -194,8 +193,8 @@ const foundColumns: Columns<FoundRow> = {
 }
 
 async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
-  const { id } = person
-  await confirm(`Empty the e-mail address of ${nameOf(person)} so that another member can have it?`, flags)
+  const { id, named } = person
+  await confirm(`Empty the e-mail address of ${named} so that another member can have it?`, flags)
   await releaseEmail(context, person, act())
   const said = `Member ${id} has no e-mail address until their partner sends one again.`
   printResult(flags, { member: id, email: null }, said)
@@ -213,8 +212,8 @@ async function exportAll({ context, flags, act }: Call<Records, Flags>, member: 
 }
 
 async function erase({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
-  const { id } = person
-  await confirm(`Remove ${nameOf(person)} for good, with all that is held on them?`, flags)
+  const { id, named } = person
+  await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
   const { holding, isPurged } = await eraseMember(context, person, act())
   if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, isPurged })
   else {

@@ -7,7 +7,7 @@ import type { Context } from '../operations/context'
 import { requirePartner, requireProvider } from '../operations/find-records'
 import { listPartners } from '../operations/partners'
 import {
-  countAtRisk,
+  isAnyAtRisk,
   listQueue,
   type Queue,
   type QueuedRequest,
@@ -181,16 +181,17 @@ const queueColumns: Columns<Row> = {
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
 }
 
-const ninthItemMarks: Record<NinthItem, string> = {
-  'non-zero': '!! NON-ZERO',
+const riskMarks: Record<NinthItem, string | null> = {
+  'non-zero': '!! item 9',
   unclear: '?? look at it',
-  zero: 'zero',
-  'not asked': 'not asked',
+  zero: null,
+  'not asked': null,
 }
 
 /** With the marks by which requests are worked, before all the rest. */
 const riskColumns: Columns<Row> = {
-  'NINTH ITEM': ({ ninthItem }) => (ninthItem ? ninthItemMarks[ninthItem] : null),
+  ...columnsOf('id'),
+  RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
   SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
   ...queueColumns,
 }
@@ -217,11 +218,8 @@ function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, w
 
 /** Whoever lists requests otherwise has to know that some should be seen to first. */
 async function printAtRisk(context: Context): Promise<void> {
-  const { nonZero, unclear } = await countAtRisk(context)
-  if (nonZero + unclear === 0) return
-  const told = [
-    ...(nonZero > 0 ? [`${nonZero} with a ninth PHQ-9 item that is not zero`] : []),
-    ...(unclear > 0 ? [`${unclear} whose ninth item somebody has to look at`] : []),
-  ]
-  printNotice(`of all requests that wait, ${told.join(' and ')}: request list --risk shows them first`)
+  if (!(await isAnyAtRisk(context))) return
+  printNotice(
+    'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',
+  )
 }

@@ -60,14 +60,14 @@ export function scoreOf(answer: string): number | null {
 export function scoreScreening(answers: readonly ScreeningAnswer[]): ScreeningScore {
   const places = answers.map(({ question, answer }, index) => ({
     place: index + 1,
-    question: fold(question),
+    asked: askedBy(question),
     score: scoreOf(answer),
   }))
   // How difficult all this makes life is asked after the nine, in words of its own, and is never counted.
-  const items = places.filter(({ question }) => !difficultyWords.test(question) || ninthWords.test(question))
+  const items = places.filter(({ asked }) => asked.about !== 'difficulty')
   const scores = items.flatMap(({ score }) => score ?? [])
   const total = scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0)
-  const questions = new Set(items.map(({ question }) => question))
+  const questions = new Set(items.map(({ asked }) => asked.words))
   const isComplete = [scores.length, items.length, questions.size].every((count) => count === itemCount)
   return {
     total,
@@ -84,8 +84,35 @@ function severityOf(total: number): Severity {
 }
 
 interface Item {
-  readonly question: string
+  readonly asked: Asked
   readonly score: number | null
+}
+
+/** What a question is known to ask. */
+interface Asked {
+  /** The question, folded. */
+  readonly words: string
+  readonly about: 'ninth item' | 'another item' | 'difficulty' | 'unknown'
+}
+
+// The questions that were read: partners ask the same of everybody, and a queue of thousands is put in order at once.
+const knownQuestions = new Map<string, Asked>()
+const mostQuestions = 1_000
+
+function askedBy(question: string): Asked {
+  const known = knownQuestions.get(question)
+  if (known) return known
+  const words = fold(question)
+  const asked: Asked = { words, about: subjectOf(words) }
+  if (knownQuestions.size >= mostQuestions) knownQuestions.clear()
+  knownQuestions.set(question, asked)
+  return asked
+}
+
+function subjectOf(words: string): Asked['about'] {
+  if (ninthWords.test(words)) return 'ninth item'
+  if (difficultyWords.test(words)) return 'difficulty'
+  return otherWords.test(words) ? 'another item' : 'unknown'
 }
 
 // Of each language the standard words first, then what a paraphrase of them is likely to say. All are folded.
@@ -116,17 +143,17 @@ const difficultyWords =
 
 /** By its words, wherever it stands; else the last of nine. What is neither is unclear unless it is known. */
 function ninthItemOf(items: readonly Item[]): NinthItem {
-  const worded = items.filter(({ question }) => ninthWords.test(question))
+  const worded = items.filter(({ asked }) => asked.about === 'ninth item')
   const found = worded.length > 0 ? worded : items.length === itemCount ? items.slice(-1) : []
   if (found.some(({ score }) => score !== null && score > 0)) return 'non-zero'
   if (found.some(({ score }) => score === null)) return 'unclear'
   if (found.length > 0) return 'zero'
-  return items.every(({ question }) => otherWords.test(question)) ? 'not asked' : 'unclear'
+  return items.every(({ asked }) => asked.about === 'another item') ? 'not asked' : 'unclear'
 }
 
 /** In small letters without accents, however they are composed, each apostrophe the plain one. */
 function fold(text: string): string {
-  // Most texts have nothing to take away, and a long queue is put in order at once.
+  // Most texts have nothing to take away.
   const plain = isAscii.test(text) ? text : withoutAccents(text)
   return plain.trim().replace(/\s+/g, ' ').toLowerCase()
 }

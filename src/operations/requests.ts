@@ -4,7 +4,7 @@ import { holdsSlot } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
-import { type NinthItem, type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
+import { type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
 import type { RequestCount, RequestFilter, Store } from '../domain/store'
 import { type Records, thenShow } from './context'
 
@@ -124,23 +124,32 @@ async function pageByRisk(
 const openedAtOnce = 1_000
 
 /** The requests with the risk of each, the most urgent first, and of equal ones that which has waited longer. */
-async function listByRisk(store: Store, filter: RequestFilter) {
+async function listByRisk(store: Store, filter: RequestFilter): Promise<Ranked[]> {
+  const ranked = await Array.fromAsync(risksOf(store, filter))
+  return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
+}
+
+interface Ranked extends Pick<QueuedRequest, 'risk'> {
+  readonly id: number
+}
+
+/** The risk of each request, in order of submission; the answers are forgotten at once. */
+async function* risksOf(store: Store, filter: RequestFilter): AsyncGenerator<Ranked> {
   const ids = await store.listRequestIds(filter)
-  const ranked: { readonly id: number; readonly risk: Risk | null }[] = []
   for (let start = 0; start < ids.length; start += openedAtOnce) {
     const some = ids.slice(start, start + openedAtOnce)
     const answers = await store.sortingAnswers(some)
     for (const id of some) {
       const given = answers.get(id) ?? null
-      ranked.push({ id, risk: given?.length === 0 ? null : riskOf(given) })
+      yield { id, risk: given?.length === 0 ? null : riskOf(given) }
     }
   }
-  return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
 }
 
-/** Of those that wait, how many have a ninth item that is not zero, and of how many a person has to look at it. */
-export async function countAtRisk({ store }: Records): Promise<{ nonZero: number; unclear: number }> {
-  const waiting = await listByRisk(store, { state: 'waiting' })
-  const countOf = (wanted: NinthItem) => waiting.filter(({ risk }) => risk?.ninthItem === wanted).length
-  return { nonZero: countOf('non-zero'), unclear: countOf('unclear') }
+/** Whether any request waits whose ninth item is not zero, or is for a person to look at. */
+export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
+  for await (const { risk } of risksOf(store, { state: 'waiting' })) {
+    if (risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear') return true
+  }
+  return false
 }
