@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { formatCsv } from '../directory-files/csv'
 import { slotMillis } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
+import type { Provider } from '../domain/provider'
 import type { ZoneData } from '../domain/zone-data'
 import { type Appointment, type Appointments, readAppointments } from '../operations/appointments'
 import { requireProvider } from '../operations/find-records'
@@ -10,6 +11,7 @@ import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import type { Service } from '../service'
 import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
 import { type Call, commandsIn } from './command'
+import { examples } from './command-help'
 import { calledName, voicemailText } from './contact'
 import { formatCalendar } from './icalendar'
 import { type Columns, printJson, printLines, printTable, printText } from './output'
@@ -27,9 +29,9 @@ const serviceCommand = commandsIn(withService)
 
 /** `anteroom appointments`: who has a slot on a day, and how to reach them. */
 export function appointmentsCommand(): Command {
-  return serviceCommand(
+  const command = serviceCommand(
     'appointments',
-    'List who has an appointment on a day, and how to reach them; the audit log tells whose were read',
+    'Who has an appointment on a day, and how to reach them',
     list,
   )
     .option('--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today')
@@ -44,6 +46,11 @@ export function appointmentsCommand(): Command {
         .default('table'),
     )
     .option('--json', 'the same as --format json')
+  return examples(
+    command,
+    'anteroom appointments --on tomorrow --provider on-001',
+    'anteroom appointments --zone America/Toronto --format ics > today.ics',
+  )
 }
 
 function dayWord(text: string): string {
@@ -61,7 +68,7 @@ async function list({ context: { context, zones }, flags }: Call<Service, Flags>
   if (format === 'json') printJson(appointments.map(presentAppointment))
   else if (format === 'csv') printText(csvOf(appointments))
   else if (format === 'ics') printText(formatCalendar(appointments.map(eventOf), act.at))
-  else printDay(found, zone)
+  else printDay(found, zone, provider)
 }
 
 function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
@@ -106,24 +113,29 @@ function csvOf(appointments: readonly Appointment[]): string {
   return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => row[title]))])
 }
 
-function printDay({ dates, appointments }: Appointments, zone: TimeZone | null): void {
+function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, only: Provider | null): void {
   const [date = ''] = dates.length === 1 ? dates : []
-  printLines(`${dates.join(' and ')} by ${zone ? `the clock of ${zone.name}` : "each provider's own clock"}`)
+  const own = only ? `the clock of ${only.timeZone}` : "each provider's own clock"
+  const whose = only ? ` with ${only.ref} ${nameOfProvider(only)}` : ''
+  printLines(`${dates.join(' and ')}${whose} by ${zone ? `the clock of ${zone.name}` : own}`)
   const byZone: Columns<Appointment> = zone
     ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(-5) }
     : {}
-  const columns = { ...byZone, ...columnsOn(date) }
-  printTable(appointments, columns, 'There are no appointments.')
+  const columns = { ...byZone, ...columnsOn(date, only === null) }
+  printTable(appointments, columns, 'There are no appointments.', { leaveOut: leftOut })
 }
 
+/** On a narrow terminal, in this order: whom to call, where and when, and whether to leave word, stays. */
+const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME", 'REQUEST']
+
 /** What a table shows of an appointment; times with their day where that is not the date. */
-const columnsOn = (date: string): Columns<Appointment> => ({
-  "PROVIDER'S TIME": (appointment) => providerTimeText(appointment, date),
+const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
+  TIME: (appointment) => providerTimeText(appointment, date),
   "MEMBER'S TIME": ({ memberTime }) => memberTimeText(memberTime, date),
   PERSON: ({ request }) => (request.member ? calledName(request.member) : '(erased)'),
   PHONE: ({ request }) => request.member?.profile.phoneNumber ?? null,
   VOICEMAIL: ({ request: { member } }) => member && voicemailCell(member.profile.leaveVoicemail),
-  PROVIDER: ({ provider }) => nameOfProvider(provider) ?? provider.ref,
+  ...(isOfAll && { PROVIDER: ({ provider }: Appointment) => nameOfProvider(provider) ?? provider.ref }),
   STATE: ({ request }) => request.state,
   MODALITY: ({ request }) => request.member?.profile.preferredModality ?? null,
   REQUEST: ({ request }) => request.id,

@@ -8,6 +8,7 @@ import { formatInstant } from '../scheduling/calendar'
 import type { Service } from '../service'
 import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
 import { asJson, type Call, commandsIn } from './command'
+import { examples } from './command-help'
 import { calledName, voicemailText } from './contact'
 import { printJson, printLines } from './output'
 import { makeAct, withService } from './storage'
@@ -29,7 +30,11 @@ export function awayCommand(): Command {
     .argument('<from>', boundaryForm)
     .argument('<until>', 'in the same form; a date is the last day, the others the end')
     .option('--dry-run', 'only list them')
-  return asJson(command)
+  return examples(
+    asJson(command),
+    'anteroom provider away on-001 tomorrow tomorrow',
+    'anteroom provider away on-001 today 2026-12-04 --dry-run',
+  )
 }
 
 async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<void> {

@@ -47,6 +47,7 @@ const descriptions: Readonly<Record<keyof typeof commands, string>> = {
   directory: 'Regions and providers, from files and into files',
   provider: 'The clinicians, when they can be had, and why not',
   request: 'The booking requests and intakes of members',
+  appointments: 'Who has an appointment on a day, and how to reach them',
   member: 'The people who seek care',
   audit: 'Who did what to which record, and when',
   backup: 'Write a sound copy of the database to a new file, encrypted, while the service runs',
