@@ -91,7 +91,7 @@ function printAway(
   if (isKnown) printLines(`Provider ${name} already had time off ${when}.`)
   else if (dryRun) printLines(`Provider ${name} would have time off ${when}; nothing was changed.`)
   else printLines(`Provider ${name} has time off ${when}; no slot in it is offered any more.`)
-  if (isKnown || !dryRun) printLines(`To take it back: ${undoOf(provider, absence)}`)
+  if (isKnown || !dryRun) printLines('To take it back:', `  ${undoOf(provider, absence)}`)
   if (concerned.length === 0) printLines('', 'Nobody has an appointment in that time.')
   else printAll(provider, concerned)
 }
@@ -127,7 +127,7 @@ function printOffers(title: string, requestId: number, offers: readonly Offer[],
   for (const offer of offers) {
     const { provider } = offer
     const name = isOther ? `, ${provider.ref} ${nameOfProvider(provider)}` : ''
-    printLines(`     ${bothTimes(offer)}${name}`, `       ${moveOf(requestId, offer, isOther)}`)
+    printLines(`   - ${bothTimes(offer)}${name}`, `     ${moveOf(requestId, offer, isOther)}`)
   }
 }
 
