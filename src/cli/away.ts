@@ -97,8 +97,10 @@ function printAway(
 }
 
 function printAll(provider: Provider, concerned: readonly Concerned[]): void {
-  const count = concerned.length === 1 ? '1 appointment' : `${concerned.length} appointments`
-  printLines('', `${count} in that time, each of which stays until it is moved or declined:`)
+  const count = concerned.length
+  const which =
+    count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
+  printLines('', `${which} stays until it is moved or declined:`)
   for (const [index, one] of concerned.entries()) printConcerned(index + 1, provider, one)
 }
 
