@@ -1,5 +1,4 @@
 import type { Act } from '../../src/domain/audit'
-import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import * as keys from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
@@ -128,12 +127,15 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       return isAny ? change(null, () => decideForgetting(expired())) : 0
     },
 
-    listRequests: (filter) => read(() => requests.list(filter)),
-    listRequestIds: (memberId) => read(() => requests.listOf(memberId).map(({ id }) => id)),
+    listRequests: (filter, part) => read(() => requests.list(filter, part)),
+    countRequests: (filter) => read(() => requests.count(filter)),
+    listRequestIds: (filter) => read(() => requests.listIds(filter)),
+    listRequestIdsOf: (memberId) => read(() => requests.listOf(memberId).map(({ id }) => id)),
     findRequest: (id) => read(() => requests.find(id)),
+    listHeld: (days) => read(() => requests.held(days)),
     readScreening: (id, act) =>
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
-    sortingAnswers: (ids) => read(() => new Map(ids.flatMap((id) => readableAnswers(requests, id)))),
+    sortingAnswers: (ids) => read(() => new Map(requests.readableAnswers(ids))),
 
     assign: (id, draft, act) =>
       writer.write(() => {
@@ -160,18 +162,6 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), 'note', text, act)),
     readNotes: (id, act) => change(act, () => moves.decideReadingNotes(requests.find(id), notes.listOf(id))),
   } satisfies Partial<Store>
-}
-
-/** The screening answers of a request, by its id; nothing if they cannot be opened. */
-function readableAnswers(
-  { screeningOf }: Queries['requests'],
-  id: number,
-): [id: number, answers: ScreeningAnswer[]][] {
-  try {
-    return [[id, screeningOf(id)]]
-  } catch {
-    return []
-  }
 }
 
 function memberStore({ members, requests, notes }: Queries, read: Read, change: Change) {

@@ -6,19 +6,21 @@ import { assignProvider, concernOf, requireAssignable } from '../operations/assi
 import { acknowledgeMove } from '../operations/check-bookings'
 import type { Context, Records } from '../operations/context'
 import { requirePartner, requireProvider, requireRequest } from '../operations/find-records'
+import { memberTimeAt } from '../operations/member-time'
 import {
   acceptRequest,
   declineRequest,
   declineRequests,
-  listRequests,
   listSubmitted,
   readScreening,
 } from '../operations/requests'
 import { suggestProviders } from '../operations/suggest-providers'
 import { noteAct } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
+import type { Service } from '../service'
 import { recordId, utcInstant, wholeNumber } from './arguments'
-import { asking, type Call, commandGroup, commandsOn, contextCommand, recordsCommand } from './command'
+import { asking, type Call, commandGroup, commandsIn, commandsOn, recordsCommand } from './command'
+import { presentContact } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -31,27 +33,25 @@ import {
   printResult,
   printTable,
 } from './output'
+import { requestListCommand } from './request-list'
 import {
   presentRequest,
-  printQueue,
   printRequest,
   printScreening,
   printSuggestions,
   providerOf,
   warningOf,
 } from './request-text'
-import { makeAct, withContext, withRecords } from './storage'
+import { makeAct, withContext, withRecords, withService } from './storage'
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
 export function requestCommand(): Command {
   return commandGroup('request', 'The booking requests and intakes of members', [
-    contextCommand('list', 'List requests in order of submission', list)
-      .option('--intakes', 'only intakes, those with a non-zero ninth PHQ-9 item first')
-      .option('--unassigned', 'only those that wait for a provider')
-      .option('--json', 'print them as JSON'),
-    onRequest('show', 'Show a request', show)
+    requestListCommand(),
+    onService('show', 'Show a request, and what to know before calling the member', show)
+      .argument('<request>', 'id', recordId)
       .option('--screening', 'show the screening answers too; the audit log tells who read them')
-      .option('--json', 'print it as JSON, in the shape of the API'),
+      .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
     onRequest('suggest', 'List the providers who fit an intake, best first, with the reasons', suggest)
       .option('--limit <n>', 'how many', wholeNumber(1), 10)
       .option('--json', 'print them as JSON'),
@@ -81,6 +81,8 @@ export function requestCommand(): Command {
 }
 
 const argument = ['<request>', 'id', recordId] as const
+/** For those that need time zone data. */
+const onService = commandsIn(withService)
 const onRequest = commandsOn(withContext, argument, requireRequest)
 /** For those that need no directory. */
 const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
@@ -143,23 +145,21 @@ async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecor
   printLines(`The new local time of request ${id} is acknowledged.`)
 }
 
-async function list({ context, flags }: Call<Context, { intakes?: boolean; unassigned?: boolean }>) {
-  const { intakes = false, unassigned = false } = flags
-  const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
-  const people = queue.filter(({ request }) => request.member).length
-  await noteAct(context, makeAct(), 'request.list', null, `done: ${people}`)
-  await printQueue(context, queue, flags)
-}
-
-async function show({ context, flags }: Call<Context, { screening?: boolean }>, request: RequestRecord) {
-  const screening = flags.screening ? await readScreening(context, request.id, makeAct()) : null
-  if (!screening) await noteAct(context, makeAct(), 'request.show', `request ${request.id}`)
+async function show(call: Call<Service, { screening?: boolean }>, id: number) {
+  const { context: service, flags, tried } = call
+  const { context, zones } = service
+  const request = await requireRequest(context, id)
+  tried.id = id
+  const screening = flags.screening ? await readScreening(context, id, makeAct()) : null
+  if (!screening) await noteAct(context, makeAct(), 'request.show', `request ${id}`)
+  const { member } = request
+  const time = member && memberTimeAt(zones, member.profile, context.clock.now())
   if (flags.json) {
-    const told = presentRequest(request)
+    const told = { ...presentRequest(request), contact: member && presentContact(member, time) }
     const { answers, score } = screening ?? {}
     return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
   }
-  await printRequest(context, request)
+  await printRequest(context, request, time)
   if (screening) printScreening(screening)
 }
 

@@ -1,5 +1,12 @@
 import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict, ReasonCount } from './audit'
-import type { BookingRequest, Replay, RequestNote, RequestRecord, ScreeningAnswer } from './booking-request'
+import type {
+  BookingRequest,
+  Replay,
+  RequestNote,
+  RequestRecord,
+  RequestState,
+  ScreeningAnswer,
+} from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
 import type { AssignmentDraft } from './decide-move'
@@ -10,10 +17,41 @@ import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
 import type { RefusalCount, Waiting } from './status'
 
-/** Which requests are asked for. */
+/** Which requests are asked for: those that fit all that is given. */
 export interface RequestFilter {
-  readonly intakesOnly: boolean
-  readonly unassignedOnly: boolean
+  readonly intakesOnly?: boolean | undefined
+  /** `waiting` for those that wait for somebody: unassigned or pending. */
+  readonly state?: RequestState | 'waiting' | undefined
+  readonly providerId?: number | undefined
+  readonly partnerId?: number | undefined
+  /** The date of the slot by the provider's clock, in days since 1970-01-01. */
+  readonly slotDay?: number | undefined
+  /** Submitted at or after, and at or before, in ms. */
+  readonly submittedFrom?: number | undefined
+  readonly submittedUntil?: number | undefined
+}
+
+/** Which of the requests asked for, in which order. */
+export interface RequestPart {
+  /** By submission, or by the start of their slots, those without one last. */
+  readonly order: 'submission' | 'slot'
+  /** How many come before. */
+  readonly offset: number
+  readonly most: number
+}
+
+/** What is told of many requests together. */
+export interface RequestCount {
+  readonly count: number
+  /** When the first of those was submitted that wait, in ms; null if none waits. */
+  readonly oldestWaitingAt: number | null
+}
+
+/** A stretch of time of some providers, as a day by the clock that they share; ms, the end no longer part of it. */
+export interface ProvidersDay {
+  readonly providerIds: readonly number[]
+  readonly from: number
+  readonly until: number
 }
 
 /**
@@ -69,11 +107,16 @@ export interface Store {
   /** @throws Refusal record_unknown if there is no such absence */
   removeTimeOff(providerId: number, timeOff: TimeOff, act: Act): Promise<void>
 
-  /** Requests in order of submission. */
-  listRequests(filter: RequestFilter): Promise<RequestRecord[]>
+  /** All of them in order of submission, or a part. */
+  listRequests(filter: RequestFilter, part?: RequestPart): Promise<RequestRecord[]>
+  countRequests(filter: RequestFilter): Promise<RequestCount>
+  /** The ids of all of them, in order of submission. */
+  listRequestIds(filter: RequestFilter): Promise<number[]>
   /** The ids of a member's requests, in order; none once the person has been erased. */
-  listRequestIds(memberId: number): Promise<number[]>
+  listRequestIdsOf(memberId: number): Promise<number[]>
   findRequest(id: number): Promise<RequestRecord | null>
+  /** The requests that hold a slot of providers that starts on their day, in order of time: unaudited, never to show. */
+  listHeld(days: readonly ProvidersDay[]): Promise<RequestRecord[]>
   /** The screening answers of a request. */
   readScreening(requestId: number, act: Act): Promise<readonly ScreeningAnswer[]>
   /** The screening answers of the requests named, those alone that can be opened, unaudited: to sort by, never to show. */

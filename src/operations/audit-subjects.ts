@@ -24,7 +24,7 @@ export interface MemberRecords {
  */
 export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
   const member = `member ${id}`
-  const requests = (await store.listRequestIds(id)).map((request) => `request ${request}`)
+  const requests = (await store.listRequestIdsOf(id)).map((request) => `request ${request}`)
   const erasures = await store.listAudit(1, { record: member, actions: ['member.erase'] })
   const isErased = requests.length === 0 && erasures.some(({ outcome }) => outcome === 'done')
   if (requests.length === 0 && !isErased && !(await store.findMemberById(id))) {

@@ -25,8 +25,9 @@ import { foldEmail, type Member } from '../../src/domain/member'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
 import { countedRefusal } from '../../src/domain/status'
-import type { Store } from '../../src/domain/store'
+import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
 import type { Change, Decision } from '../../src/domain/writes'
+import { dayMinutes, minuteMillis } from '../../src/scheduling/calendar'
 import { countRefusals, filterLines, verifyLines } from '../support/audit-lines'
 import type { Connection, Place } from './furniture'
 import {
@@ -277,6 +278,30 @@ function directory(kept: Kept, change: Run) {
   } satisfies Partial<Store>
 }
 
+function wanted(filter: RequestFilter) {
+  const { intakesOnly, state: asked, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
+  const states = asked === 'waiting' ? ['unassigned', 'pending'] : [asked]
+  return ({ isIntake, state, startsAt, localOffsetMinutes, submittedAt, member, ...row }: RequestRecord) =>
+    (isIntake || !intakesOnly) &&
+    (asked === undefined || states.includes(state)) &&
+    (providerId === undefined || row.providerId === providerId) &&
+    (partnerId === undefined || member?.partnerId === partnerId) &&
+    (slotDay === undefined || slotDay === localDayOf(startsAt, localOffsetMinutes)) &&
+    submittedAt >= (submittedFrom ?? submittedAt) &&
+    submittedAt <= (submittedUntil ?? submittedAt)
+}
+
+function localDayOf(startsAt: number | null, offsetMinutes: number | null): number | null {
+  if (startsAt === null || offsetMinutes === null) return null
+  return Math.floor((startsAt / minuteMillis + offsetMinutes) / dayMinutes)
+}
+
+function inOrder(requests: RequestRecord[], part: RequestPart | undefined): RequestRecord[] {
+  if (part?.order !== 'slot') return requests
+  const start = ({ startsAt }: RequestRecord) => startsAt ?? Number.POSITIVE_INFINITY
+  return requests.toSorted((a, b) => (start(a) === start(b) ? a.id - b.id : start(a) - start(b)))
+}
+
 function requests(kept: Kept, read: Read, change: Run) {
   const request = (id: number) => byId(requestsOf(kept), id)
   return {
@@ -299,16 +324,41 @@ function requests(kept: Kept, read: Read, change: Run) {
       return answer
     },
     forgetReplays: (at, most) => change(null, () => retries.decideForgetting(expiredReplays(kept, at, most))),
-    listRequests: ({ intakesOnly, unassignedOnly }) => {
-      const isWanted = ({ isIntake, state }: RequestRecord) =>
-        (isIntake || !intakesOnly) && (state === 'unassigned' || !unassignedOnly)
-      return read(() => requestsOf(kept).filter(isWanted))
-    },
-    listRequestIds: (memberId) => {
+    listRequests: (filter, part) =>
+      read(() => {
+        const all = inOrder(requestsOf(kept).filter(wanted(filter)), part)
+        return part ? all.slice(part.offset, part.offset + part.most) : all
+      }),
+    countRequests: (filter) =>
+      read(() => {
+        const all = requestsOf(kept).filter(wanted(filter))
+        const waiting = all.filter(wanted({ state: 'waiting' })).map(({ submittedAt }) => submittedAt)
+        return { count: all.length, oldestWaitingAt: waiting.length > 0 ? Math.min(...waiting) : null }
+      }),
+    listRequestIds: (filter) =>
+      read(() =>
+        requestsOf(kept)
+          .filter(wanted(filter))
+          .map(({ id }) => id),
+      ),
+    listRequestIdsOf: (memberId) => {
       const theirs = () => requestsOf(kept).filter(({ member }) => member?.id === memberId)
       return read(() => theirs().map(({ id }) => id))
     },
     findRequest: (id) => read(() => request(id)),
+    listHeld: (days) =>
+      read(() => {
+        const isHeld = ({ state, providerId, startsAt }: RequestRecord) =>
+          moves.holdsSlot(state) &&
+          startsAt !== null &&
+          days.some(
+            ({ providerIds, from, until }) =>
+              providerIds.includes(providerId as number) && startsAt >= from && startsAt < until,
+          )
+        return requestsOf(kept)
+          .filter(isHeld)
+          .sort((a, b) => Number(a.startsAt) - Number(b.startsAt) || a.id - b.id)
+      }),
     readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
     sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(kept, id)]))),
     assign: (id, draft, act) =>

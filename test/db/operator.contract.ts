@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
 import type { Provider } from '../../src/domain/provider'
-import type { Store } from '../../src/domain/store'
+import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
 import {
   act,
   actAt,
@@ -296,12 +296,10 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await book('kim', nine)
       await intake('lee')
       await assign(first, null)
-      const list = async (intakesOnly: boolean, unassignedOnly: boolean) =>
-        (await store.listRequests({ intakesOnly, unassignedOnly })).map(({ member, state, isIntake }) => [
-          member?.externalUserId,
-          state,
-          isIntake,
-        ])
+      const list = async (intakesOnly: boolean, isUnassigned: boolean) =>
+        (await store.listRequests({ intakesOnly, state: isUnassigned ? 'unassigned' : undefined })).map(
+          ({ member, state, isIntake }) => [member?.externalUserId, state, isIntake],
+        )
       const robin = ['robin', 'pending', true]
       const kim = ['kim', 'pending', false]
       const lee = ['lee', 'unassigned', true]
@@ -309,6 +307,59 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await list(true, false)).toEqual([robin, lee])
       expect(await list(false, true)).toEqual([lee])
       expect(await list(true, true)).toEqual([lee])
+    })
+
+    test('are found by what is asked of them, counted, and told a part at a time', async () => {
+      await using place = await open()
+      const { store } = place
+      const { book, intake, first, second, partner } = await furnishWithIntake(place)
+      const day = minutes(24 * 60)
+      await book('late', nine + day, { localOffsetMinutes: 0, submittedAt: now + 1 })
+      // By the provider's clock it is the day before.
+      await book('soon', nine, { providerId: second, localOffsetMinutes: -600, submittedAt: now + 2 })
+      const { id: accepted } = await stored(book('done', nine + minutes(90), { submittedAt: now + 3 }))
+      await store.accept(accepted, act)
+      const other = await store.addPartner('Other', null, act)
+      await intake('theirs', { partnerId: other.id, submittedAt: now + 4 })
+      const ids = await store.listRequestIds({})
+      const [robin, late, soon, done, theirs] = ids as [number, number, number, number, number]
+      expect(ids).toHaveLength(5)
+      const today = Math.floor(nine / day)
+      const asked: [RequestFilter, number[], number | null][] = [
+        [{}, ids, now],
+        [{ intakesOnly: true }, [robin, theirs], now],
+        [{ state: 'waiting' }, [robin, late, soon, theirs], now],
+        [{ state: 'unassigned' }, [robin, theirs], now],
+        [{ state: 'pending' }, [late, soon], now + 1],
+        [{ state: 'accepted' }, [done], null],
+        [{ state: 'closed' }, [], null],
+        [{ providerId: second }, [soon], now + 2],
+        [{ providerId: first, state: 'accepted' }, [done], null],
+        [{ partnerId: partner.id }, [robin, late, soon, done], now],
+        [{ partnerId: other.id }, [theirs], now + 4],
+        [{ slotDay: today }, [done], null],
+        [{ slotDay: today - 1 }, [soon], now + 2],
+        [{ slotDay: today + 1 }, [late], now + 1],
+        [{ submittedFrom: now + 2 }, [soon, done, theirs], now + 2],
+        [{ submittedUntil: now + 2 }, [robin, late, soon], now],
+        [{ submittedFrom: now + 1, submittedUntil: now + 1, state: 'waiting' }, [late], now + 1],
+      ]
+      for (const [filter, expected, oldestWaitingAt] of asked) {
+        const found = await store.listRequests(filter)
+        expect(
+          found.map(({ id }) => id),
+          JSON.stringify(filter),
+        ).toEqual(expected)
+        expect(await store.listRequestIds(filter)).toEqual(expected)
+        expect(await store.countRequests(filter)).toEqual({ count: expected.length, oldestWaitingAt })
+      }
+      const part = async (order: RequestPart['order'], offset: number, most: number) =>
+        (await store.listRequests({}, { order, offset, most })).map(({ id }) => id)
+      expect(await part('submission', 0, 2)).toEqual([robin, late])
+      expect(await part('submission', 4, 2)).toEqual([theirs])
+      expect(await part('submission', 5, 2)).toEqual([])
+      expect(await part('slot', 0, 5)).toEqual([soon, done, late, robin, theirs])
+      expect(await part('slot', 2, 2)).toEqual([late, robin])
     })
 
     test('an intake that is assigned is pending, with a number, and holds its slot', async () => {
@@ -981,10 +1032,10 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const { member, id, book } = await furnishWithIntake(place)
       const second = await stored(book('robin', nine))
       await stored(book('kim', nine + slotMillis))
-      expect(await store.listRequestIds(member.id)).toEqual([id, second.id])
-      expect(await store.listRequestIds(4711)).toEqual([])
+      expect(await store.listRequestIdsOf(member.id)).toEqual([id, second.id])
+      expect(await store.listRequestIdsOf(4711)).toEqual([])
       await store.eraseMember(member.id, act)
-      expect(await store.listRequestIds(member.id)).toEqual([])
+      expect(await store.listRequestIdsOf(member.id)).toEqual([])
     })
   })
 
@@ -1111,7 +1162,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
         shown: await shownBy({ feed }),
         partners: await store.listPartners(),
-        requests: await store.listRequests({ intakesOnly: false, unassignedOnly: false }),
+        requests: await store.listRequests({}),
         members: await Promise.all(['robin', 'kim'].map((id) => store.findMember(partner.id, id))),
       })
       const before = await held(place)

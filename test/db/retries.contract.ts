@@ -12,8 +12,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
     const place = await open()
     const furniture = await furnish(place)
     const { book, intake } = furniture
-    const counted = async () =>
-      (await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })).length
+    const counted = async () => (await place.store.listRequests({})).length
     return {
       ...furniture,
       counted,

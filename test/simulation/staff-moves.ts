@@ -3,13 +3,7 @@ import type { Partner } from '../../src/domain/partner'
 import { assignProvider } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
-import {
-  deactivateMember,
-  eraseMember,
-  findMemberByEmail,
-  reactivateMember,
-  releaseEmail,
-} from '../../src/operations/members'
+import { deactivateMember, eraseMember, reactivateMember, releaseEmail } from '../../src/operations/members'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -107,7 +101,7 @@ async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
   const known = oracle.find(move.partner, wardrobe.externalUserId(move.partner, move.person))
   if (move.act === 'find by email') {
     const email = known?.told.email ?? wardrobe.email(move.partner, move.person)
-    const found = await comingTo(findMemberByEmail(context, email.toUpperCase(), act))
+    const found = await comingTo(context.store.findMemberByEmail(email.toUpperCase(), act))
     return {
       told: found && typeof found === 'object' ? found.id : found,
       foretold: oracle.findByEmail(email),
