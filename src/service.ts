@@ -2,6 +2,7 @@ import type { Purpose } from '../db/sqlite/data-key'
 import { type Engine, openEngine } from '../db/sqlite/engine'
 import { holdsReadablePeople, recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
+import { type Offered, readOffers } from '../db/sqlite/offers'
 import { openDatabase } from '../db/sqlite/open'
 import { compareContent, restoreDatabase } from '../db/sqlite/restore'
 import { takeServeLock } from '../db/sqlite/serve-lock'
@@ -196,6 +197,22 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   const { key } = takeCustody({ source: masterKey, database: path, purpose, create: false })
   openDatabase({ path, purpose, masterKey: masterKeyOf(key), create: false, upgrade: true }).close()
   return wasOutdated ? copyPathOf(path) : null
+}
+
+/** What can be named on a command line, by the names of arguments and options. */
+export const offeredBy: Readonly<Record<string, Offered>> = {
+  organization: 'organization',
+  partner: 'partner',
+  provider: 'provider',
+  ref: 'provider',
+  request: 'request',
+  member: 'member',
+  region: 'region',
+}
+
+/** What a shell may offer for a word that begins so: no person's name. Nothing is made or changed. @throws Refusal database_unusable */
+export function listOffers(database: string, offered: Offered, begin: string): string[] {
+  return readOffers(database, offered, begin)
 }
 
 /** What an operator has to know of the copy that an upgrade leaves. */

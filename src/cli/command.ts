@@ -3,7 +3,7 @@ import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
 import type { Service } from '../service'
 import { auditRefusals, type Tried, triedBy } from './audit-refusals'
-import { type CommonFlags, confirm, printLines } from './output'
+import { type CommonFlags, confirm, printResult } from './output'
 import { type MakeAct, storageCommand, type Work, withContext, withRecords } from './storage'
 
 /** Commands that share their first word. */
@@ -93,7 +93,7 @@ interface Switch<On, Found> {
 }
 
 /** The two commands that switch a record off, which asks, and on again. */
-export function switchCommands<On, Found>(
+export function switchCommands<On, Found extends { readonly id: number }>(
   make: (name: string, description: string, action: (call: Call<On>, record: Found) => Done) => Command,
   { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switch<On, Found>,
 ): Command[] {
@@ -103,14 +103,14 @@ export function switchCommands<On, Found>(
         const note = noteOn(context, record)
         await confirm(question(record) + note, flags)
         await deactivate[1](context, record, act())
-        printLines(`${nameOf(record)} is deactivated.${note}`)
+        printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
       }),
     ),
-    make('reactivate', reactivate[0], async ({ context, act }, record) => {
+    make('reactivate', reactivate[0], async ({ context, flags, act }, record) => {
       await reactivate[1](context, record, act())
-      printLines(`${nameOf(record)} is active.`)
+      printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
     }),
-  ]
+  ].map((command) => asJson(command, 'print what it is now as JSON'))
 }
 
 export function stateOf({ active }: { readonly active?: boolean }): string {

@@ -141,7 +141,7 @@ test('a database of the schema before retries is brought up to date, and is as a
 test('a database that is not there is told before its key is looked for', async () => {
   expect(await refusalOf('organization', 'list')).toEqual([
     6,
-    'anteroom: there is no database at that path\n',
+    `anteroom: there is no database at ${operator.database}; anteroom init makes one\n`,
   ])
 })
 

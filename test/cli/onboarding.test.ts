@@ -293,7 +293,10 @@ describe('serve', () => {
     const key = `${operator.database}.key`
     const words = ['serve', '--base-url', 'https://x.example', '--database', wrong, '--master-key-file', key]
     const { code, stderr } = await operator.run(words)
-    expect([code, stderr]).toEqual([6, 'anteroom: there is no database at that path\n'])
+    expect([code, stderr]).toEqual([
+      6,
+      `anteroom: there is no database at ${wrong}; anteroom init makes one\n`,
+    ])
     expect(existsSync(wrong)).toBe(false)
   })
 
