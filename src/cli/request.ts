@@ -20,6 +20,7 @@ import { formatInstant } from '../scheduling/calendar'
 import type { Service } from '../service'
 import { recordId, utcInstant, wholeNumber } from './arguments'
 import { asking, type Call, commandGroup, commandsIn, commandsOn, recordsCommand } from './command'
+import { examples } from './command-help'
 import { presentContact } from './contact'
 import {
   type Columns,
@@ -48,10 +49,14 @@ import { makeAct, withContext, withRecords, withService } from './storage'
 export function requestCommand(): Command {
   return commandGroup('request', 'The booking requests and intakes of members', [
     requestListCommand(),
-    onService('show', 'Show a request, and what to know before calling the member', show)
-      .argument('<request>', 'id', recordId)
-      .option('--screening', 'show the screening answers too; the audit log tells who read them')
-      .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
+    examples(
+      onService('show', 'Show a request, and what to know before calling the member', show)
+        .argument('<request>', 'id', recordId)
+        .option('--screening', 'show the screening answers too; the audit log tells who read them')
+        .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
+      'anteroom request show 42 --screening',
+      'anteroom request show 42 --json | jq -r .contact.phoneNumber',
+    ),
     onRequest('suggest', 'List the providers who fit an intake, best first, with the reasons', suggest)
       .option('--limit <n>', 'how many', wholeNumber(1), 10)
       .option('--json', 'print them as JSON'),

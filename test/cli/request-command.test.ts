@@ -308,7 +308,7 @@ describe('the screening answers', () => {
     expect(await lines()).toBe(0)
     const { stdout, stderr } = await act('list', '--risk')
     expect(stderr).toBe('')
-    expect(stdout).toMatch(new RegExp(`^${booked} +!! item 9 +moderate +booking request +pending `, 'm'))
+    expect(stdout).toMatch(new RegExp(`^${booked} +!! item 9 +moderate +booking +pending `, 'm'))
     expect(stdout).not.toMatch(/better off dead|several days|tous les jours/i)
     expect(await lines()).toBe(1)
     await practice.operator.do('request', 'decline', `${booked}`)
