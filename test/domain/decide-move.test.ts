@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { type RequestState, requestStates, slotMillis } from '../../src/domain/booking-request'
 import {
   type AssignmentDraft,
-  type AssignmentFacts,
   decideAcceptance,
   decideAcknowledgement,
   decideAssignment,
@@ -11,6 +10,7 @@ import {
   decideDeclines,
   decideReading,
   holdsSlot,
+  type PlacementFacts,
   refuseAssignment,
 } from '../../src/domain/decide-move'
 import { Refusal } from '../../src/domain/errors'
@@ -38,7 +38,7 @@ const draft: AssignmentDraft = {
   authorizationNumber: 'AUTH-NEW',
 }
 
-const facts: AssignmentFacts = { request: intake, isProviderKnown: true, since: [], holders: [], held: [] }
+const facts: PlacementFacts = { request: intake, isProviderKnown: true, since: [], holders: [], held: [] }
 
 /** Another move, of a request in a state that has been assigned a provider where that goes with it. */
 const inState = (state: RequestState) =>
@@ -153,8 +153,8 @@ describe('reading screening answers', () => {
 })
 
 describe('assigning a provider', () => {
-  type Fault = readonly [end: string, what: string, add: (facts: AssignmentFacts) => AssignmentFacts]
-  const request = (found: AssignmentFacts) => found.request as NonNullable<AssignmentFacts['request']>
+  type Fault = readonly [end: string, what: string, add: (facts: PlacementFacts) => PlacementFacts]
+  const request = (found: PlacementFacts) => found.request as NonNullable<PlacementFacts['request']>
 
   /** In the order in which they are told. */
   const faults: readonly Fault[] = [
