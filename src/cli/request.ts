@@ -31,6 +31,7 @@ export function requestCommand(): Command {
 
 const argument = ['<request>', 'id', recordId] as const
 const onRequest = commandsOn(withContext, argument, requireRequest)
+
 async function list({ context, flags }: Call<Context, { intakes?: boolean; unassigned?: boolean }>) {
   const { intakes = false, unassigned = false } = flags
   const queue = await listRequests(context, { intakesOnly: intakes, unassignedOnly: unassigned })
