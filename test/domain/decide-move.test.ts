@@ -87,8 +87,8 @@ describe('the moves of a request', () => {
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
-    'of a booking request that is %s: the same, but it is never assigned',
-    (state, ...ends) => {
+    'of a booking request that is %s: as much as %j, but it is never assigned',
+    (state, ends) => {
       const booked = { ...inState(state), isIntake: false }
       expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))
     },
