@@ -12,16 +12,18 @@ interface Known {
   readonly licenses: Map<Provider['licenses'], readonly LicensedTime[]>
 }
 
+/** What else a schedule is made of. */
+const others = ['overrides', 'timeOff', 'staffTimeOff'] as const
+
 /** Compiles providers who are read together: what they have in common, down to the object, is made and held once. */
 export class CompiledOnce {
   readonly #zones = new Map<TimeZone, Known>()
 
   scheduleOf(provider: Provider, zone: TimeZone): Schedule {
-    const { workingHours, overrides, timeOff } = provider
+    const { workingHours } = provider
     const { schedules } = this.#knownIn(zone)
     const known = schedules.get(workingHours)
-    const isSame = known?.provider.overrides === overrides && known.provider.timeOff === timeOff
-    if (known && isSame) return known.schedule
+    if (known && others.every((list) => known.provider[list] === provider[list])) return known.schedule
     const schedule = compileSchedule(provider, zone)
     schedules.set(workingHours, { provider, schedule })
     return schedule

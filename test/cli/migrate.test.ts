@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { copyPathOf } from '../../db/sqlite/migrate'
+import { makeFormer } from '../support/former'
 import { Operator } from '../support/operator'
 import { Sandbox } from '../support/process'
 
@@ -125,11 +126,7 @@ describe('the database of the first release', () => {
 test('a database of the schema before retries is brought up to date, and is as a new one then', async () => {
   await operator.do('init')
   const database = new Database(operator.database)
-  database.run('DROP TABLE replays')
-  database.run("DELETE FROM settings WHERE name = 'migrations'")
-  const version = Number(database.query('PRAGMA user_version').values()[0]?.[0])
-  // The number of the schema is the lowest byte.
-  database.run(`PRAGMA user_version = ${(version & ~0xff) | 6}`)
+  makeFormer(database, 6)
   database.close()
   expect(await refusalOf('doctor')).toEqual([
     6,
@@ -138,7 +135,7 @@ test('a database of the schema before retries is brought up to date, and is as a
   expect(await operator.do('migrate')).toStartWith('The database is up to date now.\n')
   const { stdout } = await operator.run(['doctor', '--json'])
   const found: { check: string; state: string }[] = JSON.parse(stdout)
-  expect(found.find(({ check }) => check === 'schema')).toMatchObject({ state: 'ok', detail: 'version 7' })
+  expect(found.find(({ check }) => check === 'schema')).toMatchObject({ state: 'ok', detail: 'version 8' })
 })
 
 test('a database that is not there is told before its key is looked for', async () => {

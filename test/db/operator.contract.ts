@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
+import type { Provider } from '../../src/domain/provider'
 import type { Store } from '../../src/domain/store'
 import {
   act,
@@ -134,11 +135,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       'assign to nobody': () => store.assign(id, { ...assignment, providerId: nowhere }, act),
       move: () => store.move(nowhere, { ...assignment, startsAt: nine, localOffsetMinutes: 0 }, act),
       close: () => store.close(nowhere, act),
-      addNote: () => store.addNote(nowhere, 'Called.', act),
-      readNotes: () => store.readNotes(nowhere, act),
       accept: () => store.accept(nowhere, act),
       decline: () => store.decline(nowhere, act),
       acknowledge: () => store.acknowledge(nowhere, 0, act),
+      addNote: () => store.addNote(nowhere, 'Called back', act),
+      readNotes: () => store.readNotes(nowhere, act),
       setMemberActive: () => store.setMemberActive(nowhere, true, act),
       exportMember: () => store.exportMember(nowhere, act),
       eraseMember: () => store.eraseMember(nowhere, act),
@@ -191,12 +192,24 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         return (await place.feed.changesSince(version, 0))?.providers
       }
       expect(await since(() => store.setProviderActive(first, false, act))).toEqual([
-        { ...before, active: false },
+        { ...before, suspended: true },
       ])
       expect(await since(() => store.setProviderActive(first, true, act))).toEqual([before])
       expect(await since(() => store.addTimeOff(first, absence, act))).toEqual([
-        { ...before, timeOff: [...(before?.timeOff ?? []), absence] },
+        { ...before, staffTimeOff: [absence] },
       ])
+      // What staff have said stays, whatever is loaded, until they take it back.
+      await store.setProviderActive(first, false, act)
+      await load(place, [ontario, quebec], [entry('first', { bio: 'New' }), entry('second')])
+      const loaded = (await everything(place)).providers.find(({ id }) => id === first)
+      expect(loaded).toEqual({
+        ...(before as Provider),
+        bio: 'New',
+        suspended: true,
+        staffTimeOff: [absence],
+      })
+      await load(place, [ontario, quebec], [entry('first'), entry('second')])
+      await store.setProviderActive(first, true, act)
       expect(await since(() => store.removeTimeOff(first, absence, act))).toEqual([before])
     })
 
@@ -505,20 +518,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findRequest(other.id)).toMatchObject({ state: 'unassigned' })
     })
 
-    test('lose their notes with the person, whose export has them', async () => {
-      await using place = await open()
-      const { store } = place
-      const { id, member } = await furnishWithIntake(place)
-      await store.addNote(id, 'Rings after six.', act)
-      const { requests } = await store.exportMember(member.id, act)
-      expect(requests.map(({ notes }) => notes.map(({ text }) => text))).toEqual([['Rings after six.']])
-      await store.eraseMember(member.id, act)
-      expect(await store.readNotes(id, act)).toEqual([])
-      expect(await endOf(store.addNote(id, 'Who was it?', act))).toBe('move_unknown')
-      expect(await endOf(store.close(id, act, 'Gone.'))).toBe('move_unknown')
-      await store.close(id, act)
-    })
-
     test('are declined many at a time, each with its line, those alone that can be', async () => {
       await using place = await open()
       const { store } = place
@@ -623,6 +622,29 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('a member', () => {
+    test('is what staff wrote about their requests tied to, oldest first, and it goes with them', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, member } = await furnishWithIntake(place)
+      await store.addNote(id, 'Called back', act)
+      await store.addNote(id, 'Prefers mornings', { actor: 'other', at: now + 1 })
+      const first = {
+        id: expect.any(Number),
+        kind: 'note',
+        at: act.at,
+        actor: act.actor,
+        text: 'Called back',
+      }
+      const second = { ...first, at: now + 1, actor: 'other', text: 'Prefers mornings' }
+      const notes: unknown = await store.readNotes(id, act)
+      expect(notes).toEqual([first, second])
+      const { requests } = await store.exportMember(member.id, act)
+      expect(requests.map((request): unknown => request.notes)).toEqual([[first, second]])
+      await store.eraseMember(member.id, act)
+      expect(await store.readNotes(id, act)).toEqual([])
+      expect(await endOf(store.addNote(id, 'Too late', act))).toBe('move_unknown')
+    })
+
     test('is exported with all that is held on them', async () => {
       await using place = await open()
       const { store } = place
@@ -644,6 +666,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         declinedAt: null,
         submittedAt: now,
         screeningAnswers: answers,
+        notes: [],
       }
       const held: unknown = await store.exportMember(member.id, act)
       expect(held).toEqual({

@@ -70,7 +70,7 @@ function counted<T extends object>(port: T, called: Set<string>): T {
 
 async function useEverything(place: Place): Promise<void> {
   const { store, feed } = place
-  const { organization, partner, first, second, member, id, assign, intake, book } =
+  const { organization, partner, first, second, member, id, assign, move, intake, book } =
     await furnishWithIntake(place)
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
@@ -99,12 +99,16 @@ async function useEverything(place: Place): Promise<void> {
   await store.acknowledge(booked.id, 60, act)
   await store.decline(booked.id, act)
   await store.declineAll([booked.id], act)
+  await move(id, second, nine + minutes(90))
+  await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
     for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
   }
   await store.findRequest(id)
   await store.readScreening(id, act)
+  await store.addNote(id, 'Called back', act)
+  await store.readNotes(id, act)
   await store.sortingAnswers([id])
   await store.findMember(partner.id, 'robin')
   await store.findMemberById(member.id)
@@ -185,7 +189,7 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
   {
     name: 'all rows of all tables',
     table:
-      'partner_keys|providers|licenses|in_person_regions|members|booking_requests|replays|changes|audit|sqlite_sequence',
+      'partner_keys|providers|licenses|in_person_regions|members|booking_requests|request_notes|replays|changes|audit|sqlite_sequence',
     statement: /^SELECT (count\(\*\) AS count FROM|CASE typeof\()/,
     why: 'the manifest of a backup tells of them; read in the copy, in the process that makes it',
   },

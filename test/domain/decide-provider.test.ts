@@ -9,11 +9,12 @@ const [known] = provider.timeOff as [(typeof provider.timeOff)[number]]
 
 describe('a provider', () => {
   test.each([
-    [false, 'provider.deactivate'],
-    [true, 'provider.reactivate'],
-  ] as const)('active or not: %p, of whom no more than the id can be read too', (active, action) => {
+    [false, 'provider.deactivate', { suspended: true }],
+    // Whoever has switched them off.
+    [true, 'provider.reactivate', { active: true, suspended: false }],
+  ] as const)('active or not: %p, of whom no more than the id can be read too', (active, action, to) => {
     expect(done(decideProviderState({ id: 5 }, active))).toEqual({
-      writes: [{ set: 'provider', id: 5, to: { active } }],
+      writes: [{ set: 'provider', id: 5, to }],
       taken: [],
       audit: { action, noun: 'provider', id: 5 },
       answer,
@@ -22,7 +23,7 @@ describe('a provider', () => {
 
   test('is away a second time beside the first', () => {
     expect(done(decideTimeOff(provider, absence))).toEqual({
-      writes: [{ set: 'provider', id: 5, to: { timeOff: [known, absence] } }],
+      writes: [{ set: 'provider', id: 5, to: { staffTimeOff: [absence] } }],
       taken: [],
       audit: { action: 'provider.time-off-add', noun: 'provider', id: 5 },
       answer,
@@ -30,18 +31,20 @@ describe('a provider', () => {
   })
 
   test('is away no more than before where the absence is there: nothing is written and nothing audited', () => {
-    const decided = decideTimeOff({ ...provider, timeOff: [known, absence] }, absence)
-    expect(done(decided)).toEqual({ writes: [], taken: [], audit: null, answer })
-    expect(done(decided).answer([])).toBe(false)
+    for (const away of [{ timeOff: [known, absence] }, { staffTimeOff: [absence] }]) {
+      const decided = done(decideTimeOff({ ...provider, ...away }, absence))
+      expect(decided).toEqual({ writes: [], taken: [], audit: null, answer })
+      expect(decided.answer([])).toBe(false)
+    }
     expect(done(decideTimeOff(provider, absence)).answer([])).toBe(true)
   })
 
   test('is there again: the absence of exactly these boundaries goes, others stay', () => {
-    const away = { ...provider, timeOff: [known, absence, { ...absence, until: '2027-01-04T13:00' }] }
+    const longer = { ...absence, until: '2027-01-04T13:00' }
+    const away = { ...provider, timeOff: [known, absence], staffTimeOff: [longer, absence] }
+    const to = { timeOff: [known], staffTimeOff: [longer] }
     expect(done(decideTimeOffRemoval(away, absence))).toEqual({
-      writes: [
-        { set: 'provider', id: 5, to: { timeOff: [known, { ...absence, until: '2027-01-04T13:00' }] } },
-      ],
+      writes: [{ set: 'provider', id: 5, to }],
       taken: [],
       audit: { action: 'provider.time-off-remove', noun: 'provider', id: 5 },
       answer,

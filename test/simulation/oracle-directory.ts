@@ -29,7 +29,20 @@ export interface KnownRegion {
 export interface KnownProvider {
   readonly id: number
   said: ProviderInFile
+  /** As the directory file had it. */
   active: boolean
+  /** Whether staff have switched them off. */
+  suspended: boolean
+  /** The absences that staff have entered. */
+  away: readonly Absence[]
+}
+
+export function isWorking({ active, suspended }: KnownProvider): boolean {
+  return active && !suspended
+}
+
+export function absencesOf({ said: { timeOff = [] }, away }: KnownProvider): readonly Absence[] {
+  return [...timeOff, ...away]
 }
 
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
@@ -66,7 +79,7 @@ export class OracleDirectory {
       const known = this.providers.find((one) => one.said.ref === said.ref)
       const active = note(said.ref, known, said)
       if (known) Object.assign(known, { said, active })
-      else this.providers.push({ id: idOf(said.ref), said, active })
+      else this.providers.push({ id: idOf(said.ref), said, active, suspended: false, away: [] })
     }
     for (const [list, refs] of [
       [this.regions, file.regions.map(codeOf)],
@@ -97,7 +110,7 @@ export class OracleDirectory {
   /** The providers whom a search in a region lists, by id. */
   listedIn({ said: region }: KnownRegion, now: number): KnownProvider[] {
     return this.providers
-      .filter((one) => one.active && isLicensed(one, codeOf(region), this.dayOf(one, now)))
+      .filter((one) => isWorking(one) && isLicensed(one, codeOf(region), this.dayOf(one, now)))
       .sort((a, b) => a.id - b.id)
   }
 
@@ -106,9 +119,9 @@ export class OracleDirectory {
    * @param only those that start at this instant (ms)
    */
   slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number, only?: number): number[] {
-    if (!provider.active) return []
-    const { minimumNoticeMinutes = 0, timeOff = [] } = provider.said
-    const absences = timeOff.map((absence) => this.periodOf(provider, absence))
+    if (!isWorking(provider)) return []
+    const { minimumNoticeMinutes = 0 } = provider.said
+    const absences = absencesOf(provider).map((absence) => this.periodOf(provider, absence))
     const codes = (region === 'any' ? this.regions.filter(({ active }) => active) : [region]).map(
       ({ said }) => codeOf(said),
     )

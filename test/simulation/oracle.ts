@@ -4,6 +4,8 @@ import type { Limits } from '../../src/domain/limits'
 import { answered, refused, type Told } from './oracle-answers'
 import {
   type Absence,
+  absencesOf,
+  isWorking,
   type KnownProvider,
   type KnownRegion,
   OracleDirectory,
@@ -311,7 +313,7 @@ export class Oracle {
   }
 
   #isActive(providerId: number): boolean {
-    return this.directory.providers.some((one) => one.id === providerId && one.active)
+    return this.directory.providers.some((one) => one.id === providerId && isWorking(one))
   }
 
   #clockOf(providerId: number, at: number): number {
@@ -479,26 +481,31 @@ export class Oracle {
   }
 
   switchProvider(provider: KnownProvider, active: boolean): null {
-    provider.active = active
+    provider.suspended = !active
+    if (active) provider.active = true
     return this.#did(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
   }
 
   /** Tells whether the absence was there before, and which requests hold a slot in it. */
   addTimeOff(provider: KnownProvider, absence: Absence) {
     const held = this.heldIn(provider, absence).sort()
-    const { timeOff = [] } = provider.said
-    const isKnown = timeOff.some((one) => one.from === absence.from && one.until === absence.until)
+    const isKnown = absencesOf(provider).some(
+      (one) => one.from === absence.from && one.until === absence.until,
+    )
     if (isKnown) return { isKnown, held }
-    provider.said = { ...provider.said, timeOff: [...timeOff, absence] }
+    provider.away = [...provider.away, absence]
+    // Another object: what was worked out of it holds no more.
+    provider.said = { ...provider.said }
     this.#did('provider.time-off-add', `provider ${provider.id}`)
     return { isKnown, held }
   }
 
   removeTimeOff(provider: KnownProvider, { from, until }: Absence): string | null {
-    const { timeOff = [] } = provider.said
-    const left = timeOff.filter((one) => one.from !== from || one.until !== until)
-    if (left.length === timeOff.length) return 'record_unknown'
-    provider.said = { ...provider.said, timeOff: left }
+    const others = (all: readonly Absence[]) => all.filter((one) => one.from !== from || one.until !== until)
+    const [timeOff, away] = [others(provider.said.timeOff ?? []), others(provider.away)]
+    if (timeOff.length + away.length === absencesOf(provider).length) return 'record_unknown'
+    provider.said = { ...provider.said, timeOff }
+    provider.away = away
     return this.#did('provider.time-off-remove', `provider ${provider.id}`)
   }
 

@@ -2,7 +2,9 @@ import moment from 'moment-timezone'
 import { absentAt, type Clock, slotsWithin, watchClock } from '../scheduling/oracle'
 import {
   type Absence,
+  absencesOf,
   codeOf,
+  isWorking,
   type KnownProvider,
   type KnownRegion,
   OracleDirectory,
@@ -42,7 +44,7 @@ export class WatchedDirectory extends OracleDirectory {
     now: number,
     only?: number,
   ): number[] {
-    if (!provider.active) return []
+    if (!isWorking(provider)) return []
     const codes = (region === 'any' ? this.regions.filter(({ active }) => active) : [region]).map(
       ({ said }) => codeOf(said),
     )
@@ -56,12 +58,14 @@ export class WatchedDirectory extends OracleDirectory {
     return starts.filter((at) => from <= at && at < until && (only === undefined || at === only))
   }
 
-  #startsOf({ said }: KnownProvider, code: string): readonly number[] {
+  #startsOf(provider: KnownProvider, code: string): readonly number[] {
+    const { said } = provider
     const byCode = this.#starts.get(said) ?? new Map<string, readonly number[]>()
     this.#starts.set(said, byCode)
     const known = byCode.get(code)
     if (known) return known
-    const { timeZone, workingHours, overrides = [], timeOff = [] } = said
+    const { timeZone, workingHours, overrides = [] } = said
+    const timeOff = absencesOf(provider)
     const licenses = said.licenses
       .filter(({ region }) => region === code)
       .map(({ from, until = null }) => ({ from, until }))

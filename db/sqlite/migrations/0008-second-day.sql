@@ -1,8 +1,11 @@
 -- What the operator's staff do on a second day: an intake that is closed, notes, and what they say of a provider, which
 -- directory files neither bring nor take away.
 
+-- To add a column SQLite checks every row, and one that cannot be read must not keep the rest from being brought over.
+PRAGMA ignore_check_constraints = ON;
 ALTER TABLE providers ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1));
 ALTER TABLE providers ADD COLUMN staff_time_off TEXT NOT NULL DEFAULT '[]';
+PRAGMA ignore_check_constraints = OFF;
 
 CREATE TABLE new_booking_requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
