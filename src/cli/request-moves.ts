@@ -119,19 +119,18 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   requireAssignable(request)
   const provider = requireProvider(context, flags.provider)
   const to = appointmentText(context, provider, flags.slot ?? null)
+  const person = await personText(context, member)
   const isConcern = tellConcern(context, request.member, provider, flags.slot)
   if (state === 'pending' || state === 'accepted') {
-    const present = appointmentOf(context, request)
-    const replacing = `is ${state} with ${present}. Put ${to} in their place?`
+    const present = `is ${state} with ${appointmentOf(context, request)}`
     await askAbout(
       context,
       request,
-      `Request ${id} of ${await personText(context, member)}, ${replacing}`,
+      `Request ${id} of ${person}, ${present}. Assign it to ${to} instead?`,
       flags,
     )
   } else if (isConcern) {
-    const question = `Assign request ${id} of ${await personText(context, member)}, to ${to} all the same?`
-    await askAbout(context, request, question, flags)
+    await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} all the same?`, flags)
   }
   const assigned = await assignProvider(context, id, provider, flags.slot ?? null, act())
   const { startsAt, authorizationNumber } = assigned
