@@ -164,12 +164,15 @@ describe('assigning', () => {
     await expectRefused(intake, words, 4, new RegExp(`^${said}$`))
   })
 
-  test('somebody without a license where the member is gives a warning and is done', async () => {
-    const { code, stderr } = await act('assign', await submit(), '--provider', 'qc-1')
-    expect([code, stderr]).toEqual([
-      0,
-      'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n',
-    ])
+  test('somebody without a license where the member is tells so and asks, before anything is done', async () => {
+    const id = await submit()
+    const told = 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n'
+    const asked = await act('assign', id, '--provider', 'qc-1')
+    expect(asked).toMatchObject({ code: 2, stdout: '' })
+    expect(asked.stderr).toStartWith(told)
+    expect(await show(id)).toMatchObject({ providerId: null })
+    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: told })
+    expect(await show(id)).toMatchObject({ providerId: 3 })
   })
 
   test('is refused for a booking request, and for what is not there or not free', async () => {
@@ -199,7 +202,8 @@ describe('accepting and declining', () => {
     expect(await practice.slotsOf('on-2')).not.toContain(slot)
     await practice.operator.do('request', 'accept', `${id}`)
     expect(await show(id)).toMatchObject({ acceptedAt: expect.stringMatching(/\.\d{3}Z$/), declinedAt: null })
-    await practice.operator.do('request', 'decline', `${id}`)
+    await expectRefused(id, ['decline', id], 2, /--yes/)
+    await practice.operator.do('request', 'decline', `${id}`, '--yes')
     expect(await show(id)).toMatchObject({ declinedAt: expect.stringMatching(/\.\d{3}Z$/) })
     expect(await practice.slotsOf('on-2')).toContain(slot)
     await expectRefused(id, ['accept', id], 4, /declined cannot be accepted/)
