@@ -39,7 +39,7 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
 }
 
 /** Plainly, since whoever overlooks it tells somebody else. */
-function voicemailText(leaveVoicemail: string | null): string {
+export function voicemailText(leaveVoicemail: string | null): string {
   if (leaveVoicemail === null) return 'not told: leave none'
   return leaveVoicemail === 'No' ? 'NO' : leaveVoicemail.toLowerCase()
 }
@@ -54,4 +54,11 @@ function timeText(time: MemberTime | null): string {
   if (earliest === latest) return `${earliest}${named}`
   const [day, later] = [earliest.slice(0, -5), latest.slice(0, -5)]
   return `between ${earliest} and ${later === day ? latest.slice(-5) : latest}${named}`
+}
+
+/** What a member is called: as their papers have it, and as they prefer where that is told. */
+export function calledName({
+  profile: { firstName, lastName, preferredName },
+}: Pick<Member, 'profile'>): string {
+  return `${firstName} ${lastName}${preferredName ? ` (${preferredName})` : ''}`
 }

@@ -32,7 +32,7 @@ import {
   switchCommands,
 } from './command'
 import { examples } from './command-help'
-import { contactLines, presentContact } from './contact'
+import { calledName, contactLines, presentContact } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -199,10 +199,6 @@ const foundColumns: Columns<FoundRow> = {
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
   ...columnsOf('name'),
   'FOUND BY': ({ foundBy }) => foundBy,
-}
-
-function calledName({ profile: { firstName, lastName, preferredName } }: Member): string {
-  return `${firstName} ${lastName}${preferredName ? ` (${preferredName})` : ''}`
 }
 
 async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
