@@ -75,7 +75,7 @@ export function requestListCommand(): Command {
         lengthOfTime,
       )
       .addOption(sort.choices(['age', 'slot', 'risk'] satisfies Sort[]))
-      .option('--limit <n>', 'how many on a page', wholeNumber(1, 1_000), 50)
+      .option('--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50)
       .option('--page <n>', 'which page', wholeNumber(1, 1_000_000), 1),
     'print them as JSON',
   )
