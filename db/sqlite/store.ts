@@ -98,6 +98,30 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
   const { requests, notes, slots, replays, members, directory, changes, audit } = queries
+
+  /** Gives a request a provider, and a slot if one is named, if the facts allow it. */
+  function place(
+    id: number,
+    { providerId, startsAt, version }: Omit<moves.AssignmentDraft, 'authorizationNumber'>,
+    act: Act,
+    decide: (facts: moves.PlacementFacts) => 'stale' | Decision,
+  ): Promise<'done' | 'stale'> {
+    return writer.write(() => {
+      const request = requests.find(id)
+      const { member } = request ?? {}
+      const decision = decide({
+        request,
+        isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
+        since: changes.sinceButTaken(version),
+        holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
+        held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
+      })
+      if (decision === 'stale') return decision
+      carryOut(queries, decision, act)
+      return 'done'
+    })
+  }
+
   return {
     async submit(draft) {
       const answer = await writer.write(() => {
@@ -137,29 +161,17 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
     sortingAnswers: (ids) => read(() => new Map(requests.readableAnswers(ids))),
 
-    assign: (id, draft, act) =>
-      writer.write(() => {
-        const { providerId, startsAt, version } = draft
-        const request = requests.find(id)
-        const { member } = request ?? {}
-        const decision = moves.decideAssignment(draft, {
-          request,
-          isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
-          since: changes.sinceButTaken(version),
-          holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
-          held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
-        })
-        if (decision === 'stale') return decision
-        carryOut(queries, decision, act)
-        return 'done'
-      }),
+    assign: (id, draft, act) => place(id, draft, act, (facts) => moves.decideAssignment(draft, facts)),
+    move: (id, draft, act) => place(id, draft, act, (facts) => moves.decideMove(draft, facts)),
+    close: (id, act, reason) => change(act, () => moves.decideClosing(requests.find(id), act, reason)),
     accept: (id, act) => change(act, () => moves.decideAcceptance(requests.find(id), act)),
-    decline: (id, act) => change(act, () => moves.decideDecline(requests.find(id), act)),
+    decline: (id, act, reason) => change(act, () => moves.decideDecline(requests.find(id), act, reason)),
     listSubmitted: (partnerId, since) => read(() => requests.submittedBy(partnerId, since)),
-    declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(requests.find), act)),
+    declineAll: (ids, act, reason) =>
+      change(act, () => moves.decideDeclines(ids.map(requests.find), act, reason)),
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
-    addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), 'note', text, act)),
+    addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), text, act)),
     readNotes: (id, act) => change(act, () => moves.decideReadingNotes(requests.find(id), notes.listOf(id))),
   } satisfies Partial<Store>
 }

@@ -31,6 +31,7 @@ import {
   stateOf,
   switchCommands,
 } from './command'
+import { examples } from './command-help'
 import { calledName, contactLines, presentContact } from './contact'
 import {
   type Columns,
@@ -57,21 +58,29 @@ interface Flags extends CommonFlags, OutputFlags {
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
-    asJson(
-      onMemberIn(onService, ({ context }) => context)(
-        'show',
-        'Show a member, and what to know before calling them',
-        show,
+    examples(
+      asJson(
+        onMemberIn(onService, ({ context }) => context)(
+          'show',
+          'Show a member, and what to know before calling them',
+          show,
+        ),
+        'print them as JSON',
       ),
-      'print them as JSON',
+      'anteroom member show 42',
+      'anteroom member show --partner Lantern --external-id P-123',
     ),
-    asJson(
-      recordsCommand(
-        'find',
-        "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
-        find,
-      ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
-      'print them as JSON',
+    examples(
+      asJson(
+        recordsCommand(
+          'find',
+          "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
+          find,
+        ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
+        'print them as JSON',
+      ),
+      "anteroom member find 'lovelace'",
+      "anteroom member find '416 555 0100' --json | jq -r .[].id",
     ),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],

@@ -17,6 +17,7 @@ import { formatInstant, minuteMillis, parseDate } from '../scheduling/calendar'
 import { ageText, lengthOfTime } from './age'
 import { utcInstant, wholeNumber } from './arguments'
 import { asJson, type Call, contextCommand } from './command'
+import { examples } from './command-help'
 import {
   type Columns,
   type CommonFlags,
@@ -55,7 +56,7 @@ export function requestListCommand(): Command {
     '--sort <order>',
     'by age, the oldest first, by slot, the soonest first, or by risk',
   )
-  return asJson(
+  const command = asJson(
     contextCommand('list', 'List requests in order of submission, a page at a time', list)
       .option('--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it')
       .option(
@@ -74,9 +75,15 @@ export function requestListCommand(): Command {
         lengthOfTime,
       )
       .addOption(sort.choices(['age', 'slot', 'risk'] satisfies Sort[]))
-      .option('--limit <n>', 'how many on a page', wholeNumber(1, 1_000), 50)
+      .option('--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50)
       .option('--page <n>', 'which page', wholeNumber(1, 1_000_000), 1),
     'print them as JSON',
+  )
+  return examples(
+    command,
+    'anteroom request list --risk',
+    'anteroom request list --state waiting --age 3d --sort slot',
+    'anteroom request list --provider on-1 --on 2026-12-01 --json | jq -r .[].id',
   )
 }
 
@@ -94,7 +101,8 @@ async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
   const names = await namesOf(context)
   const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish.sort))
   const columns = wish.sort === 'risk' ? riskColumns : queueColumns
-  printRows(flags, rows, columns, wish.page === 1 ? 'There are no requests.' : 'There are no more requests.')
+  const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
+  printRows(flags, rows, columns, empty, { leaveOut })
   printPlace(flags, queue, wish, doing.at)
   if (!flags.json && wish.sort !== 'risk') await printAtRisk(context)
 }
@@ -173,7 +181,9 @@ function presentQueued(
 type Row = ReturnType<typeof presentQueued>
 
 const queueColumns: Columns<Row> = {
-  ...columnsOf('id', 'kind', 'state'),
+  ...columnsOf('id'),
+  KIND: ({ kind }) => (kind === 'intake' ? kind : 'booking'),
+  ...columnsOf('state'),
   AGE: ({ ageMinutes }) => ageText(0, ageMinutes * minuteMillis),
   ...columnsOf('provider'),
   SLOT: ({ utcStartTime }) => utcStartTime,
@@ -195,6 +205,9 @@ const riskColumns: Columns<Row> = {
   SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
   ...queueColumns,
 }
+
+/** By what a request is told from others at last: a narrow terminal has no room for it. */
+const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
 
 /** Says which of how many these are, and how long the oldest has waited. */
 function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, wish: QueueWish, now: number) {

@@ -9,7 +9,7 @@ import type {
 } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
-import type { AssignmentDraft } from './decide-move'
+import type { AssignmentDraft, MoveDraft } from './decide-move'
 import type { SubmissionDraft } from './decide-submission'
 import type { PartnerRates } from './limits'
 import type { Member } from './member'
@@ -125,17 +125,21 @@ export interface Store {
   assign(requestId: number, draft: AssignmentDraft, act: Act): Promise<'done' | 'stale'>
   /** @throws Refusal move_unknown unless the request is pending */
   accept(requestId: number, act: Act): Promise<void>
-  /** @throws Refusal move_unknown unless the request is pending or accepted */
-  decline(requestId: number, act: Act): Promise<void>
+  /** @param reason kept as a note @throws Refusal move_unknown unless the request is pending or accepted */
+  decline(requestId: number, act: Act, reason?: string): Promise<void>
+  /** @throws Refusal move_unknown, slot_unavailable or slot_conflicts_with_yours */
+  move(requestId: number, draft: MoveDraft, act: Act): Promise<'done' | 'stale'>
+  /** @param reason kept as a note @throws Refusal move_unknown unless the request is unassigned */
+  close(requestId: number, act: Act, reason?: string): Promise<void>
   /** The requests of a partner's members that were submitted at or after an instant (ms), in order of submission. */
   listSubmitted(partnerId: number, since: number): Promise<Pick<RequestRecord, 'id' | 'state'>[]>
   /** Declines those of the requests named that still can be, with an audit line each, and tells how many. */
-  declineAll(requestIds: readonly number[], act: Act): Promise<number>
+  declineAll(requestIds: readonly number[], act: Act, reason?: string): Promise<number>
   /** @throws Refusal move_unknown unless the request holds a slot */
   acknowledge(requestId: number, localOffsetMinutes: number, act: Act): Promise<void>
 
-  /** Writes a note of staff. @throws Refusal move_unknown once the person has been erased, field_invalid for its length */
-  addNote(requestId: number, text: string, act: Act): Promise<void>
+  /** Writes a note of staff, and tells its id. @throws Refusal move_unknown once the person has been erased, field_invalid for its length */
+  addNote(requestId: number, text: string, act: Act): Promise<number>
   /** The notes on a request, oldest first. */
   readNotes(requestId: number, act: Act): Promise<readonly RequestNote[]>
 

@@ -1,6 +1,6 @@
 import type { Act, AuditEntry } from '../domain/audit'
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
-import { holdsSlot } from '../domain/decide-move'
+import { holdsSlot, refuseDecline } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
@@ -13,9 +13,20 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
   return thenShow(records, records.store.accept(id, act))
 }
 
-/** Declines a pending or accepted request; its slot is free again. @throws Refusal record_unknown, move_unknown */
-export function declineRequest(records: Records, id: number, act: Act): Promise<void> {
-  return thenShow(records, records.store.decline(id, act))
+/**
+ * Declines a pending or accepted request; its slot is free again.
+ *
+ * @param reason for staff alone, kept as a note
+ * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
+ */
+export function declineRequest(records: Records, id: number, act: Act, reason?: string): Promise<void> {
+  return thenShow(records, records.store.decline(id, act, reason))
+}
+
+/** @throws Refusal move_unknown for what cannot be declined */
+export function requireDeclinable(request: RequestRecord): void {
+  const refusal = refuseDecline(request)
+  if (refusal) throw refusal
 }
 
 /** The ids of the requests of a partner's since an instant (ms) that can be declined, and how many have no provider yet. */
@@ -33,11 +44,16 @@ const [declinedAtOnce, pauseMillis] = [100, 25]
  * Declines many requests: some at a time, each transaction all or nothing, so that others can write in between. Those that
  * cannot be declined any more are passed over. Tells how many it declined.
  */
-export async function declineRequests(records: Records, ids: readonly number[], act: Act): Promise<number> {
+export async function declineRequests(
+  records: Records,
+  ids: readonly number[],
+  act: Act,
+  reason?: string,
+): Promise<number> {
   let declined = 0
   for (let start = 0; start < ids.length; start += declinedAtOnce) {
     if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
-    declined += await records.store.declineAll(ids.slice(start, start + declinedAtOnce), act)
+    declined += await records.store.declineAll(ids.slice(start, start + declinedAtOnce), act, reason)
   }
   return thenShow(records, Promise.resolve(declined))
 }

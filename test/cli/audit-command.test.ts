@@ -61,7 +61,13 @@ describe('reading what is known of a person leaves a line', () => {
     ['request show 1 --screening', [['request.read-screening', intake, 'done']]],
     ['request suggest 1', [['request.suggest', intake, 'done']]],
     ['request list', [['request.list', null, 'done: 1']]],
-    ['request list --intakes --json', [['request.list', null, 'done: 1']]],
+    [
+      'request list --intakes --json',
+      [
+        ['request.list', null, 'done: 1'],
+        ['request.read-risk', 'request 1', 'done'],
+      ],
+    ],
     ['doctor', []],
     ['partner list', []],
     ['audit verify', []],

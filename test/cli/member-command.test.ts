@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
 // Each command is a process.
@@ -156,6 +157,24 @@ describe('a member', () => {
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
   ])('%p is refused with %p', async (words, code, said) => {
     expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `anteroom: ${said}\n` })
+  })
+
+  test('is named by whoever asks before anything is done to them', async () => {
+    const { member } = await submit('asked')
+    const { database } = practice.operator
+    const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
+    const questions = {
+      erase: `Remove ${who} for good, with all that is held on them? [y/N]`,
+      deactivate: `Refuse look-ups of ${who} and bookings for them? [y/N]`,
+      'release-email': `Empty the e-mail address of ${who} so that another member can have it? [y/N]`,
+    }
+    for (const [word, question] of Object.entries(questions)) {
+      const words = ['member', word, `${member.id}`, '--database', database]
+      const { code, shown } = await runOnTerminal(words, { columns: 200, answer: 'n\r' })
+      expect([code, shown]).toEqual([2, expect.stringContaining(question)])
+      expect(shown).toContain('nothing was changed')
+    }
+    expect(await lookUp('asked')).toBe(200)
   })
 
   test('who is deactivated gets 403 at the next request, and is back once reactivated', async () => {

@@ -166,12 +166,15 @@ describe('assigning', () => {
     await expectRefused(intake, words, 4, new RegExp(`^${said}$`))
   })
 
-  test('somebody without a license where the member is gives a warning and is done', async () => {
-    const { code, stderr } = await act('assign', await submit(), '--provider', 'qc-1')
-    expect([code, stderr]).toEqual([
-      0,
-      'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n',
-    ])
+  test('somebody without a license where the member is tells so and asks, before anything is done', async () => {
+    const id = await submit()
+    const told = 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n'
+    const asked = await act('assign', id, '--provider', 'qc-1')
+    expect(asked).toMatchObject({ code: 2, stdout: '' })
+    expect(asked.stderr).toStartWith(told)
+    expect(await show(id)).toMatchObject({ providerId: null })
+    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: told })
+    expect(await show(id)).toMatchObject({ providerId: 3 })
   })
 
   test('is refused for a booking request, and for what is not there or not free', async () => {
@@ -201,7 +204,8 @@ describe('accepting and declining', () => {
     expect(await practice.slotsOf('on-2')).not.toContain(slot)
     await practice.operator.do('request', 'accept', `${id}`)
     expect(await show(id)).toMatchObject({ acceptedAt: expect.stringMatching(/\.\d{3}Z$/), declinedAt: null })
-    await practice.operator.do('request', 'decline', `${id}`)
+    await expectRefused(id, ['decline', id], 2, /--yes/)
+    await practice.operator.do('request', 'decline', `${id}`, '--yes')
     expect(await show(id)).toMatchObject({ declinedAt: expect.stringMatching(/\.\d{3}Z$/) })
     expect(await practice.slotsOf('on-2')).toContain(slot)
     await expectRefused(id, ['accept', id], 4, /declined cannot be accepted/)
@@ -308,10 +312,10 @@ describe('the screening answers', () => {
     expect(await lines()).toBe(0)
     const { stdout, stderr } = await act('list', '--risk')
     expect(stderr).toBe('')
-    expect(stdout).toMatch(new RegExp(`^${booked} +!! item 9 +moderate +booking request +pending `, 'm'))
+    expect(stdout).toMatch(new RegExp(`^${booked} +!! item 9 +moderate +booking +pending `, 'm'))
     expect(stdout).not.toMatch(/better off dead|several days|tous les jours/i)
     expect(await lines()).toBe(1)
-    await practice.operator.do('request', 'decline', `${booked}`)
+    await practice.operator.do('request', 'decline', `${booked}`, '--yes')
     expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
     expect(await lines()).toBe(1)
   })

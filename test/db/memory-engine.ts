@@ -304,6 +304,23 @@ function inOrder(requests: RequestRecord[], part: RequestPart | undefined): Requ
 
 function requests(kept: Kept, read: Read, change: Run) {
   const request = (id: number) => byId(requestsOf(kept), id)
+  async function place(
+    id: number,
+    { providerId, startsAt, version }: Omit<moves.AssignmentDraft, 'authorizationNumber'>,
+    act: Act,
+    decide: (facts: moves.PlacementFacts) => 'stale' | Decision<void>,
+  ): Promise<'done' | 'stale'> {
+    const answer = await change(act, () =>
+      decide({
+        request: request(id),
+        isProviderKnown: kept.tables.provider.has(providerId),
+        since: since(kept, version),
+        holders: startsAt === null ? [] : holdersAt(kept, providerId, startsAt),
+        held: heldSlots(kept, ({ memberId }) => memberId === request(id)?.member?.id),
+      }),
+    )
+    return (answer ?? 'done') as 'done'
+  }
   return {
     async submit(draft) {
       const answer = await change(submissions.submitterOf(draft), () => {
@@ -361,25 +378,17 @@ function requests(kept: Kept, read: Read, change: Run) {
       }),
     readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
     sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(kept, id)]))),
-    assign: (id, draft, act) =>
-      change(act, () => {
-        const { providerId, startsAt } = draft
-        return moves.decideAssignment(draft, {
-          request: request(id),
-          isProviderKnown: kept.tables.provider.has(providerId),
-          since: since(kept, draft.version),
-          holders: startsAt === null ? [] : holdersAt(kept, providerId, startsAt),
-          held: heldSlots(kept, ({ memberId }) => memberId === request(id)?.member?.id),
-        })
-      }).then((answer) => (answer ?? 'done') as 'done'),
+    assign: (id, draft, act) => place(id, draft, act, (facts) => moves.decideAssignment(draft, facts)),
+    move: (id, draft, act) => place(id, draft, act, (facts) => moves.decideMove(draft, facts)),
+    close: (id, act, reason) => change(act, () => moves.decideClosing(request(id), act, reason)),
     accept: (id, act) => change(act, () => moves.decideAcceptance(request(id), act)),
-    decline: (id, act) => change(act, () => moves.decideDecline(request(id), act)),
+    decline: (id, act, reason) => change(act, () => moves.decideDecline(request(id), act, reason)),
     listSubmitted: (partnerId, from) => {
       const isTheirs = (one: RequestRecord) => one.member?.partnerId === partnerId && one.submittedAt >= from
       return read(() => requestsOf(kept).filter(isTheirs))
     },
-    declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(request), act)),
-    addNote: (id, text, act) => change(act, () => moves.decideNote(request(id), 'note', text, act)),
+    declineAll: (ids, act, reason) => change(act, () => moves.decideDeclines(ids.map(request), act, reason)),
+    addNote: (id, text, act) => change(act, () => moves.decideNote(request(id), text, act)),
     readNotes: (id, act) => change(act, () => moves.decideReadingNotes(request(id), notesOf(kept, id))),
     acknowledge: (id, offset, act) => change(act, () => moves.decideAcknowledgement(request(id), offset)),
   } satisfies Partial<Store>

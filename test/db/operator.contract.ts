@@ -160,6 +160,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       readScreening: () => store.readScreening(nowhere, act),
       assign: () => store.assign(nowhere, assignment, act),
       'assign to nobody': () => store.assign(id, { ...assignment, providerId: nowhere }, act),
+      move: () => store.move(nowhere, { ...assignment, startsAt: nine, localOffsetMinutes: 0 }, act),
+      close: () => store.close(nowhere, act),
       accept: () => store.accept(nowhere, act),
       decline: () => store.decline(nowhere, act),
       acknowledge: () => store.acknowledge(nowhere, 0, act),
@@ -487,6 +489,143 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findRequest(next.id)).toMatchObject({ state: 'declined', declinedAt: now + 6 })
     })
 
+    test.each(['pending', 'accepted'] as const)(
+      'that are %s move to another slot under their number, pending again, and the earlier one is free',
+      async (state) => {
+        await using place = await open()
+        const { store } = place
+        const { first, second, book, move } = await furnishWithIntake(place)
+        const { id, authorizationNumber } = await stored(book('kim', nine))
+        if (state === 'accepted') await store.accept(id, actAt(now + 1))
+        const before = await store.findRequest(id)
+        const version = await versionOf(place)
+        expect(await audited(store, () => move(id, second, nine + minutes(15)))).toEqual([
+          ['request.move', `request ${id}`],
+        ])
+        expect((await store.findRequest(id)) as unknown).toEqual({
+          ...before,
+          state: 'pending',
+          providerId: second,
+          startsAt: nine + minutes(15),
+          localOffsetMinutes: 60,
+          acceptedAt: null,
+          authorizationNumber,
+        })
+        expect([await takenOf(place, first), await takenOf(place, second)]).toEqual([
+          [],
+          [nine + minutes(15)],
+        ])
+        const { taken } = (await place.feed.changesSince(version, 0)) ?? {}
+        expect([...(taken?.keys() ?? [])].sort()).toEqual([first, second].sort())
+        const lee = await stored(book('lee', nine))
+        expect(lee.providerId).toBe(first)
+      },
+    )
+
+    test('move within the time that they hold themselves, and into nobody else’s nor their member’s other slots', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, second, book, move } = await furnishWithIntake(place)
+      const { id } = await stored(book('kim', nine))
+      await book('lee', nine + minutes(90))
+      const other = await stored(book('kim', nine + minutes(180), { providerId: second }))
+      expect(await move(id, first, nine + minutes(30))).toBe('done')
+      const refused = [
+        await endOf(move(id, first, nine + minutes(60))),
+        await endOf(move(id, first, nine + minutes(180 - 44))),
+        await endOf(move(id, first, nine + minutes(30))),
+      ]
+      expect(refused).toEqual(['slot_unavailable', 'slot_conflicts_with_yours', 'move_unknown'])
+      expect(await takenOf(place, first)).toEqual([nine + minutes(30), nine + minutes(90)])
+      await store.decline(other.id, act)
+      expect(await move(id, first, nine + minutes(180 - 44))).toBe('done')
+      expect(await endOf(move(other.id, second, nine))).toBe('move_unknown')
+    })
+
+    test('of an intake move once it has a provider; a decision before a change is stale', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, first, assign, move } = await furnishWithIntake(place)
+      expect(await endOf(move(id, first, nine))).toBe('move_unknown')
+      await assign(first, null)
+      const version = await versionOf(place)
+      await store.setProviderActive(first, false, act)
+      const draft = { providerId: first, startsAt: nine, localOffsetMinutes: 60, version }
+      expect(await store.move(id, draft, act)).toBe('stale')
+      expect(await store.findRequest(id)).toMatchObject({ startsAt: null })
+      expect(await move(id, first, nine)).toBe('done')
+      expect(await store.findRequest(id)).toMatchObject({
+        startsAt: nine,
+        authorizationNumber: 'AUTH-INTAKE',
+      })
+    })
+
+    test('that wait for a provider are closed, and nothing opens them again', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, member, first, assign, move } = await furnishWithIntake(place)
+      const before = await store.findRequest(id)
+      expect(await audited(store, () => store.close(id, actAt(now + 4)))).toEqual([
+        ['request.close', `request ${id}`],
+      ])
+      const closed = { ...before, state: 'closed', declinedAt: now + 4 }
+      expect((await store.findRequest(id)) as unknown).toEqual(closed)
+      const ends = [
+        () => assign(first, nine),
+        () => assign(first, null),
+        () => move(id, first, nine),
+        () => store.accept(id, act),
+        () => store.decline(id, act),
+        () => store.close(id, act),
+        () => store.acknowledge(id, 0, act),
+      ].map((again) => endOf(again()))
+      expect(await Promise.all(ends)).toEqual(Array(7).fill('move_unknown'))
+      expect(await store.declineAll([id], act)).toBe(0)
+      expect((await store.findRequest(id)) as unknown).toEqual(closed)
+      expect(await store.listRequests({ state: 'unassigned' })).toEqual([])
+      expect(await store.eraseMember(member.id, act)).toEqual([])
+      expect((await store.findRequest(id)) as unknown).toEqual({ ...closed, member: null })
+    })
+
+    test('that have a provider are not closed', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, first, assign, book } = await furnishWithIntake(place)
+      const booked = await stored(book('kim', nine))
+      await assign(first, null)
+      for (const each of [booked.id, id]) expect(await endOf(store.close(each, act))).toBe('move_unknown')
+      await store.decline(id, act)
+      expect(await endOf(store.close(id, act))).toBe('move_unknown')
+    })
+
+    test('keep what staff write about them, in order, and why they were declined or closed', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, intake, book } = await furnishWithIntake(place)
+      const [first, second] = [await stored(book('kim', nine)), await stored(book('lee', nine + minutes(45)))]
+      const noteId = await store.addNote(id, 'Rings after six.\n\u00c9t\u00e9', actAt(now + 1))
+      await store.close(id, { actor: 'ada', at: now + 2 }, 'Sent twice.')
+      await store.addNote(id, 'They know.', actAt(now + 3))
+      expect((await store.readNotes(id, act)) as unknown).toEqual([
+        { id: noteId, kind: 'note', at: now + 1, actor: 'olive', text: 'Rings after six.\n\u00c9t\u00e9' },
+        { id: expect.any(Number), kind: 'close', at: now + 2, actor: 'ada', text: 'Sent twice.' },
+        { id: expect.any(Number), kind: 'note', at: now + 3, actor: 'olive', text: 'They know.' },
+      ])
+      await store.decline(first.id, act, 'Moved away.')
+      expect(await store.declineAll([first.id, second.id], act, 'Flood.')).toBe(1)
+      const texts = async (requestId: number) =>
+        (await store.readNotes(requestId, act)).map(({ kind, text }) => [kind, text])
+      expect([await texts(first.id), await texts(second.id)]).toEqual([
+        [['decline', 'Moved away.']],
+        [['decline', 'Flood.']],
+      ])
+      const other = await stored(intake('mia'))
+      expect(await texts(other.id)).toEqual([])
+      expect(await endOf(store.close(other.id, act, ' '))).toBe('field_invalid')
+      expect(await endOf(store.addNote(other.id, '', act))).toBe('field_invalid')
+      expect(await store.findRequest(other.id)).toMatchObject({ state: 'unassigned' })
+    })
+
     test('are declined many at a time, each with its line, those alone that can be', async () => {
       await using place = await open()
       const { store } = place
@@ -755,7 +894,9 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('has a line of each change, with who, what and which, in its order', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner, first, member, id, assign } = await furnishWithIntake(place)
+      const { organization, partner, first, member, id, assign, move, intake } =
+        await furnishWithIntake(place)
+      const waiting = await stored(intake('lee'))
       const absence = { from: '2026-12-24', until: '2026-12-24' }
       const thisOrganization = `organization ${organization.id}`
       const thisPartner = `partner ${partner.id}`
@@ -798,9 +939,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         [() => assign(first, nine), 'request.assign', thisRequest],
         [() => store.accept(id, act), 'request.accept', thisRequest],
         [() => store.acknowledge(id, 60, act), 'request.acknowledge', thisRequest],
-        [() => store.addNote(id, 'Called back', act), 'request.note', thisRequest],
+        [() => move(id, first, nine + minutes(45)), 'request.move', thisRequest],
+        [() => store.addNote(id, 'Called.', act), 'request.note', thisRequest],
         [() => store.readNotes(id, act), 'request.read-notes', thisRequest],
-        [() => store.decline(id, act), 'request.decline', thisRequest],
+        [() => store.decline(id, act, 'Moved away.'), 'request.decline', thisRequest],
+        [() => store.close(waiting.id, act, 'Sent twice.'), 'request.close', `request ${waiting.id}`],
         [() => store.setMemberActive(member.id, false, act), 'member.deactivate', thisMember],
         [() => store.setMemberActive(member.id, true, act), 'member.reactivate', thisMember],
         [() => store.findMemberByEmail(member.profile.email, act), 'member.find', thisMember],

@@ -70,7 +70,7 @@ function counted<T extends object>(port: T, called: Set<string>): T {
 
 async function useEverything(place: Place): Promise<void> {
   const { store, feed } = place
-  const { organization, partner, first, second, member, id, assign, intake, book } =
+  const { organization, partner, first, second, member, id, assign, move, intake, book } =
     await furnishWithIntake(place)
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
@@ -102,6 +102,8 @@ async function useEverything(place: Place): Promise<void> {
   await store.acknowledge(booked.id, 60, act)
   await store.decline(booked.id, act)
   await store.declineAll([booked.id], act)
+  await move(id, second, nine + minutes(90))
+  await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
     for (const state of [undefined, 'waiting', 'unassigned', 'declined'] as const) {

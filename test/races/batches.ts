@@ -214,6 +214,10 @@ export class BatchWorld implements AsyncDisposable {
         return oracle.move(asked.request, 'accepted')
       case 'decline':
         return oracle.move(asked.request, 'declined')
+      case 'close':
+        return oracle.move(asked.request, 'closed')
+      case 'move':
+        return oracle.moveTo(asked.request, asked.provider, asked.startsAt)
       case 'assign':
         return oracle.assign(asked.request, asked.provider, asked.startsAt, numbers.get(asked.request))
       case 'erase':
