@@ -84,7 +84,8 @@ export interface Tick {
 
 /** Requests are counted from the newest back. */
 export type RequestMove = { readonly via: number; readonly request: number } & (
-  | { readonly act: 'accept' | 'decline' | 'read answers' }
+  | { readonly act: 'accept' | 'decline' | 'close' | 'read answers' }
+  | { readonly act: 'move'; readonly slot: SlotChoice }
   | {
       readonly act: 'assign'
       /** Whether intakes alone are counted. */
@@ -324,6 +325,8 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [4, () => ({ act: 'accept', ...ofRequest() })],
     [6, () => ({ act: 'decline', ...ofRequest() })],
     [8, assign],
+    [5, () => ({ act: 'move', ...ofRequest(), slot: slot() })],
+    [2, () => ({ act: 'close', ...ofRequest() })],
     [1, () => ({ act: 'read answers', ...ofRequest() })],
     [5, () => ({ act: 'switch member', ...ofMember(), active: chance(0.5) })],
     [2, () => ({ act: 'erase', ...ofMember() })],

@@ -119,9 +119,15 @@ test('such lives meet with everything that can happen', () => {
   // all is judged anew, as it is when another partner sends the same.
   expect(met('retry')).toEqual(
     expect.arrayContaining([
-      ...['pending', 'accepted', 'declined', 'unassigned', 'of a member who is deactivated', 'reopened'].map(
-        (fate) => `replayed, ${fate} within a day`,
-      ),
+      ...[
+        'pending',
+        'accepted',
+        'declined',
+        'unassigned',
+        'closed',
+        'of a member who is deactivated',
+        'reopened',
+      ].map((fate) => `replayed, ${fate} within a day`),
       'idempotency_key_reused, pending within a day',
       'idempotency_key_reused, reopened within a day',
       '201, erased within a day',
@@ -139,10 +145,12 @@ test('such lives meet with everything that can happen', () => {
   const searches = ['200', 'page_out_of_range', 'region_outside_country', 'region_required', 'region_unknown']
   expect(met('search')).toEqual(expect.arrayContaining([...searches, ...atTheGate]))
   expect(met('look up')).toEqual(expect.arrayContaining(['200', 'member_not_found', 'member_deactivated']))
-  for (const act of ['accept', 'decline', 'assign']) {
+  for (const act of ['accept', 'decline', 'assign', 'close', 'move']) {
     expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown', 'record_unknown']))
   }
-  expect(met('assign')).toEqual(expect.arrayContaining(['slot_unavailable', 'slot_conflicts_with_yours']))
+  for (const act of ['assign', 'move']) {
+    expect(met(act)).toEqual(expect.arrayContaining(['slot_unavailable', 'slot_conflicts_with_yours']))
+  }
   expect(met('issue')).toEqual(expect.arrayContaining(['done', 'token_exists']))
   expect(met('rotate')).toEqual(expect.arrayContaining(['done', 'field_invalid', 'record_unknown']))
   for (const act of [
