@@ -279,6 +279,11 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     provider: below(providerCount),
     slot: chance(0.75) ? { ...slot(), ...(chance(0.4) && { of: 'beside mine' as const }) } : null,
   })
+  const moveTo = (): Move => ({
+    act: 'move',
+    ...ofRequest(),
+    slot: { ...slot(), ...(chance(0.3) && { of: 'beside mine' as const }) },
+  })
   const ofMember = () => ({ via: via(), ...someone() })
   const ofPartner = () => ({ via: via(), partner: partner() })
   const ofProvider = () => ({ via: via(), provider: below(providerCount) })
@@ -325,7 +330,7 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [4, () => ({ act: 'accept', ...ofRequest() })],
     [6, () => ({ act: 'decline', ...ofRequest() })],
     [8, assign],
-    [5, () => ({ act: 'move', ...ofRequest(), slot: slot() })],
+    [5, moveTo],
     [2, () => ({ act: 'close', ...ofRequest() })],
     [1, () => ({ act: 'read answers', ...ofRequest() })],
     [5, () => ({ act: 'switch member', ...ofMember(), active: chance(0.5) })],
@@ -335,7 +340,7 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [2, () => ({ act: 'switch provider', ...ofProvider(), active: chance(0.7) })],
     [2, () => timeOff('add time off')],
     [1, () => timeOff('remove time off')],
-    [1, () => ({ act: 'switch partner', ...ofPartner(), active: chance(0.8) })],
+    [1.5, () => ({ act: 'switch partner', ...ofPartner(), active: chance(0.8) })],
     [
       1,
       () => ({
