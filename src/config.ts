@@ -113,7 +113,19 @@ export const settings = {
     meaning: 'the memory for pages of search that are remembered, in MiB, 0 for none; 128 unless given',
     faultOf: (value) => (/^(0|[1-9]\d{0,5})$/.test(value) ? null : 'must be a whole number from 0 to 999999'),
   },
+  backupMaxAge: {
+    flag: '--backup-max-age',
+    argument: '<age>',
+    variable: 'ANTEROOM_BACKUP_MAX_AGE',
+    meaning: 'the age from which the last backup is too old, as 36h or 2d; any unless given',
+    faultOf: (value) => (/^[1-9]\d{0,3}[hd]$/.test(value) ? null : 'must be hours or days, as 36h or 2d'),
+  },
 } as const satisfies Record<string, Setting>
+
+/** What serve can be told. */
+export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
+  (name) => name !== 'backupMaxAge',
+)
 
 /** The one setting that has no flag: words of a command can be read by every process of the machine. */
 const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
@@ -169,6 +181,16 @@ export function readStorageConfig(flags: Flags, environment: Environment = proce
   // What set-rates is given for one partner is no setting, though it is called like one.
   const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
+}
+
+const hourMillis = 60 * 60_000
+
+/** The age in ms from which the last backup is too old; null for none. @throws Refusal settings_invalid with every fault */
+export function readBackupMaxAge(flags: Flags, environment: Environment = process.env): number | null {
+  const { backupMaxAge } = readSettings(environment, flags, [])
+  if (backupMaxAge === undefined) return null
+  const hours = backupMaxAge.endsWith('d') ? 24 : 1
+  return Number(backupMaxAge.slice(0, -1)) * hours * hourMillis
 }
 
 /**

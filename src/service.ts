@@ -2,6 +2,7 @@ import type { Purpose } from '../db/sqlite/data-key'
 import { type Engine, openEngine } from '../db/sqlite/engine'
 import { holdsReadablePeople, recognizeFile } from '../db/sqlite/file-head'
 import { copyPathOf, isOutdated } from '../db/sqlite/migrate'
+import { type Offered, readOffers } from '../db/sqlite/offers'
 import { openDatabase } from '../db/sqlite/open'
 import { compareContent, restoreDatabase } from '../db/sqlite/restore'
 import { takeServeLock } from '../db/sqlite/serve-lock'
@@ -10,7 +11,8 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
-import type { Manifest, TellStep } from './domain/upkeep'
+import type { Undone } from './domain/undone'
+import type { Manifest, ServerNote, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
@@ -203,6 +205,22 @@ export function migrateDatabase(options: Pick<ServiceOptions, 'purpose' | 'datab
   return wasOutdated ? copyPathOf(path) : null
 }
 
+/** What can be named on a command line, by the names of arguments and options. */
+export const offeredBy: Readonly<Record<string, Offered>> = {
+  organization: 'organization',
+  partner: 'partner',
+  provider: 'provider',
+  ref: 'provider',
+  request: 'request',
+  member: 'member',
+  region: 'region',
+}
+
+/** What a shell may offer for a word that begins so: no person's name. Nothing is made or changed. @throws Refusal database_unusable */
+export function listOffers(database: string, offered: Offered, begin: string): string[] {
+  return readOffers(database, offered, begin)
+}
+
 /** What an operator has to know of the copy that an upgrade leaves. */
 export function keptCopyNote(copy: string): string {
   const why = holdsReadablePeople(copy)
@@ -217,6 +235,10 @@ export interface Restoring
     Omit<BackupKeys, 'masterKey'> {
   readonly backup: string
   readonly path: string
+  /** The database that it is to take the place of, to tell what becomes valid again. */
+  readonly against?: string | undefined
+  /** Is asked before the database is there, with what becomes valid again; null where nothing is known of it. */
+  readonly agree?: (manifest: Manifest | null, undone: Undone | null) => Promise<void>
 }
 
 /** What was made of a backup. */
@@ -247,6 +269,20 @@ export async function verifyBackup(restoring: Restoring, tell: TellStep): Promis
   const restored = await restoreBackup(restoring, tell)
   if (restored.manifest) await compareContent(restoring.path, restored.manifest, tell)
   return restored
+}
+
+/** How long a server has to answer whoever asks whether it is there. */
+const answerMillis = 500
+
+/** Whether a server answers at what it noted that it listens on. */
+export async function isAnswering({ host, port }: ServerNote): Promise<boolean> {
+  const signal = AbortSignal.timeout(answerMillis)
+  // Whatever proxy the environment names: it is asked on this machine.
+  const options = { proxy: false, signal } as RequestInit
+  return await fetch(`http://${urlHost(host)}:${port}/livez`, options).then(
+    ({ ok }) => ok,
+    () => false,
+  )
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

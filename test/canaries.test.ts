@@ -440,12 +440,17 @@ describe('nothing that an operator gives comes back where it is refused', () => 
     ['a member to show by no number', ['member', 'show', 'canary-member']],
     ['a member to erase', ['member', 'erase', '--yes', ...theirs]],
     ['a member to export', ['member', 'export', ...theirs]],
-    ['an address to look for', ['member', 'find', '--email', 'canary@canary.example']],
-    ['a name to look for', ['member', 'find', '--name', 'canary-name']],
-    ['a name and an address', ['member', 'find', '--name', 'canary-name', '--email', 'canary-address']],
+    ['an address to look for', ['member', 'find', 'canary@canary.example']],
+    ['a name to look for', ['member', 'find', 'canary-name']],
+    ['a name and an address', ['member', 'find', 'canary-name', 'canary-address']],
+    ['a state of requests', ['request', 'list', '--state', 'canary-state']],
     ['a request', ['request', 'show', 'canary-request']],
     ['a request and more', ['request', 'show', '1', 'canary-more']],
     ['a slot', ['request', 'assign', '1', '--provider', 'on-1', '--slot', 'canary-slot']],
+    ['a note', ['request', 'note', '1', 'canary-note']],
+    ['too long a note on stdin', ['request', 'note', '1', '-'], { input: 'canary'.repeat(1_000) }],
+    ['a reason', ['request', 'decline', '1', '--yes', '--reason', 'canary-reason']],
+    ['another reason', ['request', 'close', '1', '--yes', '--reason', 'canary-reason']],
     ['a time off', ['provider', 'time-off', 'add', 'on-1', 'canary-from', 'canary-until']],
     ['an instant', ['provider', 'why', 'on-1', 'canary-instant']],
     ['a name with a control character', ['partner', 'add', 'canary\u0007', '--organization', 'North Care']],
@@ -479,7 +484,9 @@ describe('nothing that an operator gives comes back where it is refused', () => 
     const { code, stderr } = await operator.run(['member', 'show', ...theirs])
     database.run('ALTER TABLE canaries RENAME TO members')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^anteroom: failed: \w+ SQLITE_ERROR at .+\n$/)
+    expect(stderr).toMatch(
+      /^anteroom: this failed for a reason that it should have told \(\w+ SQLITE_ERROR\); please report it\n$/,
+    )
     expect(word.exec(stderr)).toBeNull()
   })
 

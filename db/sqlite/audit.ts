@@ -1,8 +1,7 @@
-import { and, asc, desc, eq, gt, gte, lt, lte, ne, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lte, ne, sql } from 'drizzle-orm'
 import {
   type AuditChain,
   type AuditEntry,
-  type AuditFilter,
   type AuditHashes,
   type AuditHead,
   type AuditLine,
@@ -18,6 +17,7 @@ import {
 } from '../../src/domain/audit'
 import type { conflictAsked } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
+import { lineLists, refusalCounts } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit, settings } from './schema'
 
@@ -74,8 +74,7 @@ function openLog(db: Drizzle, vault: Vault) {
 /** When a conflict over an e-mail address was, in ms; null if there is none so many back. */
 function conflictQuery(db: Drizzle) {
   const open = placeholders('actor', 'after', 'offset')
-  // In words, as the partial index has it.
-  const isConflict = sql`${audit.action} = 'member.email-conflict'`
+  const isConflict = eq(audit.action, 'member.email-conflict')
   const conflict = db
     .select({ at: audit.at })
     .from(audit)
@@ -122,27 +121,6 @@ function append(log: Log, entries: readonly AuditEntry[]): void {
     state = added.state
   }
   if (sealed) keep(log, state)
-}
-
-function list({ db }: Log, limit: number, filter: AuditFilter): AuditLine[] {
-  const { since, until, actor, record, after } = filter
-  const wanted = and(
-    after === undefined ? undefined : gt(audit.id, after),
-    since === undefined ? undefined : gte(audit.at, since),
-    until === undefined ? undefined : lt(audit.at, until),
-    actor === undefined ? undefined : eq(audit.actor, actor),
-    record === undefined ? undefined : eq(audit.record, record),
-  )
-  // The plus keeps SQLite from walking the whole log in its order, where the instants tell what to look at.
-  const order = since === undefined && until === undefined ? audit.id : sql`+${audit.id}`
-  const isForward = after !== undefined
-  const found = db
-    .select()
-    .from(audit)
-    .where(wanted)
-    .orderBy(isForward ? asc(order) : desc(order))
-    .limit(limit)
-  return isForward ? found.all() : found.all().reverse()
 }
 
 /** The lines up to an id, some at a time, between which others have their turn. */
@@ -214,7 +192,8 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     sealRequests: () => sealRequests(log),
     append: (entries: readonly AuditEntry[]) => append(log, entries),
     conflictAt: conflictQuery(db),
-    list: (limit: number, filter: AuditFilter = {}) => list(log, limit, filter),
+    list: lineLists(db),
+    countRefusals: refusalCounts(db),
     lines: (after: number, upTo: number) => linesOf(log, after, upTo),
     head: (): AuditHead => stand(log).state?.acts.head ?? lastOf(log),
     verify: (noted: AuditHead | null) => verify(log, noted),

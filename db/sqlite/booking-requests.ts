@@ -1,9 +1,9 @@
-import { and, asc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, inArray, lt, lte, type Placeholder, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
-import type { RequestFilter } from '../../src/domain/store'
+import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
 import { type Drizzle, placeholders } from './drizzle'
@@ -18,15 +18,54 @@ const chunkSize = 1_000
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
 
+/** Whether a request is of providers who are named: a list of ids goes into a prepared statement as one text of JSON. */
+const areOf = (ids: Placeholder) =>
+  inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
+
+// In words for the same reason.
+const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
+const isUnassigned = sql`${bookingRequests.state} = 'unassigned'`
+
+function isWanted(filter: RequestFilter) {
+  const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
+  const { isIntake, startsAt, localOffsetMinutes, submittedAt } = bookingRequests
+  const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
+  return and(
+    intakesOnly ? eq(isIntake, true) : undefined,
+    isOfState(filter.state),
+    providerId === undefined ? undefined : eq(bookingRequests.providerId, providerId),
+    // The plus: not by the partner's members, of whom there may be many more than requests to look at.
+    partnerId === undefined ? undefined : sql`+${members.partnerId} = ${partnerId}`,
+    slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
+    submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
+    submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
+  )
+}
+
+function isOfState(state: RequestFilter['state']) {
+  if (state === undefined) return undefined
+  if (state === 'waiting') return isWaiting
+  return state === 'unassigned' ? isUnassigned : eq(bookingRequests.state, state)
+}
+
+function orderOf(part: RequestPart | undefined) {
+  const { startsAt, id } = bookingRequests
+  return part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)]
+}
+
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
-  const { id, partnerId, from } = placeholders('id', 'partnerId', 'from')
+  const { id, ids, partnerId, from, until } = placeholders('id', 'ids', 'partnerId', 'from', 'until')
   const select = () =>
     db
       .select({ request: bookingRequests, member: members })
       .from(bookingRequests)
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
+  const { startsAt } = bookingRequests
+  const heldBetween = select()
+    .where(and(areOf(ids), holdsSlot, gte(startsAt, from), lt(startsAt, until)))
+    .prepare()
   // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
   const isTheirs = sql`+${members.partnerId} = ${partnerId}`
   const submitted = db
@@ -40,30 +79,64 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   return {
     ...personQueries(db, vault),
 
-    list({ intakesOnly, unassignedOnly }: RequestFilter): RequestRecord[] {
-      const wanted = and(
-        intakesOnly ? eq(bookingRequests.isIntake, true) : undefined,
-        unassignedOnly ? sql`${bookingRequests.state} = 'unassigned'` : undefined,
+    list(filter: RequestFilter, part?: RequestPart): RequestRecord[] {
+      const all = select()
+        .where(isWanted(filter))
+        .orderBy(...orderOf(part))
+      const rows = part ? all.limit(part.most).offset(part.offset).all() : all.all()
+      return rows.map((row) => toRecord(vault, row))
+    },
+
+    count(filter: RequestFilter): RequestCount {
+      const { submittedAt } = bookingRequests
+      const oldestWaitingAt = sql<number | null>`min(${submittedAt}) filter (where ${isWaiting})`
+      const none = { count: 0, oldestWaitingAt: null }
+      return (
+        db
+          .select({ count: count(), oldestWaitingAt })
+          .from(bookingRequests)
+          .leftJoin(members, eq(members.id, bookingRequests.memberId))
+          .where(isWanted(filter))
+          .get() ?? none
       )
-      return select()
-        .where(wanted)
+    },
+
+    listIds: (filter: RequestFilter): number[] =>
+      db
+        .select({ id: bookingRequests.id })
+        .from(bookingRequests)
+        .leftJoin(members, eq(members.id, bookingRequests.memberId))
+        .where(isWanted(filter))
         .orderBy(asc(bookingRequests.id))
         .all()
-        .map((row) => toRecord(vault, row))
-    },
+        .map(({ id }) => id),
 
     find(id: number): RequestRecord | null {
       const row = byId.get({ id })
       return row ? toRecord(vault, row) : null
     },
 
+    /** In order of time, then of id. */
+    held(days: readonly ProvidersDay[]): RequestRecord[] {
+      return days
+        .flatMap(({ providerIds, from, until }) =>
+          heldBetween.all({ ids: JSON.stringify(providerIds), from, until }),
+        )
+        .sort(
+          (a, b) => Number(a.request.startsAt) - Number(b.request.startsAt) || a.request.id - b.request.id,
+        )
+        .map((row) => toRecord(vault, row))
+    },
+
     submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
   }
 }
 
+type AnswersRow = SealedRequest & Pick<typeof bookingRequests.$inferSelect, 'id' | 'sealedScreeningAnswers'>
+
 /** Queries on what requests hold of a person. */
 function personQueries(db: Drizzle, vault: Vault) {
-  const { id } = placeholders('id')
+  const { id, ids } = placeholders('id', 'ids')
   const ofMember = db
     .select()
     .from(bookingRequests)
@@ -79,9 +152,16 @@ function personQueries(db: Drizzle, vault: Vault) {
     .limit(chunkSize)
     .prepare()
 
+  const { recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
+  const answersOfMany = db
+    .select({ id: bookingRequests.id, recordKey, memberId, submittedAt, sealedScreeningAnswers })
+    .from(bookingRequests)
+    .where(inArray(bookingRequests.id, sql`(select value from json_each(${ids}))`))
+    .prepare()
+
   const after = (id = 0) => answersAfter.all({ id })
 
-  function open(request: typeof bookingRequests.$inferSelect | undefined): ScreeningAnswer[] {
+  function open(request: AnswersRow | undefined): ScreeningAnswer[] {
     if (!request?.sealedScreeningAnswers) return []
     const place = answersPlace(request)
     return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
@@ -90,6 +170,17 @@ function personQueries(db: Drizzle, vault: Vault) {
   return {
     /** The screening answers of a request, none for a person who was erased. */
     screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
+
+    /** The screening answers of those of some requests whose answers can be opened, by id. */
+    *readableAnswers(ids: readonly number[]): Generator<[id: number, answers: ScreeningAnswer[]]> {
+      for (const row of answersOfMany.all({ ids: JSON.stringify(ids) })) {
+        try {
+          yield [row.id, open(row)]
+        } catch {
+          // They are told by their absence.
+        }
+      }
+    },
 
     /** The ids of those whose answers cannot be opened. */
     *listUnreadable(): Generator<number> {
@@ -129,12 +220,10 @@ export function slotQueries(db: Drizzle) {
       and(holdsSlot, eq(bookingRequests.providerId, providerId), gt(startsAt, from), lt(startsAt, until)),
     )
     .prepare()
-  // A list of ids goes into a prepared statement as one text of JSON.
-  const areNamed = inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
   const taken = db
     .select({ providerId: bookingRequests.providerId, requestId, startsAt, endsAt, localOffsetMinutes })
     .from(bookingRequests)
-    .where(and(holdsSlot, areNamed, gt(startsAt, from)))
+    .where(and(holdsSlot, areOf(ids), gt(startsAt, from)))
     .orderBy(bookingRequests.providerId, startsAt)
     .prepare()
   const held = db

@@ -5,7 +5,7 @@ import type { Protect } from '../../src/domain/vault'
 import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../src/files/durable'
 import { runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf, unusable } from './file-head'
-import { addManifest, dropManifest } from './manifest'
+import { addManifest, dropOthersNotes } from './manifest'
 
 /**
  * A sound copy of a database, checked and yet to be published, which its owner alone can read; in place of an earlier one.
@@ -140,7 +140,7 @@ export function stamp(path: string, line = 0): void {
   using copy = openCopy(path)
   const schema = schemaOf(readPragma(copy, 'user_version'))
   copy.run(`PRAGMA user_version = ${newUserVersion(schema)}`)
-  dropManifest(copy)
+  dropOthersNotes(copy)
   if (newestLine(copy) < line) throw unsound()
 }
 

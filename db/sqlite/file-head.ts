@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
+import { whyNoAccess } from '../../src/files/access'
 
 // The head of a SQLite file and of its write-ahead log, read without opening either (sqlite.org/fileformat.html): what
 // SQLite would make of a file that is not ours, or of a log that is not the file's, must not happen.
@@ -75,14 +76,15 @@ export function recognizeFile(path: string, mayBeVacant: boolean): void {
     recognize(path, mayBeVacant)
   } catch (error) {
     const { code } = error as { code?: string }
-    throw code === 'EACCES' || code === 'EPERM' ? unusable('the database file may not be read') : error
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    throw unusable(`the database ${path} may not be read: ${whyNoAccess(path)}`)
   }
 }
 
 function recognize(path: string, mayBeVacant: boolean): void {
   if (isVacant(path)) {
     if (mayBeVacant) return
-    throw unusable('there is no database at that path')
+    throw unusable(`there is no database at ${path}; anteroom init makes one`)
   }
   if (!isDatabase(path)) throw unusable('the file is not a database that can be read')
   const head = readStart(path, headBytes)

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import type { Content, Manifest, TellStep } from '../../src/domain/upkeep'
 import { readPragma, schemaOf } from './file-head'
-import { readSetting } from './setting'
+import { readSetting, serverName } from './setting'
 
 // A backup's manifest stands in its settings. It tells of all the rest: a file cannot hold its own hash.
 const manifestName = 'manifest'
@@ -27,9 +27,9 @@ export async function addManifest(database: Database, madeAt: number, tell: Tell
   return manifest
 }
 
-/** Takes the manifest off: it tells of one backup, and not of what becomes of a copy. */
-export function dropManifest(database: Database): void {
-  database.query('DELETE FROM settings WHERE name = ?').run(manifestName)
+/** Takes off what tells of one backup, or of the original's server, and not of what becomes of a copy. */
+export function dropOthersNotes(database: Database): void {
+  database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
 }
 
 /** Rows that are hashed at once, before anything else has its turn. */

@@ -1,4 +1,5 @@
 import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs'
+import type { Undone } from '../../src/domain/undone'
 import type { Content, Manifest, TellStep } from '../../src/domain/upkeep'
 import type { MasterKey } from '../../src/domain/vault'
 import { beginFile, isThere, listUnfinished, removeAbandoned } from '../../src/files/durable'
@@ -7,6 +8,7 @@ import type { Purpose } from './data-key'
 import { isDatabase, unusable } from './file-head'
 import { contentOf, readManifest } from './manifest'
 import { prove, recognize } from './open'
+import { openReplaced, type Replaced } from './undone'
 
 /** A backup, and where it shall stand as a database. */
 export interface Restoring {
@@ -17,6 +19,10 @@ export interface Restoring {
   /** Writes what an encrypted backup holds to another file. */
   readonly decrypt: (backup: string, path: string, tell: TellStep) => Promise<void>
   readonly tell: TellStep
+  /** The database that it is to take the place of, where one is left to compare it with. */
+  readonly against?: string | undefined
+  /** Is told what becomes valid again, null where nothing can be known of it, before the database has its name. */
+  readonly agree?: ((manifest: Manifest | null, undone: Undone | null) => Promise<void>) | undefined
 }
 
 /**
@@ -24,10 +30,10 @@ export interface Restoring {
  * its name, and for its owner alone. Tells the backup's manifest; null if it has none.
  *
  * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
- *   log; whatever `decrypt` throws
+ *   log; whatever `decrypt` and `agree` throw
  */
 export async function restoreDatabase(restoring: Restoring): Promise<Manifest | null> {
-  const { backup, path, decrypt, tell } = restoring
+  const { backup, path, decrypt, tell, against, agree } = restoring
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
   if (left) throw unusable(`${left} was left by another database: move it away first`)
@@ -36,6 +42,7 @@ export async function restoreDatabase(restoring: Restoring): Promise<Manifest | 
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
     throw unusable(`${log} holds what the file alone does not: make a backup of the two by anteroom backup`)
+  using replaced = against === undefined ? null : openReplaced(against)
   removeAbandoned(path)
   try {
     using file = beginFile(path)
@@ -43,12 +50,19 @@ export async function restoreDatabase(restoring: Restoring): Promise<Manifest | 
     else await decrypt(backup, file.path, tell)
     const manifest = adopt(file.path, restoring)
     await checkCopy(file.path, tell)
+    await agree?.(manifest, compareWith(replaced, file.path))
     file.publish()
     removeOthers(path)
     return manifest
   } catch (error) {
     throw toUnusable(error, path)
   }
+}
+
+function compareWith(replaced: Replaced | null, path: string): Undone | null {
+  if (!replaced) return null
+  using copy = openCopy(path)
+  return replaced.undoneBy(copy)
 }
 
 /** Nothing else can be made at a path that is taken, so what killed restores have left there is of no use. */

@@ -5,6 +5,9 @@ import { listUnfinished } from '../../src/files/durable'
 import { isBusy } from './constraint'
 import { unusable } from './file-head'
 
+/** For how long a server that starts waits for the lock. */
+const momentMillis = 200
+
 /**
  * The lock of the one server of a database: an empty file beside the database, opened as one, in which a transaction is
  * begun and nothing written. The system gives it up with the process, however that ends, so the file itself says
@@ -24,6 +27,8 @@ export function takeServeLock(path: string): Disposable {
     lock = new Database(place, { readwrite: true, create: false })
     // Otherwise a journal would lie beside it.
     lock.run('PRAGMA journal_mode = MEMORY')
+    // Whoever asks only whether there is a server has it for a moment.
+    lock.run(`PRAGMA busy_timeout = ${momentMillis}`)
     // Of several who ask for it at the same moment exactly one is let in; an exclusive one might refuse all of them.
     lock.run('BEGIN IMMEDIATE')
   } catch (error) {
@@ -35,6 +40,28 @@ export function takeServeLock(path: string): Disposable {
   }
   const { close } = lock
   return { [Symbol.dispose]: close.bind(lock) }
+}
+
+/**
+ * Whether a server holds the lock of a database. It is asked for as a server does, and given up at once.
+ *
+ * @throws Refusal database_unusable where that cannot be told
+ */
+export function isServeLockHeld(path: string): boolean {
+  const place = `${realpathSync(path)}.serving`
+  if (!lstatSync(place, { throwIfNoEntry: false })?.isFile()) return false
+  let lock: Database | undefined
+  try {
+    lock = new Database(place, { readwrite: true, create: false })
+    lock.run('PRAGMA journal_mode = MEMORY')
+    lock.run('BEGIN IMMEDIATE')
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw unusable(`${place} may not be used: whether there is a server cannot be told`)
+  } finally {
+    lock?.close()
+  }
 }
 
 /** By a second name it would have a second log, and whoever writes by that name destroys it. */

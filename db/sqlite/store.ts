@@ -1,5 +1,4 @@
 import type { Act } from '../../src/domain/audit'
-import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
 import * as keys from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
@@ -37,6 +36,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     ...directoryStore(queries, change),
     ...requestStore(queries, read, change, writer),
     ...memberStore(queries, read, change),
+    ...statusStore(queries, read),
     ...auditStore(queries, read, writer),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -51,6 +51,11 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
     listOrganizations: () => read(partners.listOrganizations),
     addOrganization: (name, act) =>
       change(act, () => onboarding.decideOrganization(partners.findOrganizationNamed(name), name, act)),
+    renameOrganization: (id, name, act) =>
+      change(act, () => {
+        const { findOrganization, findOrganizationNamed } = partners
+        return onboarding.decideOrganizationRename(findOrganization(id), findOrganizationNamed(name), name)
+      }),
     setOrganizationActive: (id, active, act) =>
       change(act, () => onboarding.decideOrganizationState(partners.findOrganization(id), active)),
 
@@ -59,6 +64,8 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
       change(act, () =>
         onboarding.decidePartner(partners.findNamed(name), organizationOf(organizationId), name, act),
       ),
+    renamePartner: (id, name, act) =>
+      change(act, () => onboarding.decidePartnerRename(partners.find(id), partners.findNamed(name), name)),
     setPartnerActive: (id, active, act) =>
       change(act, () => onboarding.decidePartnerState(partners.find(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
@@ -72,6 +79,7 @@ function partnerStore({ partners }: Queries, read: Read, change: Change) {
     issueKey: (partnerId, key, act) => change(act, () => keys.decideIssue(keyFacts(partnerId), key, act)),
     rotateKey: (partnerId, key, act) => change(act, () => keys.decideRotation(keyFacts(partnerId), key, act)),
     revokeKeys: (partnerId, act) => change(act, () => keys.decideRevocation(keyFacts(partnerId), act)),
+    cancelCutover: (partnerId, act) => change(act, () => keys.decideCancellation(keyFacts(partnerId), act)),
   } satisfies Partial<Store>
 }
 
@@ -90,6 +98,30 @@ function directoryStore({ directory, changes }: Queries, change: Change) {
 
 function requestStore(queries: Queries, read: Read, change: Change, writer: Writer) {
   const { requests, notes, slots, replays, members, directory, changes, audit } = queries
+
+  /** Gives a request a provider, and a slot if one is named, if the facts allow it. */
+  function place(
+    id: number,
+    { providerId, startsAt, version }: Omit<moves.AssignmentDraft, 'authorizationNumber'>,
+    act: Act,
+    decide: (facts: moves.PlacementFacts) => 'stale' | Decision,
+  ): Promise<'done' | 'stale'> {
+    return writer.write(() => {
+      const request = requests.find(id)
+      const { member } = request ?? {}
+      const decision = decide({
+        request,
+        isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
+        since: changes.sinceButTaken(version),
+        holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
+        held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
+      })
+      if (decision === 'stale') return decision
+      carryOut(queries, decision, act)
+      return 'done'
+    })
+  }
+
   return {
     async submit(draft) {
       const answer = await writer.write(() => {
@@ -119,49 +151,29 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       return isAny ? change(null, () => decideForgetting(expired())) : 0
     },
 
-    listRequests: (filter) => read(() => requests.list(filter)),
+    listRequests: (filter, part) => read(() => requests.list(filter, part)),
+    countRequests: (filter) => read(() => requests.count(filter)),
+    listRequestIds: (filter) => read(() => requests.listIds(filter)),
+    listRequestIdsOf: (memberId) => read(() => requests.listOf(memberId).map(({ id }) => id)),
     findRequest: (id) => read(() => requests.find(id)),
+    listHeld: (days) => read(() => requests.held(days)),
     readScreening: (id, act) =>
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
-    sortingAnswers: (ids) => read(() => new Map(ids.flatMap((id) => readableAnswers(requests, id)))),
+    sortingAnswers: (ids) => read(() => new Map(requests.readableAnswers(ids))),
 
-    assign: (id, draft, act) =>
-      writer.write(() => {
-        const { providerId, startsAt, version } = draft
-        const request = requests.find(id)
-        const { member } = request ?? {}
-        const decision = moves.decideAssignment(draft, {
-          request,
-          isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
-          since: changes.sinceButTaken(version),
-          holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
-          held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
-        })
-        if (decision === 'stale') return decision
-        carryOut(queries, decision, act)
-        return 'done'
-      }),
+    assign: (id, draft, act) => place(id, draft, act, (facts) => moves.decideAssignment(draft, facts)),
+    move: (id, draft, act) => place(id, draft, act, (facts) => moves.decideMove(draft, facts)),
+    close: (id, act, reason) => change(act, () => moves.decideClosing(requests.find(id), act, reason)),
     accept: (id, act) => change(act, () => moves.decideAcceptance(requests.find(id), act)),
-    decline: (id, act) => change(act, () => moves.decideDecline(requests.find(id), act)),
+    decline: (id, act, reason) => change(act, () => moves.decideDecline(requests.find(id), act, reason)),
     listSubmitted: (partnerId, since) => read(() => requests.submittedBy(partnerId, since)),
-    declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(requests.find), act)),
+    declineAll: (ids, act, reason) =>
+      change(act, () => moves.decideDeclines(ids.map(requests.find), act, reason)),
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
-    addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), 'note', text, act)),
+    addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), text, act)),
     readNotes: (id, act) => change(act, () => moves.decideReadingNotes(requests.find(id), notes.listOf(id))),
   } satisfies Partial<Store>
-}
-
-/** The screening answers of a request, by its id; nothing if they cannot be opened. */
-function readableAnswers(
-  { screeningOf }: Queries['requests'],
-  id: number,
-): [id: number, answers: ScreeningAnswer[]][] {
-  try {
-    return [[id, screeningOf(id)]]
-  } catch {
-    return []
-  }
 }
 
 function memberStore({ members, requests, notes }: Queries, read: Read, change: Change) {
@@ -195,10 +207,20 @@ function memberStore({ members, requests, notes }: Queries, read: Read, change: 
   } satisfies Partial<Store>
 }
 
+function statusStore({ status }: Queries, read: Read) {
+  return {
+    countWaiting: () => read(status.countWaiting),
+    listWaiting: (most) => read(() => status.listWaiting(most)),
+    listLookedAt: (ids) => read(() => status.listLookedAt(ids)),
+    countRefusals: (since, most) => read(() => status.countRefusals(since, most)),
+  } satisfies Partial<Store>
+}
+
 function auditStore({ audit }: Queries, read: Read, writer: Writer) {
   return {
     appendAudit: (entries) => writer.write(() => audit.append(entries)),
     listAudit: (limit, filter) => read(() => audit.list(limit, filter)),
+    countRefusalsOf: (partnerId, since) => read(() => audit.countRefusals(`partner ${partnerId}`, since)),
     auditHead: () => read(audit.head),
     verifyAudit: (noted) => read(() => audit.verify(noted)),
   } satisfies Partial<Store>

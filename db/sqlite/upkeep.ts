@@ -1,5 +1,5 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import type { Finding, Upkeep } from '../../src/domain/upkeep'
+import type { Finding, LastBackups, Upkeep } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
 import { auditArchives } from './audit-archive'
 import { checkpoint } from './checkpoint'
@@ -11,7 +11,8 @@ import type { Opening } from './open'
 import type { Queries } from './queries'
 import type { Upgrading } from './reseal'
 import { schemaFaults } from './schema-faults'
-import { readSetting } from './setting'
+import { isServeLockHeld } from './serve-lock'
+import { readSetting, serverName } from './setting'
 import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
@@ -21,7 +22,7 @@ const zoneDataName = 'zone_data'
 /** The Upkeep of an open SQLite database. */
 export function createUpkeep(
   database: Database,
-  { purpose, masterKey }: Opening,
+  { path, purpose, masterKey }: Opening,
   writer: Writer,
   queries: Queries,
 ): Upkeep {
@@ -43,9 +44,9 @@ export function createUpkeep(
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
-    async backUp(path, protect, act, { tell = () => {}, isDrill = false } = {}) {
+    async backUp(target, protect, act, { tell = () => {}, isDrill = false } = {}) {
       const protectIt = protect && protectOwn(protect)
-      using made = await makeBackup({ database, path, madeAt: act.at, protect: protectIt, tell })
+      using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
       const action = isDrill ? 'database.drill' : 'database.back-up'
       // Before it has its name: there is no copy that nobody knows of.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
@@ -61,7 +62,7 @@ export function createUpkeep(
         audit.append([{ ...act, action: 'key.rotate', record: null, outcome: 'done' }])
         return true
       }),
-    async check(now) {
+    async check(now, oldest = null) {
       return [
         await whereReadable('schema', () => schemaFinding({ database, purpose, masterKey })),
         settingsFinding(database),
@@ -69,8 +70,19 @@ export function createUpkeep(
         await whereReadable('orphans', () => orphansFinding(database)),
         await whereReadable('sealed values', () => sealedFinding(queries)),
         await whereReadable('audit log', () => auditFinding(audit)),
-        backupFinding(database, now),
+        backupFinding(lastBackups(database), now, oldest),
       ]
+    },
+    findLastBackups: async () => lastBackups(database),
+    noteServer: (server) =>
+      writer.write(() => {
+        if (server) note(serverName, JSON.stringify(server))
+        else database.query('DELETE FROM settings WHERE name = ?').run(serverName)
+      }),
+    async findServer() {
+      const noted = readSetting(database, serverName)
+      const isServing = isServeLockHeld(path)
+      return { isServing, note: noted ? JSON.parse(Buffer.from(noted).toString()) : null }
     },
     purge: () =>
       checkpoint(database).catch((error) => {
@@ -99,13 +111,14 @@ function settingsFinding(database: Database): Finding {
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
 }
 
-/** A damaged file fails where it is read: that is a finding too, and stops no other. */
+/** A damaged file fails where it is read, and so does what nobody foresaw: that is a finding too, and stops no other. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()
   } catch (error) {
-    if (!(error instanceof SQLiteError)) throw error
-    return { check, state: 'bad', detail: 'the database file is damaged; restore a backup' }
+    const isDamage = error instanceof SQLiteError
+    const detail = isDamage ? 'the database file is damaged; restore a backup' : 'it could not be checked'
+    return { check, state: 'bad', detail }
   }
 }
 
@@ -160,17 +173,26 @@ function named(fault: string, records: readonly string[]): string {
 
 const dayMillis = 24 * 60 * 60_000
 
-function backupFinding(database: Database, now: number): Finding {
-  const [days, drilled] = [lastBackupName, lastDrillName].map((name) => daysSince(database, name, now))
-  if (days === null || days === undefined)
-    return { check: 'backup', state: 'note', detail: 'none was made yet' }
-  const drill = drilled === null ? 'none was tried yet: anteroom backup drill' : `tried ${drilled} days ago`
-  return { check: 'backup', state: days > 1 ? 'note' : 'ok', detail: `${days} days old; ${drill}` }
+function backupFinding({ backedUpAt, drilledAt }: LastBackups, now: number, oldest: number | null): Finding {
+  const isTooOld = oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
+  const state = isTooOld ? 'bad' : 'note'
+  if (backedUpAt === null) return { check: 'backup', state, detail: 'none was made yet' }
+  const daysSince = (at: number) => Math.floor((now - at) / dayMillis)
+  const drill =
+    drilledAt === null
+      ? 'none was tried yet: anteroom backup drill'
+      : `tried ${daysSince(drilledAt)} days ago`
+  const detail = `${daysSince(backedUpAt)} days old; ${drill}`
+  if (isTooOld || daysSince(backedUpAt) > 1) return { check: 'backup', state, detail }
+  return { check: 'backup', state: 'ok', detail }
 }
 
-function daysSince(database: Database, name: string, now: number): number | null {
-  const noted = readSetting(database, name)
-  return noted ? Math.floor((now - Number(Buffer.from(noted).toString())) / dayMillis) : null
+function lastBackups(database: Database): LastBackups {
+  const at = (name: string) => {
+    const noted = readSetting(database, name)
+    return noted ? Number(Buffer.from(noted).toString()) : null
+  }
+  return { backedUpAt: at(lastBackupName), drilledAt: at(lastDrillName) }
 }
 
 function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {

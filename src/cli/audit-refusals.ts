@@ -25,6 +25,9 @@ const nouns: Readonly<Record<string, string>> = {
   member: 'member',
 }
 
+/** What commands do that are not called as the audit log calls it. */
+const alsoKnown: Readonly<Record<string, AuditAction>> = { 'provider.away': 'provider.time-off-add' }
+
 /** What a command tries, by its words: `provider time-off add` is provider.time-off-add. A dry run tries nothing. */
 export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
@@ -32,7 +35,7 @@ export function triedBy(command: Command, flags: object): Tried {
   const [first = '', ...others] = words
   const name = first === 'backup' ? `database.${others[0] ?? 'back-up'}` : `${first}.${others.join('-')}`
   const isDryRun = 'dryRun' in flags && flags.dryRun === true
-  const action = isDryRun ? null : (auditActions.find((known) => known === name) ?? null)
+  const action = isDryRun ? null : (alsoKnown[name] ?? auditActions.find((known) => known === name) ?? null)
   return { action, noun: nouns[first] ?? null, id: null }
 }
 

@@ -1,6 +1,14 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import type { AuditFilter, AuditHead, AuditLine } from '../domain/audit'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import {
+  type AuditAction,
+  type AuditFilter,
+  type AuditHead,
+  type AuditLine,
+  auditActions,
+} from '../domain/audit'
+import { findMemberRecords, subjectsOfPartner } from '../operations/audit-subjects'
 import type { Records } from '../operations/context'
+import { requirePartner } from '../operations/find-records'
 import {
   auditHead,
   checkArchive,
@@ -10,7 +18,7 @@ import {
   verifyAudit,
 } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import { auditRecord, fileName, utcInstant, wholeNumber } from './arguments'
+import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
 import { exitCodes } from './exit-code'
 import {
@@ -20,6 +28,7 @@ import {
   printJson,
   printJsonLine,
   printLines,
+  printNotice,
   printResult,
   printTable,
 } from './output'
@@ -27,11 +36,30 @@ import {
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', 'Who did what to which record, and when', [
-    recordsCommand('list', 'List the newest lines, oldest first', list)
+    recordsCommand('list', 'List the newest lines that fit, oldest first', list)
       .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
       .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
       .option('--actor <actor>', 'only what this one did, as the lines name them')
+      .option(
+        '--action <action>',
+        'only what was done so, as request.show; several with commas, or given again',
+        auditActionNames,
+      )
       .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
+      .addOption(
+        new Option(
+          '--partner <partner>',
+          'only what this one did, and what was done about it: name or id',
+        ).conflicts(['record', 'actor', 'member']),
+      )
+      .addOption(
+        new Option(
+          '--member <id>',
+          'who has seen this person: lines about them and about each of their requests',
+        )
+          .argParser(recordId)
+          .conflicts('record'),
+      )
       .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
       .option(
         '--after <line>',
@@ -59,15 +87,48 @@ export function auditCommand(): Command {
   ])
 }
 
-interface ListFlags extends AuditFilter {
+interface ListFlags extends Pick<AuditFilter, 'since' | 'until' | 'actor' | 'record' | 'after'> {
   readonly limit: number
+  readonly action?: readonly AuditAction[]
+  readonly partner?: string
+  readonly member?: number
 }
 
 async function list({ context, flags }: Call<Records, ListFlags>): Promise<void> {
-  const lines = await listAudit(context, flags.limit, flags)
-  if (flags.json) printJson(lines.map(present))
-  else printTable(lines, columns, 'No lines.')
+  const { since, until, actor, record, after, action: actions, limit, member: memberId } = flags
+  const partner = flags.partner === undefined ? null : await requirePartner(context, flags.partner)
+  const member = memberId === undefined ? null : await findMemberRecords(context, memberId)
+  const anyOf = partner ? subjectsOfPartner(partner) : member?.records.map((one) => ({ record: one }))
+  // One more tells whether there are more.
+  const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
+  const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
+  if (flags.json) return printJson(lines.map(present))
+  printTable(lines, columns, 'No lines.')
+  if (lines.length > 0) printLines('', summary(lines))
+  if (found.length > limit) printLines(after === undefined ? olderLines : `More: --after ${lines.at(-1)?.id}`)
+  if (member?.isErased) {
+    printNotice(
+      `member ${memberId} was erased: which requests were theirs is no longer known, nor who read those`,
+    )
+  }
 }
+
+const olderLines = 'There are older ones: a larger --limit or --until shows them.'
+
+/** As `3 lines, by operator olive: 2, partner 1: 1.` */
+function summary(lines: readonly AuditLine[]): string {
+  const byActor = [...Map.groupBy(lines, ({ actor }) => actor)].map(
+    ([actor, theirs]) => [actor, theirs.length] as const,
+  )
+  const sorted = byActor.toSorted(([, one], [, other]) => other - one)
+  const who = sorted.slice(0, mostActors).map(([actor, count]) => `${actor}: ${count}`)
+  const others = sorted.length - who.length
+  const all = others > 0 ? [...who, `others: ${others}`] : who
+  return `${lines.length} ${lines.length === 1 ? 'line' : 'lines'}, by ${all.join(', ')}.`
+}
+
+/** Actors that a summary names. */
+const mostActors = 5
 
 async function exportAll({ context }: Call<Records>): Promise<void> {
   for await (const line of everyAuditLine(context)) await printJsonLine(present(line))
@@ -146,4 +207,19 @@ function parseHead(text: string): AuditHead {
   if (id === undefined || hash === undefined)
     throw new InvalidArgumentError('It must be what audit head prints.')
   return { id: Number(id), hash }
+}
+
+/** The actions that an option names, with those that it was given before. */
+function auditActionNames(text: string, before: readonly AuditAction[] = []): readonly AuditAction[] {
+  const named = text.split(',').map((word) => requireAction(word.trim()))
+  return [...new Set([...before, ...named])]
+}
+
+function requireAction(word: string): AuditAction {
+  const found = auditActions.find((known) => known === word)
+  if (found) return found
+  const [noun = ''] = word.split('.')
+  const near = auditActions.filter((known) => known.startsWith(`${noun}.`))
+  const known = near.length > 0 ? near : auditActions
+  throw new InvalidArgumentError(`It must be one of ${known.join(', ')}.`)
 }

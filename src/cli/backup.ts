@@ -1,18 +1,28 @@
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { type Flags, readMasterKeySource } from '../config'
+import { isAnyValidAgain, type Undone } from '../domain/undone'
 import type { Manifest } from '../domain/upkeep'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { type Restored, type Restoring, restoreBackup, type Service, verifyBackup } from '../service'
 import { fileName } from './arguments'
-import { asJson, type Call, commandsIn, recordsCommand } from './command'
+import { asJson, asking, type Call, commandsIn, recordsCommand } from './command'
 import { drill } from './drill'
 import { endCleanly } from './graceful-shutdown'
-import { type CommonFlags, printJson, printLines, printRecord } from './output'
+import {
+  type CommonFlags,
+  confirm,
+  printJson,
+  printLines,
+  printNotice,
+  printRecord,
+  printResult,
+} from './output'
 import { inPrivateFolder } from './private-folder'
 import { withProgress } from './progress'
+import { afterRestore, validAgain } from './restore-text'
 import { withService, withSettings } from './storage'
 
 /** What opens an encrypted backup beside the master key, or instead of it. */
@@ -25,7 +35,7 @@ interface BackupFlags {
 /** `anteroom backup`: a sound copy of the database, while the service runs. */
 export function backupCommand(): Command {
   const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
-  return recordsCommand('backup', description, backup)
+  return asJson(recordsCommand('backup', description, backup), 'print what was made as JSON')
     .argument('<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName)
     .addOption(
       new Option(
@@ -53,11 +63,12 @@ export function backupCommand(): Command {
 async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<void> {
   const { recipient: recipients = [], passphraseFile, plain } = flags
   endCleanly()
-  await withProgress(({ tell }) =>
+  const manifest = await withProgress(({ tell }) =>
     backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { tell }),
   )
   const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
-  printLines(`Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`)
+  const line = `Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`
+  printResult(flags, { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, line)
 }
 
 /** `anteroom backup verify`: whether a backup could be restored, and is as it was made. */
@@ -120,9 +131,14 @@ function drillCommand(): Command {
 /** `anteroom restore`: a database again, from a backup. */
 export function restoreCommand(): Command {
   const command = new Command('restore').description('Make a new database of a backup')
-  return openingCommand(command)
+  const opening = openingCommand(command)
     .requiredOption('--to <file>', 'the database to make, where nothing is yet', fileName)
-    .action(restore)
+    .option(
+      '--against <file>',
+      'the database that it replaces, to list what was revoked or erased in it since the backup',
+      fileName,
+    )
+  return asJson(asking(opening)).action(restore)
 }
 
 /** Gives a command the backup that it opens, and what opens it. */
@@ -135,20 +151,34 @@ function openingCommand(command: Command): Command {
     )
 }
 
+interface RestoreFlags extends OpeningFlags, CommonFlags {
+  readonly to: string
+  readonly against?: string
+}
+
 async function restore(
   backup: string,
-  { to, ...flags }: OpeningFlags & { readonly to: string },
+  { to, against, json = false, yes = false, ...flags }: RestoreFlags,
 ): Promise<void> {
   endCleanly()
-  const { isOlder, manifest } = await withProgress(({ tell }) =>
-    restoreBackup(restoringOf(backup, to, flags, to), tell),
-  )
+  let known: Undone | null = null
+  const { isOlder, manifest } = await withProgress(({ tell, end }) => {
+    const agree = async (manifest: Manifest | null, undone: Undone | null) => {
+      known = undone
+      // What follows is for a person to read, and to answer.
+      end()
+      // Whoever has answered already is told in the end.
+      if (yes || (undone && !isAnyValidAgain(undone))) return
+      printNotice(validAgain(manifest && formatInstant(manifest.madeAt), undone, against).join('\n'))
+      await confirm(`Make the database ${to} of the backup all the same?`, { yes })
+    }
+    return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, tell)
+  })
+  const madeAt = manifest && formatInstant(manifest.madeAt)
+  if (json) return printJson({ database: to, backup, madeAt, older: isOlder, undone: known })
   printLines(`Made the database ${to} of the backup ${backup}.`)
   if (isOlder) printLines(olderNote)
-  const moment = manifest ? ` ${formatInstant(manifest.madeAt)}` : ''
-  printLines(
-    `What was done since${moment} is not in it: tokens revoked and members erased since are there again.`,
-  )
+  printLines(...afterRestore(madeAt, known))
 }
 
 /** @param companion beside which the master key is, where the settings name neither it nor a database */

@@ -3,7 +3,7 @@ import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
 import type { Service } from '../service'
 import { auditRefusals, type Tried, triedBy } from './audit-refusals'
-import { type CommonFlags, confirm, printLines } from './output'
+import { type CommonFlags, confirm, printResult } from './output'
 import { type MakeAct, storageCommand, type Work, withContext, withRecords } from './storage'
 
 /** Commands that share their first word. */
@@ -85,7 +85,7 @@ type Change<On, Found> = (context: On, record: Found, act: Act) => Promise<void>
 interface Switch<On, Found> {
   readonly deactivate: readonly [description: string, change: Change<On, Found>]
   readonly reactivate: readonly [description: string, change: Change<On, Found>]
-  readonly question: (record: Found) => string
+  readonly question: (record: Found, context: On) => string | Promise<string>
   /** As `Partner Lantern`. */
   readonly nameOf: (record: Found) => string
   /** What a person should know beside the question and the answer. */
@@ -93,23 +93,27 @@ interface Switch<On, Found> {
 }
 
 /** The two commands that switch a record off, which asks, and on again. */
-export function switchCommands<On, Found>(
+export function switchCommands<On, Found extends { readonly id: number }>(
   make: (name: string, description: string, action: (call: Call<On>, record: Found) => Done) => Command,
   { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switch<On, Found>,
 ): Command[] {
   return [
     asking(
-      make('deactivate', deactivate[0], async ({ context, flags, act }, record) => {
-        const note = noteOn(context, record)
-        await confirm(question(record) + note, flags)
-        await deactivate[1](context, record, act())
-        printLines(`${nameOf(record)} is deactivated.${note}`)
+      asJson(
+        make('deactivate', deactivate[0], async ({ context, flags, act }, record) => {
+          const note = noteOn(context, record)
+          await confirm((await question(record, context)) + note, flags)
+          await deactivate[1](context, record, act())
+          printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
+        }),
+      ),
+    ),
+    asJson(
+      make('reactivate', reactivate[0], async ({ context, flags, act }, record) => {
+        await reactivate[1](context, record, act())
+        printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
       }),
     ),
-    make('reactivate', reactivate[0], async ({ context, act }, record) => {
-      await reactivate[1](context, record, act())
-      printLines(`${nameOf(record)} is active.`)
-    }),
   ]
 }
 

@@ -1,19 +1,26 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { readStorageConfig } from '../config'
+import { type Flags, readStorageConfig } from '../config'
 import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
 import { keptCopyNote, migrateDatabase } from '../service'
+import { asJson } from './command'
+import { examples } from './command-help'
 import { finishDatabase, makeDatabase } from './new-database'
-import { printLines } from './output'
+import { type CommonFlags, printJson, printLines } from './output'
 import { openProduction, storageCommand } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
-  return storageCommand('init', 'Make the database and its master key file').action(init)
+  const command = asJson(storageCommand('init', 'Make the database and its master key file'))
+  return examples(
+    command.action(init),
+    'anteroom init --database /var/lib/anteroom/anteroom.sqlite',
+    'anteroom init --database anteroom.sqlite --master-key-file /etc/anteroom/master.key',
+  )
 }
 
-async function init(flags: object): Promise<void> {
+async function init(flags: Flags & CommonFlags): Promise<void> {
   const config = readStorageConfig(flags)
   const { database, masterKey } = config
   const key = 'file' in masterKey ? masterKey.file : null
@@ -29,6 +36,7 @@ async function init(flags: object): Promise<void> {
       await (await openProduction(aside, { create: true })).close()
     })
   }
+  if (flags.json) return printJson({ database, masterKeyFile: key })
   printLines(`Made the database ${database}.`)
   if (key !== null) printLines(...keyLines(key, database))
   printLines(
@@ -70,11 +78,13 @@ function shellWord(text: string): string {
 /** `anteroom migrate`: the database of an older version, brought up to date. */
 export function migrateCommand(): Command {
   const description = 'Bring the database of an older version up to date, after a copy'
-  return storageCommand('migrate', description).action(migrate)
+  const command = asJson(storageCommand('migrate', description))
+  return examples(command.action(migrate), 'anteroom migrate --database /var/lib/anteroom/anteroom.sqlite')
 }
 
-function migrate(flags: object): void {
+function migrate(flags: Flags & CommonFlags): void {
   const copy = migrateDatabase({ purpose: 'production', ...readStorageConfig(flags) })
-  if (copy === null) printLines('The database is up to date.')
+  if (flags.json) printJson({ upgraded: copy !== null, copy })
+  else if (copy === null) printLines('The database is up to date.')
   else printLines('The database is up to date now.', keptCopyNote(copy))
 }

@@ -1,24 +1,28 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { type Flags, readStorageConfig, type StorageConfig } from '../config'
+import { type Flags, readBackupMaxAge, readStorageConfig, type StorageConfig } from '../config'
+import { Refusal } from '../domain/errors'
 import type { Finding } from '../domain/upkeep'
 import type { ZoneData } from '../domain/zone-data'
 import { listMovedBookings, type MovedBooking } from '../operations/check-bookings'
 import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
+import { listStrandedBookings, type StrandedBooking } from '../operations/stranded-bookings'
 import { checkDatabase } from '../operations/upkeep'
+import { formatInstant } from '../scheduling/calendar'
 import { keptCopyNote, type Service } from '../service'
 import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
-import { type CommonFlags, columnsOf, printRows } from './output'
-import { withService } from './storage'
+import { type CommonFlags, columnsOf, printJson, printLines, printTable } from './output'
+import { withService, withSettings } from './storage'
 
-/** `anteroom doctor`: whether all that the service depends on is as it should be. */
+/** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
   const doctor = commandsIn(withService)
+  const description = 'Check the database, its files, what is booked, the zone data and the disk'
   return asJson(
-    doctor('doctor', 'Check the database, its files, the zone data and the disk', examine),
+    withSettings(doctor('doctor', description, examine), ['backupMaxAge']),
     'print the findings as JSON',
   )
 }
@@ -26,17 +30,66 @@ export function doctorCommand(): Command {
 async function examine({ context: { context, zones }, flags }: Call<Service, Flags & CommonFlags>) {
   const now = context.clock.now()
   const findings = [
-    ...(await checkDatabase(context)),
-    bookedFinding(await listMovedBookings(context, now)),
-    listedFinding(listUnlisted(context)),
+    ...(await checkDatabase(context, readBackupMaxAge(flags))),
+    await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
+    await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
+    await whereReadable('providers', () => listedFinding(listUnlisted(context))),
     ...fileFindings(readStorageConfig(flags)),
     zoneFinding(zones, now),
-  ]
-  printRows(flags, findings, columns, '')
+  ].map(withRemedy)
+  if (flags.json) printJson(findings)
+  else printFindings(findings)
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
 }
 
-const columns = columnsOf<Finding>('check', 'state', 'detail')
+function printFindings(findings: readonly Told[]): void {
+  // What is found of many records is told line by line.
+  const rows = findings.flatMap(({ check, state, detail }) =>
+    detail
+      .split('; ')
+      .map((part, at) => ({ check: at === 0 ? check : '', state: at === 0 ? state : '', detail: part })),
+  )
+  printTable(rows, columnsOf<(typeof rows)[number]>('check', 'state', 'detail'), '')
+  const toDo = findings.flatMap(({ check, remedy }) => (remedy ? `  ${check}: ${remedy}` : []))
+  if (toDo.length > 0) printLines('', 'What to do:', ...toDo)
+}
+
+const fromBackup = 'stop the service and restore a backup: anteroom restore'
+
+/** What to do about what is not as it should be, by the check. */
+const remedies: Readonly<Record<string, string>> = {
+  schema: fromBackup,
+  settings: 'stop whatever else opens the database, and start the service again',
+  integrity: fromBackup,
+  orphans: fromBackup,
+  'sealed values': "anteroom token rotate for a key's partner; a backup has the rest",
+  'audit log': 'find out who could write to the file, and hold it to a backup',
+  backup: 'anteroom backup FILE',
+  bookings: 'anteroom request move ID, or assign ID, or decline ID',
+  'booked times': 'tell them, then anteroom request acknowledge ID',
+  providers: 'mend them in the directory file, then anteroom directory load',
+  'file modes': 'chmod 600 each of them',
+  'older copies': 'remove them once all is well',
+  'free disk': 'make room, or move the database to another disk',
+  'zone data': 'bring the folder up to date, or leave --zones out',
+}
+
+/** What was found, and what to do about it where there is anything to do. */
+type Told = Finding & { readonly remedy?: string | undefined }
+
+function withRemedy(finding: Finding): Told {
+  return finding.state === 'ok' ? finding : { ...finding, remedy: remedies[finding.check] }
+}
+
+/** What cannot be read is a finding too, and stops no other. */
+async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await find()
+  } catch (error) {
+    const why = error instanceof Refusal ? `: ${error.message}` : ''
+    return { check, state: 'bad', detail: `it could not be checked${why}` }
+  }
+}
 
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
@@ -70,7 +123,7 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   // Those who are deactivated are missed by nobody.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', faults.join('; '), 'all are listed')
+  return finding('providers', named(faults), 'all are listed')
 }
 
 function bookedFinding(moved: readonly MovedBooking[]): Finding {
@@ -80,8 +133,23 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
     const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  const fault = `${told.join('; ')}; tell them, then anteroom request acknowledge ID`
-  return finding('booked times', told.length > 0 && fault, 'as they were booked')
+  return finding('booked times', named(told), 'as they were booked')
+}
+
+function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
+  const told = stranded.map(
+    ({ requestId, provider, startsAt, why }) =>
+      `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
+  )
+  return finding('bookings', named(told), 'their providers can hold all of them')
+}
+
+/** Records that a finding names; of more it tells how many. */
+const mostNamed = 20
+
+function named(told: readonly string[]): string {
+  const more = told.length > mostNamed ? `; and ${told.length - mostNamed} more` : ''
+  return `${told.slice(0, mostNamed).join('; ')}${more}`
 }
 
 function zoneFinding(zones: ZoneData, now: number): Finding {

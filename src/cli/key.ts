@@ -3,19 +3,26 @@ import { Refusal } from '../domain/errors'
 import type { Records } from '../operations/context'
 import { rotateMasterKey } from '../operations/keys'
 import { fileName } from './arguments'
-import { asking, type Call, commandGroup, recordsCommand } from './command'
-import { confirm, printLines } from './output'
+import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
+import { examples } from './command-help'
+import { confirm, printJson, printLines } from './output'
 
 /** `anteroom key`: the master key. */
 export function keyCommand(): Command {
   const description = 'Put a new master key in the place of the one in force, while the service runs'
   return commandGroup('key', 'The master key', [
-    asking(
-      recordsCommand('rotate', description, rotate).option(
-        '--new-key-file <file>',
-        'leave the new key in this file, and the old one where it is',
-        fileName,
+    examples(
+      asJson(
+        asking(
+          recordsCommand('rotate', description, rotate).option(
+            '--new-key-file <file>',
+            'leave the new key in this file, and the old one where it is',
+            fileName,
+          ),
+        ),
       ),
+      'anteroom key rotate',
+      'anteroom key rotate --new-key-file /etc/anteroom/new.key --yes',
     ),
   ])
 }
@@ -24,22 +31,28 @@ interface Flags {
   readonly newKeyFile?: string
 }
 
+const kept =
+  'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
+
 async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<void> {
-  const kept =
-    'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
   // Afterwards there is nothing left to copy.
   const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
   if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
-  if (path === null) printLines('The rotation that was cut short is finished.')
-  else printLines(`The new master key is in ${path}.`)
-  if (flags.newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
-  printLines(
-    'A server that is running goes on; the next start takes the new key.',
-    `${kept}, or make a new one now.`,
-  )
+  if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
+  else tellRotated(path, flags)
   if (isPurged) return
   const why =
     'the log of the database may still hold what the old master key opens, since another program kept reading'
   throw new Refusal('storage_busy', `${why}: it goes when the last program that has it open is stopped`)
+}
+
+function tellRotated(path: string | null, { newKeyFile }: Flags): void {
+  if (path === null) printLines('The rotation that was cut short is finished.')
+  else printLines(`The new master key is in ${path}.`)
+  if (newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
+  printLines(
+    'A server that is running goes on; the next start takes the new key.',
+    `${kept}, or make a new one now.`,
+  )
 }

@@ -1,29 +1,38 @@
 import { writeFileSync } from 'node:fs'
-import type { Command } from 'commander'
-import type { Act } from '../domain/audit'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
-import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import { presentTimestamp } from '../http/booking-request'
 import { presentMember } from '../http/user'
 import type { Records } from '../operations/context'
 import { type MemberName, requireMember } from '../operations/find-records'
+import { memberTimeAt } from '../operations/member-time'
 import {
   deactivateMember,
   eraseMember,
   exportMember,
-  type FoundMembers,
-  findMemberByEmail,
-  findMembersByName,
+  findMembers,
   finishErasure,
   reactivateMember,
   releaseEmail,
 } from '../operations/members'
 import { listPartners } from '../operations/partners'
 import { noteAct } from '../operations/upkeep'
+import type { Service } from '../service'
 import { recordId } from './arguments'
-import { asJson, asking, type Call, commandGroup, recordsCommand, stateOf, switchCommands } from './command'
+import {
+  asJson,
+  asking,
+  type Call,
+  commandGroup,
+  commandsIn,
+  recordsCommand,
+  stateOf,
+  switchCommands,
+} from './command'
+import { examples } from './command-help'
+import { calledName, contactLines, presentContact } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -34,10 +43,12 @@ import {
   printLines,
   printNotice,
   printRecord,
+  printResult,
   printRows,
 } from './output'
 import { beginOutput, type OutputFlags, toOutput } from './output-file'
-import { makeAct } from './storage'
+import { personText } from './person-text'
+import { makeAct, withService } from './storage'
 
 interface Flags extends CommonFlags, OutputFlags {
   readonly partner?: string
@@ -47,51 +58,91 @@ interface Flags extends CommonFlags, OutputFlags {
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
-    asJson(onMember('show', 'Show a member', show), 'print them as JSON'),
-    asJson(
-      recordsCommand('find', 'Find a member by e-mail address or name; the audit log tells who looked', find)
-        .option('--email <address>', 'whose this address is, of whichever partner')
-        .option('--name <text>', 'whose name holds this text, 50 of them at most'),
-      'print them as JSON',
+    examples(
+      asJson(
+        onMemberIn(onService, ({ context }) => context)(
+          'show',
+          'Show a member, and what to know before calling them',
+          show,
+        ),
+        'print them as JSON',
+      ),
+      'anteroom member show 42',
+      'anteroom member show --partner Lantern --external-id P-123',
     ),
-    ...switchCommands<Records, Member>(onMember, {
+    examples(
+      asJson(
+        recordsCommand(
+          'find',
+          "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
+          find,
+        ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
+        'print them as JSON',
+      ),
+      "anteroom member find 'lovelace'",
+      "anteroom member find '416 555 0100' --json | jq -r .[].id",
+    ),
+    ...switchCommands<Records, Person>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
       reactivate: ['Let a member be looked up and booked for again', reactivateMember],
-      question: ({ id }) => `Refuse look-ups of member ${id} and bookings for them?`,
+      question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
     toOutput(
       onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll),
     ).option('--json', 'print it as JSON, which it does anyway'),
-    asking(
-      onMember(
-        'release-email',
-        "Empty a member's e-mail address, so that another member can have it",
-        release,
+    asJson(
+      asking(
+        onMember(
+          'release-email',
+          "Empty a member's e-mail address, so that another member can have it",
+          release,
+        ),
       ),
     ),
-    asking(onMember('erase', 'Remove a member for good, their answers included', erase)),
+    asJson(asking(onMember('erase', 'Remove a member for good, their answers included', erase))),
   ])
 }
 
-type MemberAction = (call: Call<Records, Flags>, member: Member) => void | Promise<void>
-
-/** A command on one member, who is named in either of two ways. */
-function onMember(name: string, description: string, action: MemberAction): Command {
-  return recordsCommand(name, description, async (call: Call<Records, Flags>, id: number | undefined) => {
-    const named = nameOf(id, call.flags)
-    if (name === 'erase' && (await wasErased(call.context, named))) return
-    const member = await requireMember(call.context, named)
-    call.tried.id = member.id
-    await action(call, member)
-  })
-    .argument('[member]', "the service's id of the member", recordId)
-    .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
-    .option('--external-id <id>', "the partner's id of the member")
+/** A member, and how they are spoken of. */
+interface Person extends Member {
+  readonly partner: string | null
+  /** Who is meant, for whoever is asked: by name, and by both ids. */
+  readonly named: string
 }
 
+const onService = commandsIn(withService)
+
+/** The commands on one member, who is named in either of two ways. */
+function onMemberIn<On extends Records | Service>(
+  make: ReturnType<typeof commandsIn<On>>,
+  recordsOf: (on: On) => Records,
+) {
+  return (
+    name: string,
+    description: string,
+    action: (call: Call<On, Flags>, person: Person) => void | Promise<void>,
+  ): Command =>
+    make(name, description, async (call: Call<On, Flags>, id: number | undefined) => {
+      const records = recordsOf(call.context)
+      const wanted = memberNamed(id, call.flags)
+      if (name === 'erase' && (await wasErased(records, wanted, call.flags))) return
+      const member = await requireMember(records, wanted)
+      call.tried.id = member.id
+      const partners = await listPartners(records)
+      const partner = partners.find(({ id }) => id === member.partnerId)?.name ?? null
+      const named = `${await personText(records, member)} (member ${member.id}),`
+      await action(call, { ...member, partner, named })
+    })
+      .argument('[member]', "the service's id of the member", recordId)
+      .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
+      .option('--external-id <id>', "the partner's id of the member")
+}
+
+const onMember = onMemberIn(recordsCommand, (records: Records) => records)
+
 /** @throws Refusal field_invalid unless the member is named in exactly one way */
-function nameOf(id: number | undefined, { partner, externalId }: Flags): MemberName {
+function memberNamed(id: number | undefined, { partner, externalId }: Flags): MemberName {
   if (id !== undefined && partner === undefined && externalId === undefined) return { id }
   if (id === undefined && partner !== undefined && externalId !== undefined) {
     return { partner, externalUserId: externalId }
@@ -99,50 +150,39 @@ function nameOf(id: number | undefined, { partner, externalId }: Flags): MemberN
   throw new Refusal('field_invalid', 'name the member by id, or by both --partner and --external-id')
 }
 
-async function show({ context, flags }: Call<Records, Flags>, member: Member): Promise<void> {
-  const partner = (await listPartners(context)).find(({ id }) => id === member.partnerId)?.name ?? null
-  const state = stateOf(member)
-  await noteAct(context, makeAct(), 'member.show', `member ${member.id}`)
-  if (flags.json) return printJson({ ...presentMember(member), partner, state })
-  printRecord({
-    id: member.id,
-    state,
-    partner,
-    "partner's id": member.externalUserId,
-    name: `${member.profile.firstName} ${member.profile.lastName}`,
-    ...memberLines(member),
-  })
+async function show({ context: service, flags }: Call<Service, Flags>, person: Person): Promise<void> {
+  const { context, zones } = service
+  const { id, partner } = person
+  const state = stateOf(person)
+  await noteAct(context, makeAct(), 'member.show', `member ${id}`)
+  const time = memberTimeAt(zones, person.profile, context.clock.now())
+  if (flags.json) {
+    return printJson({ ...presentMember(person), partner, state, contact: presentContact(person, time) })
+  }
+  printRecord({ id, state, partner, "partner's id": person.externalUserId, ...contactLines(person, time) })
 }
 
-interface FindFlags {
-  readonly email?: string
-  readonly name?: string
+/** What somebody is looked for by. */
+function words(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
+  return text.trim()
 }
 
-async function find({ context, flags, act }: Call<Records, FindFlags>): Promise<void> {
-  const { members, count } = await membersFor(flags, context, act())
+async function find({ context, flags }: Call<Records>, text: string): Promise<void> {
+  const { found, count } = await findMembers(context, text, makeAct())
   const partners = new Map((await listPartners(context)).map(({ id, name }) => [id, name]))
-  const rows = members.map((member) => ({
+  const rows = found.map(({ member, by }) => ({
     id: member.id,
     state: stateOf(member),
     partner: partners.get(member.partnerId) ?? null,
     externalUserId: member.externalUserId,
-    // Whoever asks by address is told no more than whose it is.
-    ...(flags.name !== undefined && { name: nameOfMember(member) }),
+    name: calledName(member),
+    foundBy: by,
   }))
-  printRows(flags, rows, flags.name === undefined ? foundColumns : namedColumns, 'There is no such member.')
-  const more = count - members.length
-  if (more > 0) printNotice(`${more} more are not shown; look for a longer text`)
-}
-
-/** @throws Refusal field_invalid unless exactly one thing to look by is given */
-async function membersFor({ email, name }: FindFlags, records: Records, act: Act): Promise<FoundMembers> {
-  if (email !== undefined && name === undefined) {
-    const member = await findMemberByEmail(records, email.trim(), act)
-    return member ? { members: [member], count: 1 } : { members: [], count: 0 }
-  }
-  if (name?.trim() && email === undefined) return findMembersByName(records, name.trim(), act)
-  throw new Refusal('field_invalid', 'look by either --email or --name')
+  printRows(flags, rows, foundColumns, 'There is no such member.')
+  const more = count - found.length
+  if (more > 0) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
+  else if (!flags.json && count > 1) printLines('', `${count} members.`)
 }
 
 interface FoundRow {
@@ -150,40 +190,26 @@ interface FoundRow {
   readonly state: string
   readonly partner: string | null
   readonly externalUserId: string
-  readonly name?: string
+  readonly name: string
+  readonly foundBy: string
 }
 
 const foundColumns: Columns<FoundRow> = {
   ...columnsOf('id', 'state', 'partner'),
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
+  ...columnsOf('name'),
+  'FOUND BY': ({ foundBy }) => foundBy,
 }
 
-const namedColumns: Columns<FoundRow> = { ...foundColumns, ...columnsOf('name') }
-
-function nameOfMember({ profile: { firstName, lastName, preferredName } }: Member): string {
-  return `${firstName} ${lastName}${preferredName ? ` (${preferredName})` : ''}`
+async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
+  const { id, named } = person
+  await confirm(`Empty the e-mail address of ${named} so that another member can have it?`, flags)
+  await releaseEmail(context, person, act())
+  const said = `Member ${id} has no e-mail address until their partner sends one again.`
+  printResult(flags, { member: id, email: null }, said)
 }
 
-async function release({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {
-  const { id } = member
-  const question = `Empty the e-mail address of member ${id}, so that another member can have it?`
-  await confirm(question, flags)
-  await releaseEmail(context, member, act())
-  printLines(`Member ${id} has no e-mail address until their partner sends one again.`)
-}
-
-/** What is shown of a member wherever one is shown: how to reach them, and what they wish. */
-export function memberLines({ profile }: Member) {
-  return {
-    'e-mail': profile.email || null,
-    phone: profile.phoneNumber,
-    region: [profile.country, profile.state].filter(Boolean).join(', '),
-    language: languageName(profile.preferredSpokenLanguage),
-    'preferred modality': profile.preferredModality,
-  }
-}
-
-async function exportAll({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {
+async function exportAll({ context, flags, act }: Call<Records, Flags>, member: Person): Promise<void> {
   const { output } = flags
   const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
@@ -194,25 +220,29 @@ async function exportAll({ context, flags, act }: Call<Records, Flags>, member: 
   printLines(`Member ${member.id} is exported to ${output}.`)
 }
 
-async function erase({ context, flags, act }: Call<Records, Flags>, member: Member): Promise<void> {
-  const { id } = member
-  await confirm(`Remove member ${id} for good, with all that is held on them?`, flags)
-  const { holding, isPurged } = await eraseMember(context, member, act())
-  printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
-  printLines('Backups made before now hold what was erased until they are gone.')
-  if (holding.length > 0) {
-    printLines(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
+async function erase({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
+  const { id, named } = person
+  await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
+  const { holding, isPurged } = await eraseMember(context, person, act())
+  if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, isPurged })
+  else {
+    printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
+    printLines('Backups made before now hold what was erased until they are gone.')
+    if (holding.length > 0) {
+      printLines(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
+    }
   }
   requirePurged(isPurged)
 }
 
 /** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
-async function wasErased(context: Records, named: MemberName): Promise<boolean> {
+async function wasErased(context: Records, named: MemberName, flags: CommonFlags): Promise<boolean> {
   if (!('id' in named)) return false
   const isPurged = await finishErasure(context, named.id)
   if (isPurged === null) return false
   requirePurged(isPurged)
-  printLines(`Member ${named.id} was erased before. No trace of them is left.`)
+  const done = { member: named.id, erased: true, holdingRequests: [], isPurged }
+  printResult(flags, done, `Member ${named.id} was erased before. No trace of them is left.`)
   return true
 }
 

@@ -6,7 +6,9 @@ import {
   addOrganization,
   deactivateOrganization,
   listOrganizations,
+  listPartners,
   reactivateOrganization,
+  renameOrganization,
 } from '../operations/partners'
 import {
   asJson,
@@ -25,10 +27,16 @@ export function organizationCommand(): Command {
   return commandGroup('organization', 'The legal bodies that partners act for', [
     asJson(recordsCommand('add', 'Add an organization', add).argument('<name>')),
     asJson(recordsCommand('list', 'List the organizations', list), 'print them as JSON'),
+    asJson(
+      onOrganization('rename', 'Give an organization another name', rename).argument(
+        '<name>',
+        'the new name',
+      ),
+    ),
     ...switchCommands(onOrganization, {
       deactivate: ['Refuse the API, with 403, to all partners of an organization', deactivateOrganization],
       reactivate: ['Give the API back to the partners of an organization', reactivateOrganization],
-      question: ({ name }) => `Cut off every partner of ${name}?`,
+      question: askCutOff,
       nameOf: ({ name }) => `Organization ${name}`,
     }),
   ])
@@ -43,6 +51,21 @@ async function add({ context, flags, act }: Call<Records>, name: string): Promis
 
 async function list({ context, flags }: Call<Records>): Promise<void> {
   printRows(flags, await listOrganizations(context), columns, 'There are no organizations.')
+}
+
+async function rename(
+  { context, flags, act }: Call<Records>,
+  organization: Organization,
+  name: string,
+): Promise<void> {
+  await renameOrganization(context, organization, name, act())
+  printResult(flags, { ...organization, name }, `Organization ${organization.name} is called ${name} now.`)
+}
+
+async function askCutOff({ id, name }: Organization, context: Records): Promise<string> {
+  const theirs = (await listPartners(context)).filter(({ organization }) => organization?.id === id)
+  const who = theirs.map((partner) => partner.name).join(', ') || 'it has none yet'
+  return `Cut off every partner of ${name} (${who})?`
 }
 
 const columns: Columns<Organization> = {

@@ -9,13 +9,20 @@ export interface OutputFlags {
   readonly output?: string
 }
 
-/** `--output`, for what its owner alone may read. */
+const toStdout = '-'
+
+/** `--output`, for what its owner alone may read; of `-`, which is stdout, a command is told nothing. */
 export function toOutput(command: Command): Command {
-  return command.option(
-    '--output <file>',
-    'write it to this new file, which its owner alone can read',
-    fileName,
-  )
+  const parse = (text: string) => (text === toStdout ? text : fileName(text))
+  return command
+    .option(
+      '-o, --output <file>',
+      'write it to this new file, which its owner alone can read; - is stdout',
+      parse,
+    )
+    .hook('preAction', (_, acting) => {
+      if (acting.opts<OutputFlags>().output === toStdout) acting.setOptionValue('output', undefined)
+    })
 }
 
 /** Begins the file of `--output`. @throws Refusal field_invalid if there is a file already */

@@ -3,6 +3,7 @@ import { devNull } from 'node:os'
 import { styleText } from 'node:util'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
+import { type GiveWay, layOut, wrap } from './layout'
 
 /** What a command's flags say of how it prints and asks. */
 export interface CommonFlags {
@@ -138,30 +139,89 @@ export function printRows<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
   empty: string,
+  giveWay?: GiveWay,
 ): void {
   if (json) printJson(rows)
-  else printTable(rows, columns, empty)
+  else printTable(rows, columns, empty, giveWay)
 }
 
-/** Prints rows as a table: for people. A missing value is a dash. */
-export function printTable<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string) {
+/**
+ * Prints rows as a table: for people. A missing value is a dash. On a terminal it is no wider than that.
+ *
+ * @param giveWay what does on a narrow one, where texts that are shortened do not do
+ */
+export function printTable<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  empty: string,
+  giveWay?: GiveWay,
+) {
   if (rows.length === 0) return printLines(empty)
-  const titles = Object.keys(columns)
-  const shown = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
-  const widthOf = (cells: readonly string[], place: number) => Bun.stringWidth(cells[place] ?? '')
-  const widths = titles.map((_, place) =>
-    Math.max(...[titles, ...shown].map((cells) => widthOf(cells, place))),
-  )
-  const lineOf = (cells: readonly string[]) =>
-    cells.map((cell, place) => cell + ' '.repeat((widths[place] ?? 0) - Bun.stringWidth(cell))).join('  ')
-  print(`${bold(oneLine(lineOf(titles).trimEnd()))}\n`)
-  for (const cells of shown) printLines(lineOf(cells).trimEnd())
+  const titles = Object.keys(columns).map(oneLine)
+  const cells = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
+  const layout = layOut(titles, cells, terminalWidth(), giveWay)
+  const lines = [emphasized('bold', layout.titles.join('  ').trimEnd())]
+  const names = layout.titles.map((title) => title.trimEnd())
+  for (const row of layout.rows) {
+    // One that goes on below itself is of one meaning.
+    const meanings = names.map((name, at) => meaningOf(name, row[0]?.[at] ?? ''))
+    for (const line of row) {
+      const shown = line.map((cell, at) => colored(meanings[at], cell))
+      lines.push(shown.join('  ').trimEnd())
+    }
+  }
+  if (layout.leftOut.length > 0) {
+    const note = `Left out for want of room: ${layout.leftOut.join(', ')}`
+    lines.push(...wrap(note, terminalWidth()).map((line) => emphasized('dim', line)))
+  }
+  print(`${lines.join('\n')}\n`)
 }
 
-/** Prints names and values below one another: one record for people. */
+/** Beside a narrower column, a value would be a column of single words. */
+const leastValueWidth = 20
+
+/** Prints names and values below one another: one record for people. On a terminal, long values go on below themselves. */
 export function printRecord(record: Readonly<Record<string, string | number | null>>): void {
-  const widest = Math.max(...Object.keys(record).map((name) => name.length))
-  for (const [name, value] of Object.entries(record)) printLines(`${name.padEnd(widest)}  ${cellOf(value)}`)
+  const widest = Math.max(...Object.keys(record).map((name) => Bun.stringWidth(name)))
+  const room = terminalWidth() - widest - 2
+  for (const [name, value] of Object.entries(record)) {
+    const cell = cellOf(value)
+    const meaning = meaningOf(name.toUpperCase(), cell)
+    const lines = wrap(cell, room < leastValueWidth ? Number.POSITIVE_INFINITY : room)
+    for (const [at, line] of lines.entries()) {
+      const title = at === 0 ? name : ''
+      print(`${oneLine(title).padEnd(widest)}  ${colored(meaning, line)}\n`)
+    }
+  }
+}
+
+/** The columns of the terminal; infinite where stdout is none, or does not tell. */
+function terminalWidth(): number {
+  return (stdout().isTTY && stdout().columns) || Number.POSITIVE_INFINITY
+}
+
+type Format = Parameters<typeof styleText>[0]
+
+/** What states mean, by their first word. */
+const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
+  [/^(accepted|active|ok|in|valid|sound|ready|up)\b/, 'green'],
+  [/^(declined|closed|deactivated|revoked|retired|ended|expired|canceled|cancelled|erased)\b/, 'dim'],
+  [/^(unassigned|pending|waiting|waits|suspended|note|planned)\b/, 'yellow'],
+  [/^(bad|damaged|down)\b/, 'red'],
+]
+
+/** How a value is shown by what it means: a state by its color, a risk in bold red; undefined for all others. */
+function meaningOf(title: string, cell: string): Format | undefined {
+  if (title === 'STATE') return stateFormats.find(([words]) => words.test(cell))?.[1]
+  if (title === 'RISK' && !/^(-|no|none)?$/.test(cell.trim())) return ['red', 'bold']
+  return undefined
+}
+
+/** A cell in its color, the spaces behind it without. */
+function colored(format: Format | undefined, cell: string): string {
+  if (format === undefined) return cell
+  const text = cell.trimEnd()
+  return text === '' ? cell : emphasized(format, text) + cell.slice(text.length)
 }
 
 function cellOf(value: string | number | null): string {
@@ -192,9 +252,9 @@ export function instantText(at: number | null): string | null {
   return at === null ? null : formatInstant(at)
 }
 
-/** Emphasis on a terminal; plain where there is none or where NO_COLOR asks for it. */
-function bold(text: string): string {
-  return stdout().isTTY ? styleText('bold', text, { stream: stdout() }) : text
+/** Emphasis on a terminal; plain where there is none, where it knows none, or where NO_COLOR asks for it. */
+function emphasized(format: Format, text: string): string {
+  return stdout().isTTY ? styleText(format, text, { stream: stdout() }) : text
 }
 
 /**
@@ -206,10 +266,29 @@ export async function confirm(question: string, { yes }: CommonFlags): Promise<v
   if (yes) return
   if (!process.stdin.isTTY)
     throw new Refusal('not_confirmed', 'this needs --yes where there is no terminal to ask on')
+  const answer = await ask(`${oneLine(question)} [y/N] `)
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', 'nothing was changed')
+}
+
+/** Whoever ends the program at a question has said no, and is told what became of it. */
+const noAnswer: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** The answer to a question on the terminal; empty for Ctrl-C, Ctrl-D and a signal. */
+async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C and Ctrl-D are no yes.
-  const answer = await terminal.question(`${oneLine(question)} [y/N] `).catch(() => '')
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const refuse = () => {
+    // What is said next is on a line of its own.
+    process.stderr.write('\n')
+    resolve('')
+  }
+  for (const signal of noAnswer) process.on(signal, refuse)
+  terminal.on('SIGINT', refuse).on('close', refuse)
+  terminal.question(question).then(resolve, () => {})
+  const answer = await promise
+  terminal.off('close', refuse)
+  for (const signal of noAnswer) process.off(signal, refuse)
   terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', 'nothing was changed')
+  return answer
 }

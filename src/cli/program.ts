@@ -1,16 +1,20 @@
+import { dirname, resolve } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
-import { describeDefect, logDefect } from '../http/defect-log'
+import { logDefect } from '../http/defect-log'
+import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { exitCodeOf, exitCodes } from './exit-code'
+import { nearest } from './nearest'
 import { oneLine, print, printNotice } from './output'
+import { storageLast } from './storage-flags'
 
 /**
  * The commands in the order in which help lists them, each loaded when it is wanted: to load and make all of them would
  * take as long as the rest of a server's start.
  */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
+const commands = {
   sandbox: async () => (await import('./sandbox')).sandboxCommand(),
   init: async () => (await import('./database')).initCommand(),
   serve: async () => (await import('./serve')).serveCommand(),
@@ -20,52 +24,134 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   directory: async () => (await import('./directory')).directoryCommand(),
   provider: async () => (await import('./provider')).providerCommand(),
   request: async () => (await import('./request')).requestCommand(),
+  appointments: async () => (await import('./appointments')).appointmentsCommand(),
   member: async () => (await import('./member')).memberCommand(),
   audit: async () => (await import('./audit')).auditCommand(),
   backup: async () => (await import('./backup')).backupCommand(),
   restore: async () => (await import('./backup')).restoreCommand(),
   key: async () => (await import('./key')).keyCommand(),
   migrate: async () => (await import('./database')).migrateCommand(),
+  status: async () => (await import('./status')).statusCommand(),
   doctor: async () => (await import('./doctor')).doctorCommand(),
   completion: async () => (await import('./completion')).completionCommand(),
+  complete: async () => (await import('./complete')).completeCommand(createProgram),
+  version: async () => (await import('./version')).versionCommand(),
+} satisfies Readonly<Record<string, () => Promise<Command>>>
+
+/** What each says of itself, for a help that loads none of them. */
+const descriptions: Readonly<Record<keyof typeof commands, string>> = {
+  sandbox: 'Run a service with a realistic directory and partners in every state, to build against',
+  init: 'Make the database and its master key file',
+  serve: 'Run the service on the production database',
+  organization: 'The legal bodies that partners act for',
+  partner: 'The platforms that call the API',
+  token: 'The tokens that partners call the API with',
+  directory: 'Regions and providers, from files and into files',
+  provider: 'The clinicians, when they can be had, and why not',
+  request: 'The booking requests and intakes of members',
+  appointments: 'Who has an appointment on a day, and how to reach them',
+  member: 'The people who seek care',
+  audit: 'Who did what to which record, and when',
+  backup: 'Write a sound copy of the database to a new file, encrypted, while the service runs',
+  restore: 'Make a new database of a backup',
+  key: 'The master key',
+  migrate: 'Bring the database of an older version up to date, after a copy',
+  status: 'Tell whether the service is up, what waits for staff, and what to do first',
+  doctor: 'Check the database, its files, the zone data and the disk',
+  completion: 'Print what makes a shell complete commands, options and values',
+  complete: 'Print what can follow the words of a command line, for a shell',
+  version: 'Print the version, and those of the runtime and the database engine',
 }
 
-/** The command line: the whole of it, or what is wanted for some words, which is one command where the first names it. */
-export async function createProgram([first = '']: readonly string[] = []): Promise<Command> {
-  // What completes commands has to know all of them.
-  const isOne = Object.hasOwn(commands, first) && first !== 'completion'
-  const wanted = isOne ? [first] : Object.keys(commands)
+/** What shells alone call. */
+const unlisted: readonly string[] = ['complete']
+
+/**
+ * The command line: the whole of it, or what is wanted for some words. That is one command where the first word names it,
+ * and otherwise none: what only lists them, or says that there is no such one, is not to wait for them.
+ */
+export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(version)
     // Options are those of the command that they follow: backup and backup verify have some of the same name.
     .enablePositionalOptions()
-  for (const name of wanted) program.addCommand(await (commands[name] as () => Promise<Command>)())
-  eachCommand(program, (command) =>
-    command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine }),
-  )
+    .configureHelp({ subcommandTerm: nameAlone })
+  for (const [name, load] of Object.entries(commands)) {
+    const isWanted = words === undefined || words[0] === name
+    const command = isWanted ? await load() : new Command(name).description(descriptions[name as Name])
+    program.addCommand(command, { hidden: unlisted.includes(name) })
+  }
+  eachCommand(program, (command) => {
+    command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine })
+    storageLast(command)
+  })
   return program
+}
+
+type Name = keyof typeof commands
+
+/** What a command takes is told by its own help: of those that are not loaded it is not known here. */
+function nameAlone(command: Command): string {
+  return command.name()
 }
 
 /** Runs the command that the words after the program's name ask for, and tells its exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   try {
     requireOwnRuntime()
-    const said = meant(words)
-    await (await createProgram(said)).parseAsync(said, { from: 'user' })
+    const said = await meant(words)
+    await said.program.parseAsync(said.words, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
-    printNotice(faultOf(error))
+    printNotice(faultOf(error, words))
     return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
 }
 
-/** Of `help backup verify` Commander would take the first two words alone. */
-function meant(words: readonly string[]): readonly string[] {
-  const [first, ...named] = words
-  return first === 'help' && named.length > 1 ? [...named, '--help'] : words
+/** The words as Commander takes them, and the command line for them. @throws CommanderError for a command that there is not */
+async function meant(given: readonly string[]): Promise<{ program: Command; words: readonly string[] }> {
+  const { words, flags } = takeStorageFlags(given)
+  const isHelp = words[0] === 'help'
+  const named = isHelp ? words.slice(1) : words
+  const program = await createProgram(named)
+  const { command, depth } = findCommand(program, named)
+  const [path, rest] = [named.slice(0, depth), named.slice(depth)]
+  const [next] = rest
+  // As in `token help issue`.
+  if (next === 'help' && isGroup(command)) return meant(['help', ...path, ...rest.slice(1)])
+  if (next !== undefined && !next.startsWith('-') && (isHelp || isGroup(command)))
+    refuseCommand(command, next)
+  if (isHelp) return { program, words: [...path, '--help'] }
+  const bare = flags.find(({ said }) => said.length === 1)
+  if (bare) command.error(`error: option '${bare.said[0]}' needs a value`)
+  // An alias of the whole program may tell commands of it that need no data.
+  const taken = flags.filter(({ said: [flag], behind }) => behind >= depth || takes(command, flag))
+  return { program, words: [...path, ...taken.flatMap(({ said }) => said as string[]), ...rest] }
+}
+
+function takes({ options }: Command, flag: string): boolean {
+  return options.some(({ long }) => long === flag)
+}
+
+function refuseCommand(above: Command, word: string): never {
+  const near = nearest(word, listedBelow(above))
+  const hint = near === null ? `${pathOf(above)} --help lists them` : `Did you mean ${near}?`
+  return above.error(`error: unknown command '${word}' (${hint})`)
+}
+
+/** The words that name a command, the program's own first. */
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
+}
+
+/** The names that can follow that of a command. */
+function listedBelow({ commands, parent }: Command): string[] {
+  const names = commands.map((each) => each.name()).filter((name) => !unlisted.includes(name))
+  return parent === null ? [...names, 'help'] : names
 }
 
 /**
@@ -111,11 +197,25 @@ const faults: Readonly<Record<string, string>> = {
 }
 
 /** What went wrong, for a person: no path but those that they gave, and of what nobody foresaw no message. */
-function faultOf(error: unknown): string {
+function faultOf(error: unknown, words: readonly string[]): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
-  const known = code && faults[code]
-  if (known) return known
-  return describeDefect(['failed', syscall].filter(Boolean).join(' in '), error)
+  // What the runtime makes of a name that leads to no address.
+  const meaning = code === 'EINVAL' && syscall === 'listen' ? 'ENOTFOUND' : code
+  const known = meaning && faults[meaning]
+  if (known) return [givenPath(error, words), known].filter(Boolean).join(': ')
+  // Where in our source it failed would tell them nothing.
+  const what = [syscall, error instanceof Error ? error.constructor.name : typeof error, code]
+  return `this failed for a reason that it should have told (${what.filter(Boolean).join(' ')}); please report it`
+}
+
+/** The word that led to a failure of the file system: the path itself, or one beside which something was made. */
+function givenPath(error: unknown, words: readonly string[]): string | undefined {
+  const { path } = error as { path?: unknown }
+  if (typeof path !== 'string') return undefined
+  const paths = words.filter((word) => word !== '' && !word.startsWith('-'))
+  const folderOf = (word: string) => dirname(resolve(word))
+  const isBeside = (word: string) => word.includes('/') && [path, dirname(path)].includes(folderOf(word))
+  return paths.find((word) => resolve(word) === resolve(path)) ?? paths.findLast(isBeside)
 }

@@ -11,6 +11,7 @@ import { addTimeOff, parseTimeOff, removeTimeOff } from '../operations/time-off'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
 import { utcInstant } from './arguments'
+import { awayCommand } from './away'
 import {
   asJson,
   type Call,
@@ -27,6 +28,7 @@ import {
   printJson,
   printLines,
   printRecord,
+  printResult,
   printRows,
   printTable,
 } from './output'
@@ -48,7 +50,7 @@ export function providerCommand(): Command {
   return commandGroup('provider', 'The clinicians, when they can be had, and why not', [
     contextCommand('list', 'List the providers', list)
       .option('--region <region>', 'those alone who may be found there now, as CA-ON')
-      .option('--inactive', 'those alone who are deactivated')
+      .option('--inactive', 'those alone who are deactivated, or suspended by staff')
       .option('--json', 'print them as JSON'),
     asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
     onProvider('slots', 'List the slots that can be had of a provider', slots)
@@ -65,10 +67,16 @@ export function providerCommand(): Command {
       nameOf: ({ ref }) => `Provider ${ref}`,
       noteOn: heldOf,
     }),
+    awayCommand(),
     commandGroup('time-off', 'When providers are away', [
-      onAbsence('add', 'Note that a provider is away; what is booked in that time stays', addAbsence),
-      onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
-      asJson(onProvider('list', 'List when a provider is away', listAbsences), 'print them as JSON'),
+      asJson(onAbsence('add', 'Note that a provider is away; what is booked in that time stays', addAbsence)),
+      asJson(
+        onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
+      ),
+      asJson(
+        onProvider('list', 'List when a provider is away, and who has said so', listAbsences),
+        'print them as JSON',
+      ),
     ]),
   ])
 }
@@ -86,21 +94,48 @@ function onAbsence(name: string, description: string, action: AbsenceAction): Co
     .argument('<until>', 'in the same form; a date is the last day, the others the end')
 }
 
-const addAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
+const addAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
   const { isKnown, held } = await addTimeOff(context, provider, parseTimeOff(from, until), act())
   const fact = isKnown ? 'already had' : 'has'
-  const requests = held.map(({ requestId }) => requestId).join(', ')
-  const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests}.` : ''
-  printLines(`Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`)
+  const requests = held.map(({ requestId }) => requestId)
+  const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests.join(', ')}.` : ''
+  const line = `Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`
+  printResult(flags, { provider: provider.ref, from, until, added: !isKnown, held: requests }, line)
 }
 
-const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
-  await removeTimeOff(context, provider, parseTimeOff(from, until), act())
-  printLines(`Provider ${provider.ref} has no time off from ${from} to ${until} any more.`)
+const removeAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
+  const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
+  const line = `Provider ${provider.ref} has no time off from ${from} to ${until} any more.`
+  const again = isOfDirectory
+    ? ' It came with the directory: the next load brings it back if it has it still.'
+    : ''
+  printResult(flags, { provider: provider.ref, from, until, isOfDirectory }, `${line}${again}`)
 }
 
-function listAbsences({ flags }: ProviderCall, { timeOff }: Provider): void {
-  printRows(flags, timeOff, absenceColumns, 'There is no time off.')
+function listAbsences({ flags }: ProviderCall, provider: Provider): void {
+  printRows(flags, absencesBySource(provider), absenceColumns, 'There is no time off.')
+}
+
+/** An absence and who has said so: staff by a command, or the directory that was loaded. */
+type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
+
+function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAbsence[] {
+  return [
+    ...timeOff.map(({ from, until }) => ({ from, until, source: 'directory' as const })),
+    ...staffTimeOff.map(({ from, until }) => ({ from, until, source: 'staff' as const })),
+  ]
+}
+
+/** Whether a provider can be had, and who has switched them off if not: staff, or the directory. */
+function standingOf({ active = true, suspended }: { active?: boolean; suspended: boolean }): string {
+  if (suspended) return active ? 'suspended' : 'suspended, deactivated'
+  return stateOf({ active })
+}
+
+/** A provider for programs: as the directory tells them, and as staff have. */
+function presentProvider(provider: Provider, refs: ReadonlyMap<number, string>) {
+  const { id, suspended, staffTimeOff } = provider
+  return { id, ...toProviderInFile(provider, refs), suspended, staffTimeOff }
 }
 
 function refsOf({ directory }: Context): ReadonlyMap<number, string> {
@@ -115,8 +150,8 @@ function list({ context, flags }: ProviderCall): void {
     ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
     : directory.listProviders()
   const providers = known
-    .filter(({ active }) => !flags.inactive || !active)
-    .map((provider) => ({ id: provider.id, ...toProviderInFile(provider, refs) }))
+    .filter((provider) => !flags.inactive || !isWorking(provider))
+    .map((provider) => presentProvider(provider, refs))
   printRows(flags, providers, providerColumns, 'There are no such providers.')
 }
 
@@ -125,13 +160,13 @@ function askedOf(context: Context, region: string | undefined): Region | null {
 }
 
 function show({ context, flags }: ProviderCall, provider: Provider) {
-  const told = toProviderInFile(provider, refsOf(context))
-  if (flags.json) return printJson({ id: provider.id, ...told })
+  const told = presentProvider(provider, refsOf(context))
+  if (flags.json) return printJson(told)
   printRecord({
     id: provider.id,
     ref: told.ref,
     name: nameOf(told),
-    state: stateOf(told),
+    state: standingOf(provider),
     credentials: told.credentials ?? null,
     pronouns: told.pronouns ?? null,
     gender: told.gender ?? null,
@@ -150,7 +185,7 @@ function show({ context, flags }: ProviderCall, provider: Provider) {
   section('Licenses', told.licenses, licenseColumns, 'There are none.')
   section('Working hours', told.workingHours, hoursColumns, 'There are none.')
   section('Overrides', told.overrides ?? [], overrideColumns, 'There are none.')
-  section('Time off', told.timeOff ?? [], absenceColumns, 'There is none.')
+  section('Time off', absencesBySource(provider), absenceColumns, 'There is none.')
 }
 
 function slots({ context, flags }: ProviderCall, provider: Provider): void {
@@ -159,7 +194,7 @@ function slots({ context, flags }: ProviderCall, provider: Provider): void {
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
   }))
-  const none = `There are none${isWorking(provider) ? '' : ': the provider is deactivated'}.`
+  const none = `There are none${isWorking(provider) ? '' : `: the provider is ${standingOf(provider)}`}.`
   printRows(flags, free, slotColumns(provider.timeZone), none)
 }
 
@@ -192,10 +227,10 @@ const nameOf = ({ firstName, lastName }: { firstName: string; lastName: string }
 const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
   `${start} to ${end}${stepMinutes === undefined ? '' : ` every ${stepMinutes} min`}`
 
-const providerColumns: Columns<ProviderInFile & { readonly id: number }> = {
+const providerColumns: Columns<ReturnType<typeof presentProvider>> = {
   ...columnsOf('ref', 'id'),
   NAME: nameOf,
-  STATE: stateOf,
+  STATE: standingOf,
   LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
   'TIME ZONE': ({ timeZone }) => timeZone,
   LANGUAGES: ({ languagesSpoken }) => languagesSpoken.join(' '),
@@ -216,7 +251,7 @@ const overrideColumns: Columns<OverrideInFile> = {
   HOURS: ({ windows }) => windows.map(formatWindow).join(', ') || 'none',
 }
 
-const absenceColumns = columnsOf<TimeOff>('from', 'until')
+const absenceColumns = columnsOf<SourcedAbsence>('from', 'until', 'source')
 
 const slotColumns = (zone: string): Columns<LocalStart & { readonly utcEndTime: string }> => ({
   'START (UTC)': ({ utcStartTime }) => utcStartTime,

@@ -7,11 +7,11 @@ import type { NinthItem } from '../domain/screening'
 import { presentBookingRequest } from '../http/booking-request'
 import type { AssignmentConcern } from '../operations/assign-provider'
 import type { Context } from '../operations/context'
-import { listPartners } from '../operations/partners'
-import type { QueuedRequest, Screening } from '../operations/requests'
+import type { MemberTime } from '../operations/member-time'
+import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
-import { memberLines } from './member'
+import { contactLines } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -20,71 +20,9 @@ import {
   printJson,
   printLines,
   printRecord,
-  printRows,
   printTable,
 } from './output'
-
-/** What tables show for ids. */
-async function namesOf(context: Context) {
-  return {
-    providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
-    partners: new Map((await listPartners(context)).map(({ id, name }) => [id, name])),
-  }
-}
-
-/** A request of the queue: what it takes to tell it from others, and nobody's name. */
-function presentRow(request: RequestRecord, { providers, partners }: Awaited<ReturnType<typeof namesOf>>) {
-  const { id, isIntake, state, providerId, startsAt, submittedAt, member } = request
-  return {
-    id,
-    kind: isIntake ? 'intake' : 'booking request',
-    state,
-    submittedAt: formatInstant(submittedAt),
-    provider: providerId === null ? null : (providers.get(providerId) ?? null),
-    utcStartTime: instantText(startsAt),
-    member: member?.id ?? null,
-    partner: (member && partners.get(member.partnerId)) ?? null,
-    externalUserId: member?.externalUserId ?? null,
-  }
-}
-
-type Row = ReturnType<typeof presentRow>
-
-const columns: Columns<Row> = {
-  ...columnsOf('id', 'kind', 'state'),
-  SUBMITTED: ({ submittedAt }) => submittedAt,
-  ...columnsOf('provider'),
-  SLOT: ({ utcStartTime }) => utcStartTime,
-  ...columnsOf('member', 'partner'),
-  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
-}
-
-const ninthItemMarks: Record<NinthItem, string> = {
-  'non-zero': '!! NON-ZERO',
-  unclear: '?? look at it',
-  zero: 'zero',
-  'not asked': 'not asked',
-}
-
-/** With the mark by which intakes are worked, before all the rest. */
-const intakeColumns: Columns<Row & { readonly ninthItem?: NinthItem | null }> = {
-  'NINTH ITEM': ({ ninthItem }) => (ninthItem ? ninthItemMarks[ninthItem] : null),
-  ...columns,
-}
-
-/** Prints requests in the order in which they should be worked, intakes among themselves with their marks. */
-export async function printQueue(
-  context: Context,
-  queue: readonly QueuedRequest[],
-  flags: CommonFlags & { readonly intakes?: boolean },
-): Promise<void> {
-  const names = await namesOf(context)
-  const rows = queue.map(({ request, ninthItem }) => ({
-    ...presentRow(request, names),
-    ...(flags.intakes && { ninthItem }),
-  }))
-  printRows(flags, rows, flags.intakes ? intakeColumns : columns, 'There are no requests.')
-}
+import { namesOf, presentRow } from './request-list'
 
 /** The contract's own shape; one whose person was erased has nobody in it. */
 export function presentRequest(request: RequestRecord) {
@@ -95,7 +33,11 @@ export function presentRequest(request: RequestRecord) {
 }
 
 /** One request for people. */
-export async function printRequest(context: Context, request: RequestRecord): Promise<void> {
+export async function printRequest(
+  context: Context,
+  request: RequestRecord,
+  time: MemberTime | null,
+): Promise<void> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
   const row = presentRow(request, await namesOf(context))
   const provider = providerOf(context, request)
@@ -115,8 +57,7 @@ export async function printRequest(context: Context, request: RequestRecord): Pr
     ...(member && {
       partner: row.partner,
       "partner's id": row.externalUserId,
-      'first name': member.profile.firstName,
-      ...memberLines(member),
+      ...contactLines(member, time),
     }),
   })
 }

@@ -16,6 +16,7 @@ import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import { openService, type Service } from '../service'
 import { cap, fileName, startingInstant, webAddress, wholeNumber } from './arguments'
+import { examples } from './command-help'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
@@ -35,7 +36,7 @@ interface Options extends LimitFlags {
 
 /** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
 export function sandboxCommand(): Command {
-  return new Command('sandbox')
+  const command = new Command('sandbox')
     .description('Run a service with a realistic directory and partners in every state, to build against')
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
@@ -68,6 +69,12 @@ export function sandboxCommand(): Command {
     )
     .option('--json', 'print one line of JSON when the server is ready')
     .action(runSandbox)
+  return examples(
+    command,
+    'anteroom sandbox',
+    'anteroom sandbox --port 0 --now 2026-12-01T09:00:00Z --json',
+    'anteroom sandbox --database sandbox.sqlite --providers 10000',
+  )
 }
 
 async function runSandbox(options: Options): Promise<void> {

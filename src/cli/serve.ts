@@ -1,7 +1,8 @@
 import { Command } from 'commander'
-import { readServerConfig, type SettingName, settings } from '../config'
+import { version } from '../../package.json'
+import { readServerConfig, serverSettings } from '../config'
 import { zoneDataNote } from '../operations/check-zones'
-import { noteZoneData } from '../operations/upkeep'
+import { noteServer, noteZoneData } from '../operations/upkeep'
 import { shutdownRequest } from './graceful-shutdown'
 import { announce, printNotice } from './output'
 import { openProduction, withSettings } from './storage'
@@ -9,7 +10,7 @@ import { openProduction, withSettings } from './storage'
 /** `anteroom serve`: the service in production. */
 export function serveCommand(): Command {
   const command = new Command('serve').description('Run the service on the production database')
-  return withSettings(command, Object.keys(settings) as SettingName[]).action(serve)
+  return withSettings(command, serverSettings).action(serve)
 }
 
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */
@@ -22,9 +23,12 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
     if (note) printNotice(note)
     const stopped = shutdownRequest()
     const server = await service.listen(config.host, config.port, config.baseUrl)
+    const startedAt = service.context.clock.now()
+    await noteServer(service.context, { host: server.host, port: server.port, version, startedAt })
     announce(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
     await stopped
     await server.stop()
+    await noteServer(service.context, null)
   } finally {
     await service.close()
   }

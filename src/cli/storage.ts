@@ -2,27 +2,27 @@ import { Command } from 'commander'
 import { readStorageConfig, type Setting, type SettingName, type StorageConfig, settings } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
+import { Refusal } from '../domain/errors'
+import { whyNoAccess } from '../files/access'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
 import { openService, openStorage, type Service, type ServiceOptions } from '../service'
 import { operator } from './operator'
 import { printNotice } from './output'
+import { headingOf, storageSettings } from './storage-flags'
 
 /** A command that works on the production database, with the settings that say where it is. */
 export function storageCommand(name: string, description: string): Command {
-  return withSettings(new Command(name).description(description), [
-    'database',
-    'masterKeyFile',
-    'masterKeyFd',
-    'zones',
-  ])
+  return withSettings(new Command(name).description(description), storageSettings)
 }
 
 /** Gives a command the flags of settings. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { flag, argument, variable, meaning }: Setting = settings[name]
-    command.option([flag, argument].join(' ').trim(), `${meaning} (${variable})`)
+    const option = command.createOption([flag, argument].join(' ').trim(), `${meaning} (${variable})`)
+    const heading = headingOf(name)
+    command.addOption(heading === undefined ? option : option.helpGroup(heading))
   }
   return command
 }
@@ -35,8 +35,15 @@ export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 
 /** Opens the production database for a command that asks the records alone, and no directory. */
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
-  const { records, close } = openStorage(optionsOf(readStorageConfig(flags)))
-  await work(records, makeAct).finally(close)
+  const config = readStorageConfig(flags)
+  const { records, close } = openStorage(optionsOf(config))
+  try {
+    await work(records, makeAct)
+  } catch (error) {
+    throw writeFault(error, config)
+  } finally {
+    await close()
+  }
 }
 
 /** The same with the directory. */
@@ -46,16 +53,27 @@ export function withContext(flags: object, work: Work<Context>): Promise<void> {
 
 /** The same with the whole service. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
-  const service = await openProduction(readStorageConfig(flags))
+  const config = readStorageConfig(flags)
+  const service = await openProduction(config)
   try {
     const refusal = await refuseOtherZoneData(service.context, service.zones)
     await work(service, () => {
       if (refusal) throw refusal
       return makeAct()
     })
+  } catch (error) {
+    throw writeFault(error, config)
   } finally {
     await service.close()
   }
+}
+
+/** Why a database can be read and not written is for whoever gives the command, and no partner of the service. */
+function writeFault(error: unknown, { database }: StorageConfig): unknown {
+  const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
+  if (!(error instanceof Refusal) || !code.startsWith('SQLITE_READONLY')) return error
+  const why = `the database ${database} may not be written: ${whyNoAccess(database)}`
+  return new Refusal(error.kind, why, { cause: error })
 }
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */

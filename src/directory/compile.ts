@@ -81,7 +81,7 @@ function compileWindow({ start, end, stepMinutes = slotMinutes }: WorkingWindow)
 }
 
 /** Dates stand for the whole of them, local date-times for all that the clock shows between them. */
-function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
+export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
   const [start, end] = [parseInstant(from), parseInstant(until)]
   if (start !== null && end !== null) return { start: start / minuteMillis, end: end / minuteMillis }
   return {

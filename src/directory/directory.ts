@@ -9,7 +9,13 @@ import type {
 import type { PartnerKey } from '../domain/partner'
 import { isWorking, type Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
-import { type Availability, availabilityAt, type Calendar, isAvailableAt } from '../scheduling/availability'
+import {
+  type Availability,
+  availabilityAt,
+  type Calendar,
+  isAvailableAt,
+  slotsWithin,
+} from '../scheduling/availability'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
@@ -236,6 +242,11 @@ export class Directory {
   /** The slots that can be had of a provider in a region, at `now` (ms). */
   availabilityIn(listing: Listing, regionId: number, now: number): Availability {
     return availabilityAt(listing.calendar, licensesIn(regionId, listing), now)
+  }
+
+  /** Those of them that start in a stretch of time (minutes), in a fraction of the time if that is short. */
+  slotsWithin(listing: Listing, regionId: number, stretch: Interval, now: number): number[] {
+    return slotsWithin(listing.calendar, licensesIn(regionId, listing), stretch, now)
   }
 
   /** The slots that can be had of a provider in any active region, at `now` (ms). */

@@ -79,16 +79,33 @@ export interface AuditLine extends AuditEntry {
   readonly hash: string
 }
 
+/** Lines by one actor, about one record, or both. */
+export interface AuditSubject {
+  readonly actor?: string | undefined
+  /** As `partner 3`. */
+  readonly record?: string | undefined
+}
+
 /** Which lines are asked for. Of those that fit, the newest, or with `after` the first behind that line. */
-export interface AuditFilter {
+export interface AuditFilter extends AuditSubject {
   /** ms, inclusive. */
   readonly since?: number | undefined
   /** ms, exclusive. */
   readonly until?: number | undefined
-  readonly actor?: string | undefined
-  readonly record?: string | undefined
+  readonly actions?: readonly AuditAction[] | undefined
+  /** Lines that are of one of these, too. */
+  readonly anyOf?: readonly AuditSubject[] | undefined
   /** A line's id. */
   readonly after?: number | undefined
+}
+
+/** How often partners were refused for one reason: once a minute from each address, however often they asked. */
+export interface ReasonCount {
+  /** As the lines of authentication.refuse have it. */
+  readonly reason: string
+  readonly count: number
+  /** ms */
+  readonly lastAt: number
 }
 
 /** Keyed hashes in hex (HMAC, RFC 2104), which nobody without the key can make. */

@@ -43,17 +43,44 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
     : new Refusal('record_unknown', 'the partner has no token that could be revoked')
 }
 
+/** Cancels the key that waits for its cutover; the one in force goes on as if none had been planned. */
+export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): Decision {
+  if (!partner) return unknownRecord('partner')
+  const { current, waiting } = standingKeys(keys, at)
+  if (waiting.length === 0) {
+    return new Refusal('record_unknown', 'no token of the partner waits for its cutover')
+  }
+  const cancelled = waiting.map((key) => cancel(key))
+  // Behind those: of a partner's keys one alone may be without an end.
+  const goesOn: Write[] = current
+    ? [{ set: 'key', id: current.id, to: { endsAt: null, endReason: null } }]
+    : []
+  return outcome('token.cancel', 'partner', partner.id, [...cancelled, ...goesOn])
+}
+
+/** Which of a partner's keys is in force at an instant (ms), and which wait for their cutover: mostly none, or one. */
+export function standingKeys(keys: readonly KeyRecord[], at: number) {
+  const standing = currentKeys(keys, at)
+  const isWaiting = (key: KeyRecord) => keyStateAt(key, at) === 'waiting'
+  return {
+    current: standing.find((key) => !isWaiting(key)) ?? null,
+    waiting: standing.filter(isWaiting),
+  }
+}
+
 function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {
   // What was revoked stays so, even if the clock was set back since.
   return keys.filter((key) => keyStateAt(key, at) !== 'ended' && key.endReason !== 'revoked')
 }
 
 function endKeys(keys: readonly KeyRecord[], at: number, endsAt: number, endReason: KeyEndReason): Write[] {
-  return currentKeys(keys, at).map((key) => {
-    const isCancelled = keyStateAt(key, at) === 'waiting'
-    const to = isCancelled ? { endsAt: key.startsAt, endReason: 'cancelled' as const } : { endsAt, endReason }
-    return { set: 'key', id: key.id, to }
-  })
+  return currentKeys(keys, at).map((key) =>
+    keyStateAt(key, at) === 'waiting' ? cancel(key) : { set: 'key', id: key.id, to: { endsAt, endReason } },
+  )
+}
+
+function cancel({ id, startsAt }: KeyRecord): Write {
+  return { set: 'key', id, to: { endsAt: startsAt, endReason: 'cancelled' } }
 }
 
 function addKey({ id: partnerId }: Partner, key: NewKey, issuedAt: number): Write {

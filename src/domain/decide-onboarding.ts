@@ -18,6 +18,17 @@ export function decideOrganization(
   }
 }
 
+/** @param known the organization of the new name, if there is one */
+export function decideOrganizationRename(
+  organization: Organization | null,
+  known: Organization | null,
+  name: string,
+): Decision {
+  if (!organization) return unknownRecord('organization')
+  if (known) return new Refusal('name_taken', 'there is an organization of that name')
+  return setting('organization.rename', 'organization', organization.id, { name })
+}
+
 export function decideOrganizationState(organization: Organization | null, active: boolean): Decision {
   return decideState('organization', organization, active)
 }
@@ -40,6 +51,13 @@ export function decidePartner(
     ...outcome('partner.add', 'partner', null, [{ add: 'partner', row }]),
     answer: ([id]) => ({ id: id as number, ...told, organization }),
   }
+}
+
+/** @param known the partner of the new name, if there is one */
+export function decidePartnerRename(partner: Partner | null, known: Partner | null, name: string): Decision {
+  if (!partner) return unknownRecord('partner')
+  if (known) return new Refusal('name_taken', 'there is a partner of that name')
+  return setting('partner.rename', 'partner', partner.id, { name })
 }
 
 export function decidePartnerState(partner: Partner | null, active: boolean): Decision {

@@ -1,5 +1,5 @@
 import { Refusal } from './errors'
-import { absencesOf, type Provider, type TimeOff } from './provider'
+import { absencesOf, isSameAbsence, type Provider, type TimeOff } from './provider'
 import { type Decision, setting, unknownRecord } from './writes'
 
 /**
@@ -16,7 +16,7 @@ export function decideProviderState(provider: Pick<Provider, 'id'> | null, activ
 /** Answers whether the absence is new: one that is there already is not added twice, and nothing is written. */
 export function decideTimeOff(provider: Provider | null, absence: TimeOff): Decision<boolean> {
   if (!provider) return unknownRecord('provider')
-  const isKnown = absencesOf(provider).some((known) => isSame(known, absence))
+  const isKnown = absencesOf(provider).some((known) => isSameAbsence(known, absence))
   if (isKnown) return { writes: [], taken: [], audit: null, answer: () => false }
   const staffTimeOff = [...provider.staffTimeOff, absence]
   return {
@@ -28,13 +28,9 @@ export function decideTimeOff(provider: Provider | null, absence: TimeOff): Deci
 /** One that staff have entered, or that the directory has: that comes back with the next one that is loaded and has it still. */
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {
   if (!provider) return unknownRecord('provider')
-  const others = (all: readonly TimeOff[]) => all.filter((known) => !isSame(known, absence))
+  const others = (all: readonly TimeOff[]) => all.filter((known) => !isSameAbsence(known, absence))
   const [timeOff, staffTimeOff] = [others(provider.timeOff), others(provider.staffTimeOff)]
   return timeOff.length + staffTimeOff.length < absencesOf(provider).length
     ? setting('provider.time-off-remove', 'provider', provider.id, { timeOff, staffTimeOff })
     : new Refusal('record_unknown', 'there is no such time off')
-}
-
-function isSame(one: TimeOff, other: TimeOff): boolean {
-  return one.from === other.from && one.until === other.until
 }

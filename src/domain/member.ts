@@ -74,11 +74,33 @@ export function foldEmail(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
 
-/** Whether a text stands in what a member is called, however either is composed (NFKC) and whatever its case. */
-export function isCalled({ profile }: Member, text: string): boolean {
-  const { firstName, lastName, preferredName } = profile
+/** What of a member a text was found in. */
+export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
+
+/** Fewer digits are in too many numbers. */
+const leastDigits = 4
+
+/**
+ * Tells what of a member a text stands in, null for nothing: in what they are called, however either is composed (NFKC)
+ * and whatever its case; in their phone number, however either is spaced; or in their e-mail address.
+ */
+export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   const fold = (name: string) => name.normalize('NFKC').toLowerCase()
-  return [`${firstName} ${lastName}`, preferredName ?? ''].some((name) => fold(name).includes(fold(text)))
+  const wanted = fold(text)
+  const digits = /^[+\d ().-]+$/.test(text) ? digitsOf(text) : ''
+  const isNumber = digits.length >= leastDigits
+  const isAddress = text.includes('@')
+  return ({ profile }) => {
+    const { firstName, lastName, preferredName, phoneNumber, email } = profile
+    if (fold(`${firstName} ${lastName}`).includes(wanted)) return 'name'
+    if (preferredName && fold(preferredName).includes(wanted)) return 'name'
+    if (isNumber && phoneNumber && digitsOf(phoneNumber).includes(digits)) return 'phone'
+    return isAddress && foldEmail(email).includes(foldEmail(text)) ? 'e-mail' : null
+  }
+}
+
+function digitsOf(text: string): string {
+  return text.replace(/\D/g, '')
 }
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"

@@ -118,3 +118,8 @@ export function absencesOf({
 }: Pick<Provider, 'timeOff' | 'staffTimeOff'>): readonly TimeOff[] {
   return staffTimeOff.length === 0 ? timeOff : [...timeOff, ...staffTimeOff]
 }
+
+/** Whether two absences are written alike: by that they are known. */
+export function isSameAbsence(one: TimeOff, other: TimeOff): boolean {
+  return one.from === other.from && one.until === other.until
+}

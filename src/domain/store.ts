@@ -1,18 +1,57 @@
-import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
-import type { BookingRequest, Replay, RequestNote, RequestRecord, ScreeningAnswer } from './booking-request'
+import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict, ReasonCount } from './audit'
+import type {
+  BookingRequest,
+  Replay,
+  RequestNote,
+  RequestRecord,
+  RequestState,
+  ScreeningAnswer,
+} from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
-import type { AssignmentDraft } from './decide-move'
+import type { AssignmentDraft, MoveDraft } from './decide-move'
 import type { SubmissionDraft } from './decide-submission'
 import type { PartnerRates } from './limits'
 import type { Member } from './member'
 import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
+import type { RefusalCount, Waiting } from './status'
 
-/** Which requests are asked for. */
+/** Which requests are asked for: those that fit all that is given. */
 export interface RequestFilter {
-  readonly intakesOnly: boolean
-  readonly unassignedOnly: boolean
+  readonly intakesOnly?: boolean | undefined
+  /** `waiting` for those that wait for somebody: unassigned or pending. */
+  readonly state?: RequestState | 'waiting' | undefined
+  readonly providerId?: number | undefined
+  readonly partnerId?: number | undefined
+  /** The date of the slot by the provider's clock, in days since 1970-01-01. */
+  readonly slotDay?: number | undefined
+  /** Submitted at or after, and at or before, in ms. */
+  readonly submittedFrom?: number | undefined
+  readonly submittedUntil?: number | undefined
+}
+
+/** Which of the requests asked for, in which order. */
+export interface RequestPart {
+  /** By submission, or by the start of their slots, those without one last. */
+  readonly order: 'submission' | 'slot'
+  /** How many come before. */
+  readonly offset: number
+  readonly most: number
+}
+
+/** What is told of many requests together. */
+export interface RequestCount {
+  readonly count: number
+  /** When the first of those was submitted that wait, in ms; null if none waits. */
+  readonly oldestWaitingAt: number | null
+}
+
+/** A stretch of time of some providers, as a day by the clock that they share; ms, the end no longer part of it. */
+export interface ProvidersDay {
+  readonly providerIds: readonly number[]
+  readonly from: number
+  readonly until: number
 }
 
 /**
@@ -33,11 +72,15 @@ export interface Store {
   listOrganizations(): Promise<Organization[]>
   /** @throws Refusal name_taken */
   addOrganization(name: string, act: Act): Promise<Organization>
+  /** @throws Refusal name_taken */
+  renameOrganization(id: number, name: string, act: Act): Promise<void>
   setOrganizationActive(id: number, active: boolean, act: Act): Promise<void>
   /** All partners in order of id, those without a key or an organization too. */
   listPartners(): Promise<Partner[]>
   /** @throws Refusal name_taken */
   addPartner(name: string, organizationId: number | null, act: Act): Promise<Partner>
+  /** @throws Refusal name_taken */
+  renamePartner(id: number, name: string, act: Act): Promise<void>
   setPartnerActive(id: number, active: boolean, act: Act): Promise<void>
   setPartnerOrganization(id: number, organizationId: number | null, act: Act): Promise<void>
   /** Those rates that are given; the others stay. */
@@ -51,6 +94,8 @@ export interface Store {
   rotateKey(partnerId: number, key: NewKey, act: Act): Promise<void>
   /** @throws Refusal record_unknown if there is nothing to revoke */
   revokeKeys(partnerId: number, act: Act): Promise<void>
+  /** Takes a planned cutover back. @throws Refusal record_unknown if no key waits for one */
+  cancelCutover(partnerId: number, act: Act): Promise<void>
   /** When keys were last used, in ms, by kid. */
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 
@@ -62,9 +107,16 @@ export interface Store {
   /** @throws Refusal record_unknown if there is no such absence */
   removeTimeOff(providerId: number, timeOff: TimeOff, act: Act): Promise<void>
 
-  /** Requests in order of submission. */
-  listRequests(filter: RequestFilter): Promise<RequestRecord[]>
+  /** All of them in order of submission, or a part. */
+  listRequests(filter: RequestFilter, part?: RequestPart): Promise<RequestRecord[]>
+  countRequests(filter: RequestFilter): Promise<RequestCount>
+  /** The ids of all of them, in order of submission. */
+  listRequestIds(filter: RequestFilter): Promise<number[]>
+  /** The ids of a member's requests, in order; none once the person has been erased. */
+  listRequestIdsOf(memberId: number): Promise<number[]>
   findRequest(id: number): Promise<RequestRecord | null>
+  /** The requests that hold a slot of providers that starts on their day, in order of time: unaudited, never to show. */
+  listHeld(days: readonly ProvidersDay[]): Promise<RequestRecord[]>
   /** The screening answers of a request. */
   readScreening(requestId: number, act: Act): Promise<readonly ScreeningAnswer[]>
   /** The screening answers of the requests named, those alone that can be opened, unaudited: to sort by, never to show. */
@@ -73,17 +125,21 @@ export interface Store {
   assign(requestId: number, draft: AssignmentDraft, act: Act): Promise<'done' | 'stale'>
   /** @throws Refusal move_unknown unless the request is pending */
   accept(requestId: number, act: Act): Promise<void>
-  /** @throws Refusal move_unknown unless the request is pending or accepted */
-  decline(requestId: number, act: Act): Promise<void>
+  /** @param reason kept as a note @throws Refusal move_unknown unless the request is pending or accepted */
+  decline(requestId: number, act: Act, reason?: string): Promise<void>
+  /** @throws Refusal move_unknown, slot_unavailable or slot_conflicts_with_yours */
+  move(requestId: number, draft: MoveDraft, act: Act): Promise<'done' | 'stale'>
+  /** @param reason kept as a note @throws Refusal move_unknown unless the request is unassigned */
+  close(requestId: number, act: Act, reason?: string): Promise<void>
   /** The requests of a partner's members that were submitted at or after an instant (ms), in order of submission. */
   listSubmitted(partnerId: number, since: number): Promise<Pick<RequestRecord, 'id' | 'state'>[]>
   /** Declines those of the requests named that still can be, with an audit line each, and tells how many. */
-  declineAll(requestIds: readonly number[], act: Act): Promise<number>
+  declineAll(requestIds: readonly number[], act: Act, reason?: string): Promise<number>
   /** @throws Refusal move_unknown unless the request holds a slot */
   acknowledge(requestId: number, localOffsetMinutes: number, act: Act): Promise<void>
 
-  /** Writes a note of staff. @throws Refusal move_unknown once the person has been erased, field_invalid for its length */
-  addNote(requestId: number, text: string, act: Act): Promise<void>
+  /** Writes a note of staff, and tells its id. @throws Refusal move_unknown once the person has been erased, field_invalid for its length */
+  addNote(requestId: number, text: string, act: Act): Promise<number>
   /** The notes on a request, oldest first. */
   readNotes(requestId: number, act: Act): Promise<readonly RequestNote[]>
 
@@ -99,9 +155,19 @@ export interface Store {
   /** Removes a member, and tells which of their requests still hold a slot. */
   eraseMember(id: number, act: Act): Promise<number[]>
 
+  countWaiting(): Promise<Waiting>
+  /** The ids of the requests that are unassigned or pending, newest first, at most so many. */
+  listWaiting(most: number): Promise<number[]>
+  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
+  listLookedAt(requestIds: readonly number[]): Promise<number[]>
+  /** Refused authentications since an instant (ms), counted in at most so many of the newest lines of the audit log. */
+  countRefusals(since: number, most: number): Promise<RefusalCount[]>
+
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** At most so many lines, oldest first. */
   listAudit(limit: number, filter?: AuditFilter): Promise<AuditLine[]>
+  /** Why and how often a partner was refused since an instant (ms), most often first. */
+  countRefusalsOf(partnerId: number, since: number): Promise<ReasonCount[]>
   /** The newest line, refused authentications left out. */
   auditHead(): Promise<AuditHead>
   /**

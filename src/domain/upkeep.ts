@@ -11,6 +11,29 @@ export interface Finding {
   readonly detail: string
 }
 
+/** What a server notes of itself for as long as it listens. */
+export interface ServerNote {
+  readonly host: string
+  readonly port: number
+  readonly version: string
+  /** ms */
+  readonly startedAt: number
+}
+
+/** What is known of a database's one server. */
+export interface FoundServer {
+  /** Whether a process serves the database at this moment, whatever is noted. */
+  readonly isServing: boolean
+  /** What it noted, or one before it that ended without taking that away; null for nothing. */
+  readonly note: ServerNote | null
+}
+
+/** When a backup was last made, and when one was last tried, in ms; null for never. */
+export interface LastBackups {
+  readonly backedUpAt: number | null
+  readonly drilledAt: number | null
+}
+
 /** Is told what a long work is at, and which share of that is done, from 0 to 1, where it can be known. */
 export type TellStep = (what: string, share?: number) => void
 
@@ -76,8 +99,17 @@ export interface Upkeep {
    */
   rewrap(next: MasterKey, act: Act): Promise<boolean>
 
-  /** Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy. */
-  check(now: number): Promise<Finding[]>
+  /**
+   * Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy.
+   *
+   * @param oldest the age in ms beyond which the last backup is bad; null for one of any age
+   */
+  check(now: number, oldest?: number | null): Promise<Finding[]>
+  findLastBackups(): Promise<LastBackups>
+
+  /** Notes what a server listens on; null once it does no more. */
+  noteServer(note: ServerNote | null): Promise<void>
+  findServer(): Promise<FoundServer>
 
   /**
    * Writes audit lines to an archive, checked and synced before it gets its name, and removes them then; tells how many.

@@ -16,6 +16,8 @@ export interface ZoneData extends ZoneEdition {
   readonly names: readonly string[]
   /** The zone of an IANA name, links included, its case as IANA writes it; null for every other text. */
   find(name: string): TimeZone | null
+  /** The names of the zones that people in a country (ISO 3166-1 alpha-2) live by; none for a code that is none. */
+  zonesOf(country: string): readonly string[]
   /** The data that is built in, be it the one in use or not. */
   readonly builtIn: Pick<ZoneData, 'edition' | 'find'>
 }

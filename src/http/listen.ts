@@ -1,3 +1,5 @@
+import { Refusal } from '../domain/errors'
+
 /** A server that is listening. */
 export interface Listening {
   readonly host: string
@@ -64,10 +66,19 @@ export function listen(
 
 /** Serves, or says as Node does which address could not be had. */
 function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
+  const { hostname, port } = options
   try {
     return Bun.serve(options)
   } catch (error) {
-    throw Object.assign(error as Error, { address: options.hostname, port: options.port })
+    const { code = '' } = error as { code?: string }
+    // What is no name at all, and what nobody has by that name.
+    if (['EINVAL', 'ENOTFOUND'].includes(code)) {
+      throw new Refusal('settings_invalid', `--host: ${hostname} cannot be resolved to an address`)
+    }
+    if (code === 'EADDRNOTAVAIL') {
+      throw new Refusal('settings_invalid', `--host: ${hostname} is no address of this machine`)
+    }
+    throw Object.assign(error as Error, { address: hostname, port })
   }
 }
 

@@ -1,16 +1,13 @@
-import { type Directory, type Listing, localOffsetAt, withTaken } from '../directory/directory'
+import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
 import { refuseAssignment } from '../domain/decide-move'
-import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
-import { formatInstant } from '../scheduling/calendar'
 import type { Context } from './context'
-import { requireRequest } from './find-records'
-import { decideOnFreshSnapshot } from './fresh-snapshot'
 import { whereaboutsOf } from './member-region'
+import { placeRequest } from './place-request'
 
 /** What of an intake's provider a person should look at before they are assigned; nothing is refused for it. */
 export type AssignmentConcern =
@@ -24,7 +21,7 @@ export type AssignmentConcern =
  * @throws Refusal record_unknown, move_unknown for what is no intake that can be assigned or for a provider
  *   who is deactivated, slot_unavailable, slot_conflicts_with_yours, storage_busy
  */
-export async function assignProvider(
+export function assignProvider(
   context: Context,
   requestId: number,
   provider: Provider,
@@ -32,38 +29,22 @@ export async function assignProvider(
   act: Act,
 ): Promise<RequestRecord> {
   const { directory, store } = context
-  try {
-    await decideOnFreshSnapshot(context, async () => {
-      const request = await requireRequest(context, requestId)
-      requireAssignable(request)
-      const listing = directory.findListing(provider.id)
-      if (!listing) {
-        const why = directory.findAnyListing(provider.id)
-          ? 'is deactivated'
-          : 'is left out of searches; doctor says why'
-        throw new Refusal('move_unknown', `provider ${provider.ref} ${why}`)
-      }
-      if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
-        throw new Refusal('slot_unavailable', 'the slot is not available')
-      }
-      const draft = {
+  return placeRequest(context, requestId, provider, startsAt, act, refuseAssignment, (localOffsetMinutes) =>
+    store.assign(
+      requestId,
+      {
         providerId: provider.id,
         startsAt,
-        localOffsetMinutes: startsAt === null ? null : localOffsetAt(listing, startsAt),
+        localOffsetMinutes,
         version: directory.version,
         authorizationNumber: newAuthorizationNumber(),
-      }
-      return store.assign(requestId, draft, act)
-    })
-  } catch (error) {
-    if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
-    const why = `anteroom provider why ${provider.ref} ${formatInstant(startsAt)}`
-    throw new Refusal('slot_unavailable', `the slot is not available; the reason: ${why}`)
-  }
-  return requireRequest(context, requestId)
+      },
+      act,
+    ),
+  )
 }
 
-/** @throws Refusal move_unknown for a booking request, and for an intake of a person who was erased */
+/** @throws Refusal move_unknown for a booking request, for an intake that is closed or whose person was erased */
 export function requireAssignable(
   request: RequestRecord,
 ): asserts request is RequestRecord & { readonly member: Member } {
@@ -82,11 +63,4 @@ export function concernOf(
   if (!region) return { about: 'region unknown', country: profile.country }
   const isLicensed = directory.listLicensed(region.id, at).some((found) => found.provider.id === provider.id)
   return isLicensed ? null : { about: 'unlicensed', region: regionRef(region) }
-}
-
-/** The slot that a request holds is no hindrance to the same request: assigning it again frees it. */
-function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
-  if (!listing.taken.some(({ requestId }) => requestId === id)) return listing
-  const others = listing.taken.filter(({ requestId }) => requestId !== id)
-  return withTaken(listing, others)
 }

@@ -25,14 +25,22 @@ export interface MovedBooking {
  * zone data has changed since, or the provider's zone.
  */
 export function listMovedBookings(context: Context, now: number): Promise<MovedBooking[]> {
-  const { directory } = context
-  const listings = directory.listProviders().flatMap(({ id }) => directory.findAnyListing(id) ?? [])
-  const moved = listings.flatMap((listing) =>
-    listing.taken
-      .filter((slot) => slot.startsAt > now && isMoved(listing, slot))
-      .map((slot) => describe(context, listing, slot)),
-  )
-  return Promise.all(moved)
+  const moved = [...movedSlots(context, now)]
+  return Promise.all(moved.map(({ listing, slot }) => describe(context, listing, slot)))
+}
+
+/** How many those are. */
+export function countMovedBookings(context: Context, now: number): number {
+  return [...movedSlots(context, now)].length
+}
+
+function* movedSlots({ directory }: Context, now: number) {
+  for (const { id } of directory.listProviders()) {
+    const listing = directory.findAnyListing(id)
+    for (const slot of listing?.taken ?? []) {
+      if (listing && slot.startsAt > now && isMoved(listing, slot)) yield { listing, slot }
+    }
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Directory } from '../directory/directory'
 import type { MemberProfile } from '../domain/member'
-import { type Region, regionRef } from '../domain/region'
+import { foldName, type Region, regionRef } from '../domain/region'
 
 /** Where a member is, as far as their country and state tell it. */
 export interface Whereabouts {
@@ -21,12 +21,8 @@ export function whereaboutsOf(
   const candidates = directory.listRegions(country)
   const [first] = candidates
   if (candidates.length === 1 && first?.code === country) return { region: first, candidates }
-  const named = fold(state ?? '')
+  const named = foldName(state ?? '')
   const isNamed = (region: Region) =>
-    [region.code, regionRef(region), region.localName].some((name) => fold(name) === named)
+    [region.code, regionRef(region), region.localName].some((name) => foldName(name) === named)
   return { region: candidates.find(isNamed) ?? null, candidates }
-}
-
-function fold(text: string): string {
-  return text.trim().normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }

@@ -1,8 +1,9 @@
 import type { Act } from '../domain/audit'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
-import { isCalled, type Member } from '../domain/member'
+import { type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Partner } from '../domain/partner'
+import type { Store } from '../domain/store'
 import type { Context, Records } from './context'
 
 /**
@@ -25,34 +26,72 @@ export async function lookUpMember(
   return member
 }
 
-/** The member, of whichever partner, who has an e-mail address; the audit log keeps who asked. */
-export function findMemberByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
-  return store.findMemberByEmail(email, act)
-}
-
 /** How many members are read at once to be looked through, and how many are shown of those found. */
 const [membersAtOnce, mostShown] = [1_000, 50]
 
 /** Members who were looked for, and how many there are. */
 export interface FoundMembers {
   /** In order of id, 50 at most. */
-  readonly members: readonly Member[]
+  readonly found: readonly FoundMember[]
   readonly count: number
 }
 
-/** The members whose name holds a text; the audit log keeps who asked, and how many were found. */
-export async function findMembersByName({ store }: Records, name: string, act: Act): Promise<FoundMembers> {
-  const members: Member[] = []
+export interface FoundMember {
+  readonly member: Member
+  readonly by: MatchedBy
+}
+
+/**
+ * The members whom a text tells of: by their whole e-mail address or partner's id at once, and by a part of their name,
+ * phone number or address once all were looked through. The audit log keeps who asked, how many were found, and who was
+ * shown.
+ *
+ * @param text not empty
+ */
+export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
+  const owner = text.includes('@') ? await records.store.findMemberByEmail(text, act) : null
+  const named = await findNamed(records, text, owner)
+  // What has a digit or an @ and is somebody's whole id or address is no part of a name.
+  const isClear = named.length > 0 && /[\d@]/.test(text)
+  const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
+  const line = { ...act, action: 'member.find' as const }
+  await records.store.appendAudit([
+    { ...line, record: null, outcome: `${all.count} found` },
+    ...all.found
+      // That the address was looked for is noted already, with whose it is.
+      .filter(({ member }) => member.id !== owner?.id)
+      .map(({ member }) => ({ ...line, record: `member ${member.id}`, outcome: 'done' })),
+  ])
+  return all
+}
+
+/** By what is found without a look at anybody else. */
+async function findNamed({ store }: Records, text: string, owner: Member | null): Promise<FoundMember[]> {
+  const partners = await store.listPartners()
+  const theirs = await Promise.all(partners.map(({ id }) => store.findMember(id, text)))
+  return [
+    ...(owner ? [{ member: owner, by: 'e-mail' } as const] : []),
+    ...theirs.flatMap((member) =>
+      member && member.id !== owner?.id ? [{ member, by: "partner's id" } as const] : [],
+    ),
+  ]
+}
+
+async function lookThrough(store: Store, text: string, named: readonly FoundMember[]): Promise<FoundMembers> {
+  const matches = matcherOf(text)
+  const found: FoundMember[] = []
   let count = 0
   let read = await store.listMembers(0, membersAtOnce)
   while (read.length > 0) {
-    const found = read.filter((member) => isCalled(member, name))
-    members.push(...found.slice(0, mostShown - members.length))
-    count += found.length
+    for (const member of read) {
+      const by = named.find((one) => one.member.id === member.id)?.by ?? matches(member)
+      if (by === null) continue
+      count++
+      if (found.length < mostShown) found.push({ member, by })
+    }
     read = await store.listMembers(read.at(-1)?.id as number, membersAtOnce)
   }
-  await store.appendAudit([{ ...act, action: 'member.find', record: null, outcome: `${count} found` }])
-  return { members, count }
+  return { found, count }
 }
 
 /** Lets another member have the e-mail address of one, who has none then. @throws Refusal move_unknown without one */

@@ -9,6 +9,17 @@ export function addOrganization({ store }: Records, name: string, act: Act): Pro
   return store.addOrganization(name, act)
 }
 
+/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+export function renameOrganization(
+  records: Records,
+  { id }: Organization,
+  name: string,
+  act: Act,
+): Promise<void> {
+  requireName(name)
+  return thenShow(records, records.store.renameOrganization(id, name, act))
+}
+
 /** All organizations in order of id. */
 export function listOrganizations({ store }: Records): Promise<Organization[]> {
   return store.listOrganizations()
@@ -32,6 +43,12 @@ export function reactivateOrganization(records: Records, { id }: Organization, a
 export function addPartner({ store }: Records, name: string, organization: Organization | null, act: Act) {
   requireName(name)
   return store.addPartner(name, organization?.id ?? null, act)
+}
+
+/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+export function renamePartner(records: Records, { id }: Partner, name: string, act: Act): Promise<void> {
+  requireName(name)
+  return thenShow(records, records.store.renamePartner(id, name, act))
 }
 
 /** All partners in order of id. */

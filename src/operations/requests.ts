@@ -1,9 +1,11 @@
-import type { Act } from '../domain/audit'
+import type { Act, AuditEntry } from '../domain/audit'
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
-import { holdsSlot } from '../domain/decide-move'
+import { holdsSlot, refuseDecline } from '../domain/decide-move'
+import { Refusal } from '../domain/errors'
+import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
-import { type NinthItem, type ScreeningScore, scoreScreening } from '../domain/screening'
-import type { RequestFilter } from '../domain/store'
+import { type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
+import type { RequestCount, RequestFilter, Store } from '../domain/store'
 import { type Records, thenShow } from './context'
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
@@ -11,9 +13,20 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
   return thenShow(records, records.store.accept(id, act))
 }
 
-/** Declines a pending or accepted request; its slot is free again. @throws Refusal record_unknown, move_unknown */
-export function declineRequest(records: Records, id: number, act: Act): Promise<void> {
-  return thenShow(records, records.store.decline(id, act))
+/**
+ * Declines a pending or accepted request; its slot is free again.
+ *
+ * @param reason for staff alone, kept as a note
+ * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
+ */
+export function declineRequest(records: Records, id: number, act: Act, reason?: string): Promise<void> {
+  return thenShow(records, records.store.decline(id, act, reason))
+}
+
+/** @throws Refusal move_unknown for what cannot be declined */
+export function requireDeclinable(request: RequestRecord): void {
+  const refusal = refuseDecline(request)
+  if (refusal) throw refusal
 }
 
 /** The ids of the requests of a partner's since an instant (ms) that can be declined, and how many have no provider yet. */
@@ -31,11 +44,16 @@ const [declinedAtOnce, pauseMillis] = [100, 25]
  * Declines many requests: some at a time, each transaction all or nothing, so that others can write in between. Those that
  * cannot be declined any more are passed over. Tells how many it declined.
  */
-export async function declineRequests(records: Records, ids: readonly number[], act: Act): Promise<number> {
+export async function declineRequests(
+  records: Records,
+  ids: readonly number[],
+  act: Act,
+  reason?: string,
+): Promise<number> {
   let declined = 0
   for (let start = 0; start < ids.length; start += declinedAtOnce) {
     if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
-    declined += await records.store.declineAll(ids.slice(start, start + declinedAtOnce), act)
+    declined += await records.store.declineAll(ids.slice(start, start + declinedAtOnce), act, reason)
   }
   return thenShow(records, Promise.resolve(declined))
 }
@@ -52,31 +70,102 @@ export async function readScreening({ store }: Records, id: number, act: Act): P
   return { answers, score: scoreScreening(answers) }
 }
 
-/** An intake and how its ninth item stands; null where no answers are held. */
+/** A request of the queue, and what its screening says of the risk; null where no answers are held or none was asked. */
 export interface QueuedRequest {
   readonly request: RequestRecord
-  readonly ninthItem: NinthItem | null
+  readonly risk: Risk | null
+}
+
+/** Which part of the queue is asked for; pages are counted from 1. */
+export interface QueueWish extends PageRequest {
+  readonly filter: RequestFilter
+  /** By submission; by the start of the slot; or those at risk first, of those that wait. */
+  readonly sort: 'age' | 'slot' | 'risk'
+}
+
+/** One page of the queue. */
+export interface Queue extends RequestCount {
+  readonly requests: readonly QueuedRequest[]
 }
 
 /**
- * The requests in the order in which they should be worked: where only intakes are asked for, first those
- * whose ninth item is non-zero, then those where a person has to look at it; otherwise by submission. The
- * answers are used for the order and the mark alone.
+ * One page of the requests, in the order in which they should be worked. The audit log keeps how many people it shows,
+ * and by `risk`, of each request that has one, that its risk was read.
+ *
+ * @throws Refusal field_invalid where the risk is asked of requests that are handled
  */
-export async function listRequests({ store }: Records, filter: RequestFilter): Promise<QueuedRequest[]> {
-  const requests = await store.listRequests(filter)
-  if (!filter.intakesOnly) return requests.map((request) => ({ request, ninthItem: null }))
-  const answers = await store.sortingAnswers(requests.map(({ id }) => id))
-  const queued = requests.map((request) => {
-    const given = answers.get(request.id)
-    // Answers that cannot be opened are for a person to look at, as those that cannot be understood.
-    if (!given) return { request, ninthItem: 'unclear' as const }
-    return { request, ninthItem: given.length > 0 ? scoreScreening(given).ninthItem : null }
-  })
-  return queued.sort((a, b) => urgencyOf(b) - urgencyOf(a))
+export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
+  const { store } = records
+  const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
+  const requests = wish.sort === 'risk' ? await pageByRisk(store, filter, wish) : await pageOf(store, wish)
+  const people = requests.filter(({ request }) => request.member).length
+  await store.appendAudit([
+    { ...act, action: 'request.list', record: null, outcome: `done: ${people}` },
+    ...requests.filter(({ risk }) => risk).map(({ request }) => readingOf(request, act)),
+  ])
+  return { ...(await store.countRequests(filter)), requests }
 }
 
-function urgencyOf({ ninthItem }: QueuedRequest): number {
-  if (ninthItem === 'non-zero') return 2
-  return ninthItem === 'unclear' ? 1 : 0
+function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
+  return { ...act, action: 'request.read-risk', record: `request ${id}`, outcome: 'done' }
+}
+
+/** Those that are handled have left. */
+function waitingOf(filter: RequestFilter): RequestFilter {
+  const { state = 'waiting' } = filter
+  if (state === 'waiting' || state === 'unassigned' || state === 'pending') return { ...filter, state }
+  throw new Refusal('field_invalid', `only requests that wait are put in order of risk, and none is ${state}`)
+}
+
+async function pageOf(store: Store, { filter, sort, page, pageSize }: QueueWish): Promise<QueuedRequest[]> {
+  const order = sort === 'slot' ? 'slot' : 'submission'
+  const part = { order, offset: (page - 1) * pageSize, most: pageSize } as const
+  return (await store.listRequests(filter, part)).map((request) => ({ request, risk: null }))
+}
+
+async function pageByRisk(
+  store: Store,
+  filter: RequestFilter,
+  { page, pageSize }: PageRequest,
+): Promise<QueuedRequest[]> {
+  const first = (page - 1) * pageSize
+  const shown = (await listByRisk(store, filter)).slice(first, first + pageSize)
+  const found = await Promise.all(
+    shown.map(async ({ id, risk }) => ({ request: await store.findRequest(id), risk })),
+  )
+  return found.flatMap(({ request, risk }) => (request ? [{ request, risk }] : []))
+}
+
+/** Whose answers are opened at once. */
+const openedAtOnce = 1_000
+
+/** The requests with the risk of each, the most urgent first, and of equal ones that which has waited longer. */
+async function listByRisk(store: Store, filter: RequestFilter): Promise<Ranked[]> {
+  const ranked = await Array.fromAsync(risksOf(store, filter))
+  return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
+}
+
+interface Ranked extends Pick<QueuedRequest, 'risk'> {
+  readonly id: number
+}
+
+/** The risk of each request, in order of submission; the answers are forgotten at once. */
+async function* risksOf(store: Store, filter: RequestFilter): AsyncGenerator<Ranked> {
+  const ids = await store.listRequestIds(filter)
+  for (let start = 0; start < ids.length; start += openedAtOnce) {
+    const some = ids.slice(start, start + openedAtOnce)
+    const answers = await store.sortingAnswers(some)
+    for (const id of some) {
+      const given = answers.get(id) ?? null
+      yield { id, risk: given?.length === 0 ? null : riskOf(given) }
+    }
+  }
+}
+
+/** Whether any request waits whose ninth item is not zero, or is for a person to look at. */
+export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
+  for await (const { risk } of risksOf(store, { state: 'waiting' })) {
+    if (risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear') return true
+  }
+  return false
 }

@@ -33,7 +33,16 @@ export interface Suggestion {
   readonly slots: readonly { readonly startsAt: number; readonly localTime: string }[]
 }
 
-/** A provider licensed where the member is, before the wish is looked at. */
+/** A provider licensed where the member is, before the wish and their slots are looked at. */
+export interface Licensee {
+  readonly listing: Listing
+  /** Those whose license makes them one. */
+  readonly places: readonly Region[]
+  /** The modalities in which they see people there. */
+  readonly modalities: readonly Modality[]
+}
+
+/** The same with all that speaks for and against them. */
 export interface Candidate {
   readonly provider: Provider
   readonly zone: TimeZone
@@ -67,9 +76,8 @@ export async function suggestProviders(context: Context, id: number, now: number
   const request = await requireRequest(context, id)
   requireAssignable(request)
   const { member } = request
-  const { preferredSpokenLanguage: language, preferredModality } = member.profile
   const whereabouts = whereaboutsOf(context.directory, member.profile)
-  const wish = { language, modalities: modalitiesIn(preferredModality ?? '') }
+  const wish = wishOf(member)
   const suggestions = rankCandidates(candidatesIn(context, whereabouts, now), wish)
   return { member, whereabouts, wish, suggestions }
 }
@@ -89,6 +97,18 @@ export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Su
     }))
 }
 
+/** What a member needs of a provider. */
+export function wishOf({ profile }: Member): Wish {
+  const { preferredSpokenLanguage: language, preferredModality } = profile
+  return { language, modalities: modalitiesIn(preferredModality ?? '') }
+}
+
+/** Whether a provider speaks the language and sees people as it is wished, where anything is. */
+export function suits({ listing, modalities: offered }: Licensee, { language, modalities }: Wish): boolean {
+  const speaks = listing.provider.languagesSpoken.some((tag) => languageMatches(tag, language))
+  return speaks && (modalities.length === 0 || offered.some((modality) => modalities.includes(modality)))
+}
+
 /** The modalities that a member's own words ask for; none where they say something else. */
 export function modalitiesIn(text: string): Modality[] {
   return modalityWords.filter(({ words }) => words.test(text)).map(({ modality }) => modality)
@@ -100,7 +120,12 @@ const modalityWords: readonly { readonly modality: Modality; readonly words: Reg
   { modality: 'in-video', words: /\bvideo|\bvirtual\b|\bonline\b/i },
 ]
 
-function candidatesIn({ directory }: Context, { region, candidates }: Whereabouts, now: number): Candidate[] {
+/** Who may practise where somebody is, at `now` (ms); anywhere in their country where the region is not known. */
+export function licenseesIn(
+  { directory }: Context,
+  { region, candidates }: Whereabouts,
+  now: number,
+): Licensee[] {
   const licensed = new Map<Listing, Region[]>()
   for (const place of region ? [region] : candidates) {
     for (const listing of directory.listLicensed(place.id, now)) {
@@ -108,13 +133,19 @@ function candidatesIn({ directory }: Context, { region, candidates }: Whereabout
     }
   }
   return Array.from(licensed, ([listing, places]) => {
-    const free = places.flatMap(({ id }) => directory.availabilityIn(listing, id, now).slots)
+    return { listing, places, modalities: modalitiesAmong(listing.provider, places) }
+  })
+}
+
+function candidatesIn(context: Context, whereabouts: Whereabouts, now: number): Candidate[] {
+  return licenseesIn(context, whereabouts, now).map(({ listing, places, modalities }) => {
+    const free = places.flatMap(({ id }) => context.directory.availabilityIn(listing, id, now).slots)
     return {
       provider: listing.provider,
       zone: listing.calendar.schedule.zone,
       regions: places.map(regionRef),
-      isRegionKnown: region !== null,
-      modalities: modalitiesAmong(listing.provider, places),
+      isRegionKnown: whereabouts.region !== null,
+      modalities,
       freeSlots: [...new Set(free)].sort((a, b) => a - b),
     }
   })

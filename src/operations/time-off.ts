@@ -1,9 +1,10 @@
+import { compileTimeOff } from '../directory/compile'
 import { type Listing, toInterval } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
-import { absenceFault, absencesOf, type Provider, type TimeOff } from '../domain/provider'
+import { absenceFault, isSameAbsence, type Provider, type TimeOff } from '../domain/provider'
 import { touches } from '../scheduling/interval'
 import { type Context, thenShow } from './context'
 
@@ -36,17 +37,24 @@ export async function addTimeOff(
   return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
-/** Takes an absence back. @throws Refusal record_unknown if there is no such absence */
-export function removeTimeOff(context: Context, { id }: Provider, absence: TimeOff, act: Act): Promise<void> {
-  return thenShow(context, context.store.removeTimeOff(id, absence, act))
+/**
+ * Takes an absence back. Tells whether it was the directory's: then the next one that is loaded may bring it back.
+ *
+ * @throws Refusal record_unknown if there is no such absence
+ */
+export async function removeTimeOff(
+  context: Context,
+  { id, timeOff }: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<{ readonly isOfDirectory: boolean }> {
+  await thenShow(context, context.store.removeTimeOff(id, absence, act))
+  return { isOfDirectory: timeOff.some((one) => isSameAbsence(one, absence)) }
 }
 
-function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
-  const away = listing?.calendar.schedule.timeOff[positionOf(absence, listing.provider)]
-  if (!listing || !away) return []
+/** The slots in an absence that requests hold and that are not over at `now` (ms). */
+export function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
+  if (!listing) return []
+  const away = compileTimeOff(absence, listing.calendar.schedule.zone)
   return listing.taken.filter((slot) => slot.endsAt > now && touches(away, toInterval(slot)))
-}
-
-function positionOf({ from, until }: TimeOff, provider: Provider): number {
-  return absencesOf(provider).findIndex((absence) => absence.from === from && absence.until === until)
 }

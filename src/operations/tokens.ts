@@ -1,8 +1,10 @@
-import { authenticate } from '../auth/authenticate'
+import { authenticate, authenticationRefusals } from '../auth/authenticate'
 import { newKey, signToken } from '../auth/token'
-import type { Act } from '../domain/audit'
+import type { Act, ReasonCount } from '../domain/audit'
+import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
+import { dayMillis } from '../scheduling/calendar'
 import { type Context, type Records, thenShow } from './context'
 
 /** Takes a token before it is in force: what cannot be kept is not made. */
@@ -54,9 +56,26 @@ export function revokeToken(records: Records, { id }: Partner, act: Act): Promis
   return thenShow(records, records.store.revokeKeys(id, act))
 }
 
-/** The keys of a partner, in order of issue. */
-export async function listTokens({ store }: Records, partner: Partner): Promise<KeyRecord[]> {
-  return (await store.listKeys()).filter(({ partnerId }) => partnerId === partner.id)
+/** Takes a planned cutover back: the token that waits never starts. @throws Refusal record_unknown if none waits */
+export function cancelCutover(records: Records, { id }: Partner, act: Act): Promise<void> {
+  return thenShow(records, records.store.cancelCutover(id, act))
+}
+
+/** The keys of a partner, or of all, in order of issue. */
+export async function listTokens({ store }: Records, partner: Partner | null = null): Promise<KeyRecord[]> {
+  const keys = await store.listKeys()
+  return partner ? keys.filter(({ partnerId }) => partnerId === partner.id) : keys
+}
+
+/** The token of a partner that is in force at this moment, and those that wait for their cutover. */
+export async function findStanding(records: Records, partner: Partner) {
+  return standingKeys(await listTokens(records, partner), records.clock.now())
+}
+
+/** Why and how often a partner was refused today (UTC): once a minute from each address, however often it asked. */
+export function countRefusalsToday({ store, clock }: Records, { id }: Partner): Promise<ReasonCount[]> {
+  const now = clock.now()
+  return store.countRefusalsOf(id, now - (now % dayMillis))
 }
 
 /** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */
@@ -75,7 +94,9 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
   try {
     const { kid } = await authenticate(token, untimed, now)
-    return await verdictOf(context, token, kid, now)
+    const record = (await context.store.listKeys()).find((key) => key.kid === kid)
+    const partner = context.directory.findKey(kid)?.partner
+    return record && partner ? verdictOf(record, partner, now) : unknownKey()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const isForged = error.kind === 'token_invalid'
@@ -84,17 +105,35 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
 }
 
-async function verdictOf(context: Context, token: string, kid: string, now: number): Promise<TokenVerdict> {
-  const record = (await context.store.listKeys()).find((key) => key.kid === kid)
-  const partner = context.directory.findKey(kid)?.partner ?? null
-  const verdict = (refusal: Refusal | null, why: string) => ({ refusal, why, partner: partner?.name ?? null })
-  try {
-    await authenticate(token, (id) => context.directory.findKey(id), now)
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return verdict(error, error.kind === 'partner_inactive' ? error.message : endOf(record, now))
-  }
-  if (!partner?.organization) {
+/** A token by its kid, which is no secret: what the API would make of it, were it signed as it should be. */
+export interface KidVerdict extends TokenVerdict {
+  /** Null for a kid that none has. */
+  readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly ReasonCount[] } | null
+}
+
+/** What can be told of a token without it. */
+export async function verifyKid(records: Records, kid: string): Promise<KidVerdict> {
+  const key = (await records.store.listKeys()).find((one) => one.kid === kid)
+  const partner = (await records.store.listPartners()).find(({ id }) => id === key?.partnerId)
+  if (!key || !partner) return { ...unknownKey(), known: null }
+  const refusedToday = await countRefusalsToday(records, partner)
+  return { ...verdictOf(key, partner, records.clock.now()), known: { key, refusedToday } }
+}
+
+function unknownKey(): TokenVerdict {
+  const refusal = refusalOf('partner_not_found')
+  return { refusal, why: 'no token of that kid was ever made here', partner: null }
+}
+
+function refusalOf(kind: keyof typeof authenticationRefusals): Refusal {
+  return new Refusal(kind, authenticationRefusals[kind])
+}
+
+function verdictOf(key: KeyRecord, partner: Partner, now: number): TokenVerdict {
+  const verdict = (refusal: Refusal | null, why: string) => ({ refusal, why, partner: partner.name })
+  if (keyStateAt(key, now) !== 'in force') return verdict(refusalOf('token_invalid'), endOf(key, now))
+  if (!partner.active) return verdict(refusalOf('partner_inactive'), authenticationRefusals.partner_inactive)
+  if (!partner.organization) {
     const why = 'the partner has no organization'
     return verdict(new Refusal('organization_not_configured', why), why)
   }
@@ -105,9 +144,7 @@ async function verdictOf(context: Context, token: string, kid: string, now: numb
   return verdict(null, 'the token is in force')
 }
 
-function endOf(record: KeyRecord | undefined, now: number): string {
-  if (record && keyStateAt(record, now) === 'waiting') return 'its cutover is still to come'
-  return record?.endReason === 'rotated'
-    ? 'another token has taken its place'
-    : `the token was ${record?.endReason}`
+function endOf(key: KeyRecord, now: number): string {
+  if (keyStateAt(key, now) === 'waiting') return 'its cutover is still to come'
+  return key.endReason === 'rotated' ? 'another token has taken its place' : `the token was ${key.endReason}`
 }

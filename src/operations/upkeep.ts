@@ -1,6 +1,6 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import type { ArchiveVerdict, AuditPrune, BackingUp, Finding, Manifest } from '../domain/upkeep'
+import type { ArchiveVerdict, AuditPrune, BackingUp, Finding, Manifest, ServerNote } from '../domain/upkeep'
 import type { Protection } from '../domain/vault'
 import type { ZoneEdition } from '../domain/zone-data'
 import type { Records } from './context'
@@ -32,6 +32,11 @@ export function noteZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<v
   return upkeep.noteZoneData(zones)
 }
 
+/** Notes what the server listens on, null once it does no more. It serves as well where that cannot be written. */
+export function noteServer({ upkeep }: Records, note: ServerNote | null): Promise<void> {
+  return upkeep.noteServer(note).catch(() => {})
+}
+
 /**
  * Why nothing may be changed by zone data that is not what the server works with: a slot would be judged by another
  * clock than it is offered by. Null if nothing speaks against it.
@@ -47,9 +52,9 @@ export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEditio
   return new Refusal('settings_invalid', `${why}, or start the server with the other`)
 }
 
-/** Whether the database is as it should be. */
-export function checkDatabase({ upkeep, clock }: Records): Promise<Finding[]> {
-  return upkeep.check(clock.now())
+/** Whether the database is as it should be. @param oldest the age in ms beyond which the last backup is bad; null for any */
+export function checkDatabase({ upkeep, clock }: Records, oldest: number | null): Promise<Finding[]> {
+  return upkeep.check(clock.now(), oldest)
 }
 
 /** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */

@@ -105,6 +105,27 @@ export function availabilityAt(calendar: Calendar, licensed: readonly Interval[]
 }
 
 /**
+ * The slots that can be had and start in a stretch of time: what availabilityAt says of it, by the same rule, in as much
+ * less time as the stretch is shorter than all that is offered.
+ *
+ * @param now milliseconds since 1970-01-01T00:00Z
+ */
+export function slotsWithin(
+  calendar: Calendar,
+  licensed: readonly Interval[],
+  stretch: Interval,
+  now: number,
+): number[] {
+  const { start, end } = rangeAt(now)
+  const range = { start: Math.max(start, stretch.start), end: Math.min(end, stretch.end) }
+  if (range.start >= range.end) return []
+  const rule = new Rule(calendar, licensed, now, range)
+  return toSlots(rule.windows, rule).filter(
+    (slot) => slot >= range.start && slot < range.end && rule.isWithinHorizon(slot),
+  )
+}
+
+/**
  * Whether the slot that starts at `start` (minutes) can be had: what availabilityAt says of it, by the same rule, without
  * working out all the others.
  *

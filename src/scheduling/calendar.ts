@@ -4,7 +4,7 @@ import { Temporal } from 'temporal-polyfill'
 export const minuteMillis = 60_000
 /** Minutes in a local day without a clock change. */
 export const dayMinutes = 1_440
-const dayMillis = dayMinutes * minuteMillis
+export const dayMillis = dayMinutes * minuteMillis
 
 /**
  * A calendar date as the number of days since 1970-01-01, which is what the engine counts in.

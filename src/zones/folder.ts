@@ -30,6 +30,7 @@ export function zonesFromFolder(folder: string): ZoneData {
     age: edition === unknownEdition ? 'unknown' : age,
     names: [...new Set([...builtIn.names, ...zones.keys()])],
     find: (name) => zones.get(name) ?? builtIn.find(name),
+    zonesOf: builtIn.zonesOf,
     builtIn,
   }
 }

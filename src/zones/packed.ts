@@ -26,6 +26,10 @@ export function builtInZones(): ZoneData {
       read.set(name, zone)
       return zone
     },
+    zonesOf(country) {
+      const told = packed.countries.find((one) => one.startsWith(`${country}|`))
+      return told ? told.slice(country.length + 1).split(' ') : []
+    },
     get builtIn() {
       return builtIn
     },

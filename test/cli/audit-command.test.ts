@@ -9,6 +9,7 @@ setDefaultTimeout(60_000)
 
 interface Line {
   readonly id: number
+  readonly at: string
   readonly actor: string
   readonly action: string
   readonly record: string | null
@@ -60,7 +61,13 @@ describe('reading what is known of a person leaves a line', () => {
     ['request show 1 --screening', [['request.read-screening', intake, 'done']]],
     ['request suggest 1', [['request.suggest', intake, 'done']]],
     ['request list', [['request.list', null, 'done: 1']]],
-    ['request list --intakes --json', [['request.list', null, 'done: 1']]],
+    [
+      'request list --intakes --json',
+      [
+        ['request.list', null, 'done: 1'],
+        ['request.read-risk', 'request 1', 'done'],
+      ],
+    ],
     ['doctor', []],
     ['partner list', []],
     ['audit verify', []],
@@ -98,6 +105,10 @@ describe('a command that is refused leaves a line', () => {
     ['partner set-organization Lantern Nowhere', 3, ['partner.set-organization', partner, 'record_unknown']],
     ['token issue Lantern', 4, ['token.issue', partner, 'token_exists']],
     ['token revoke Lantern', 2, ['token.revoke', partner, 'not_confirmed']],
+    ['token rotate Lantern', 2, ['token.rotate', partner, 'not_confirmed']],
+    ['token cancel Lantern', 3, ['token.cancel', partner, 'record_unknown']],
+    ['partner set-organization Lantern none', 2, ['partner.set-organization', partner, 'not_confirmed']],
+    ['partner rename Lantern Lantern', 4, ['partner.rename', partner, 'name_taken']],
     ['token revoke Nobody --yes', 3, ['token.revoke', null, 'record_unknown']],
     [
       'provider time-off remove on-1 2099-01-01 2099-01-02',
@@ -161,16 +172,40 @@ describe('while the service runs', () => {
 })
 
 describe('the log', () => {
-  test('is listed by page, instant, actor and record', async () => {
+  test('is listed by page, instant, actor, action, record, partner and person', async () => {
     const all = await lines()
+    // Narrowed ones are in the order of their instants, and look-ups are noted late.
+    const inTime = <T extends { at: string; id: number }>(some: T[]) =>
+      some.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.id - b.id)
+    const like = (fits: (line: Line) => boolean) => inTime(all.filter(fits))
+    const [reading, showing] = ['request.read-screening', 'request.show']
+    const isOf = ({ action }: Line) => action === reading || action === showing
+    expect(await lines('--record', intake, '--action', reading)).toEqual(
+      like(({ action, record }) => record === intake && action === reading),
+    )
+    expect(await lines('--action', `${reading},${showing}`)).toEqual(like(isOf))
+    expect(await lines('--action', reading, '--action', showing)).toEqual(like(isOf))
+    expect(await lines('--member', '1')).toEqual(
+      like(({ record }) => record === 'member 1' || record === intake),
+    )
+    expect(await lines('--partner', 'Lantern')).toEqual(
+      like(({ actor, record }) => actor === partner || record === partner),
+    )
+    const nobody = await run('audit', 'list', '--member', '99')
+    expect([nobody.code, nobody.stdout]).toEqual([3, ''])
+    const unknown = await run('audit', 'list', '--action', 'token.steal')
+    expect([unknown.code, unknown.stdout]).toEqual([2, ''])
+    expect(unknown.stderr).toContain('token.issue, token.rotate, token.revoke, token.cancel')
+    const table = await practice.operator.do('audit', 'list', '--limit', '1', '--record', intake)
+    expect(table).toMatch(/\n\n1 line, by operator \S+: 1\.\nThere are older ones: .*\n$/)
     const first = await lines('--after', '0', '--limit', '2')
     const second = await lines('--after', String(first.at(-1)?.id), '--limit', '2')
     expect([...first, ...second]).toEqual(all.slice(0, 4))
     expect(await lines('--limit', '2')).toEqual(all.slice(-2))
-    expect(await lines('--record', intake)).toEqual(all.filter(({ record }) => record === intake))
-    expect(await lines('--actor', partner)).toEqual(all.filter(({ actor }) => actor === partner))
+    expect(await lines('--record', intake)).toEqual(like(({ record }) => record === intake))
+    expect(await lines('--actor', partner)).toEqual(like(({ actor }) => actor === partner))
     expect(await lines('--since', '2099-01-01T00:00:00Z')).toEqual([])
-    expect(await lines('--until', '2099-01-01T00:00:00Z')).toEqual(all)
+    expect(await lines('--until', '2099-01-01T00:00:00Z')).toEqual(inTime(all))
     expect(await practice.operator.do('audit', 'list', '--record', 'partner 99')).toBe('No lines.\n')
     // A word that no line has would find nothing, as if nobody had seen the person.
     for (const misspelt of ['Member 1', 'member1', 'member 1 ', 'person 1', 'member 01']) {

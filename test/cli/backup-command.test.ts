@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => operator[Symbol.dispose]())
 
 const restore = (backup: string, to: string, ...flags: string[]) =>
-  operator.run(['restore', backup, '--to', to, ...flags])
+  operator.run(['restore', backup, '--to', to, '--yes', ...flags])
 const refused = (message: string, code = 6) => ({
   code,
   signal: null,
@@ -87,6 +87,21 @@ describe('backup', () => {
       'anteroom.sqlite.key',
       'anteroom.sqlite.serving',
     ])
+  })
+
+  test('tells a program what was made', async () => {
+    expect(await operator.ask('backup', file('told.age'))).toEqual({
+      backup: file('told.age'),
+      encrypted: true,
+      manifest: {
+        madeAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        schema: expect.any(Number),
+        zoneData: expect.objectContaining({ folder: null }),
+        counts: expect.objectContaining({ providers: 1, members: 1 }),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    })
+    expect(await operator.ask('backup', file('told.sqlite'), '--plain')).toMatchObject({ encrypted: false })
   })
 
   test('leaves it as it is where that is asked for', async () => {
@@ -181,7 +196,7 @@ describe('restore', () => {
   test('takes the key beside the new database where no other is set', async () => {
     copyFileSync(key, `${file('fresh.sqlite')}.key`)
     chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
-    const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite')]
+    const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite'), '--yes']
     const child = Bun.spawnSync([...theProgram, ...words], { env: {} })
     expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
@@ -247,7 +262,11 @@ describe('restore', () => {
   test('after a rotation takes the old master key for what was made before it, and the new one after', async () => {
     copyFileSync(key, file('old.key'))
     chmodSync(file('old.key'), 0o600)
-    await operator.do('key', 'rotate', '--yes')
+    expect(await operator.ask('key', 'rotate', '--yes')).toEqual({
+      masterKeyFile: key,
+      resumed: false,
+      purged: true,
+    })
     await operator.do('backup', file('after.age'))
     expect((await restore(file('backup.age'), file('before.sqlite'))).stderr).toContain(
       'does not open the backup',

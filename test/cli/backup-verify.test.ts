@@ -127,7 +127,7 @@ describe('backup verify', () => {
       [file('cut.age'), [], /^anteroom: the backup is damaged: it is not as it was written\n$/],
       [file('text'), [], /^anteroom: the file is no backup\n$/],
       [file('backup.age'), other, /^anteroom: the master key does not open the backup: [^\n]*\n$/],
-      [file('absent'), [], /^anteroom: a file or folder that was named is not there\n$/],
+      [file('absent'), [], /^anteroom: \S+absent: a file or folder that was named is not there\n$/],
       [operator.folder.path, [], /^anteroom: what is at the backup path is not a file\n$/],
     ]
     for (const [backup, flags, message] of cases) {
@@ -140,7 +140,7 @@ describe('backup verify', () => {
 
   test('restores what it has verified, without its manifest, and the next backup has one of its own', async () => {
     const restored = file('restored.sqlite')
-    await operator.do('restore', file('backup.age'), '--to', restored, '--master-key-file', key)
+    await operator.do('restore', file('backup.age'), '--to', restored, '--yes', '--master-key-file', key)
     const at = ['--database', restored, '--master-key-file', key]
     expect((await operator.run(['doctor', ...at])).code).toBe(0)
     {

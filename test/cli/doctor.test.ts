@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { booking, provider, region } from '../support/builders'
@@ -41,12 +42,16 @@ test('doctor names the bookings whose local time moves under other zone data, an
   const finding = JSON.parse(moved.stdout).find(({ check }: { check: string }) => check === 'booked times')
   const local = String.raw`\w{3} \d{4}-\d\d-\d\d \d\d:\d\d`
   expect(finding.state).toBe('bad')
+  expect(finding.remedy).toBe('tell them, then anteroom request acknowledge ID')
   expect(finding.detail).toMatch(
     new RegExp(
-      `^request 1, member 1 with on-1 \\(Marlow Fernhill\\): ${local} is now ${local} in America/Toronto; ` +
-        'tell them, then anteroom request acknowledge ID$',
+      `^request 1, member 1 with on-1 \\(Marlow Fernhill\\): ${local} is now ${local} in America/Toronto$`,
     ),
   )
+
+  const shown = await operator.run(['doctor', '--zones', zones])
+  expect(shown.stdout).toContain('\n\nWhat to do:\n  backup: anteroom backup FILE\n')
+  expect(shown.stdout).toContain('\n  booked times: tell them, then anteroom request acknowledge ID\n')
 
   // The server has noted what it works with: by other data nothing is changed, and reading goes on.
   const acknowledge = (...flags: string[]) => operator.run(['request', 'acknowledge', '1', ...flags])
@@ -66,6 +71,38 @@ test('doctor names the bookings whose local time moves under other zone data, an
   expect((await findings('--zones', zones)).code).toBe(0)
   expect((await acknowledge('--zones', zones)).code).toBe(4)
   await other.stop()
+})
+
+test('doctor names the bookings of a provider who is switched off, and goes on past what cannot be read', async () => {
+  const zones = ['--zones', operator.folder.file('zones')]
+  await operator.do('provider', 'deactivate', 'on-1', '--yes', ...zones)
+  const found = async (...flags: string[]) => {
+    const { code, stdout } = await operator.run(['doctor', '--json', ...zones, ...flags])
+    const findings: { check: string; state: string; detail: string }[] = JSON.parse(stdout)
+    return { code, bad: findings.filter(({ state }) => state === 'bad'), count: findings.length }
+  }
+  const bookings = {
+    check: 'bookings',
+    state: 'bad',
+    detail: expect.stringMatching(/^request 1, \S+Z, on-1: suspended$/),
+    remedy: expect.stringContaining('anteroom request move'),
+  }
+  const before = await found()
+  expect(before).toMatchObject({ code: 8, bad: [bookings] })
+  expect(await found('--backup-max-age', '36h')).toMatchObject({
+    code: 8,
+    bad: [{ check: 'backup', detail: 'none was made yet', remedy: 'anteroom backup FILE' }, bookings],
+  })
+  {
+    using database = new Database(operator.database)
+    database.run("UPDATE members SET sealed_profile = x'00'")
+    database.run("UPDATE booking_requests SET sealed_screening_answers = x'00'")
+  }
+  expect(await found()).toMatchObject({
+    code: 8,
+    bad: [{ check: 'sealed values', detail: 'cannot be opened: member 1, request 1' }, bookings],
+    count: before.count,
+  })
 })
 
 test('zone data older than what is built in, or of no known edition, is a line at the start and bad in doctor', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Command } from 'commander'
+import { findCommand } from '../../src/cli/command-words'
 import { createProgram } from '../../src/cli/program'
 import { runProgram } from '../support/process'
 
@@ -7,8 +8,14 @@ import { runProgram } from '../support/process'
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
 
 function textsOf(command: Command, words: readonly string[]): string[] {
-  command.configureHelp({ helpWidth: 100 })
-  const own = `$ ${[...words, '--help'].join(' ')}\n${command.helpInformation()}`
+  let shown = ''
+  command.configureHelp({ ...command.configureHelp(), helpWidth: 100 }).configureOutput({
+    writeOut: (text) => {
+      shown += text
+    },
+  })
+  command.outputHelp()
+  const own = `$ ${[...words, '--help'].join(' ')}\n${shown}`
   return [own, ...command.commands.flatMap((below) => textsOf(below, [...words, below.name()]))]
 }
 
@@ -30,6 +37,62 @@ test('every command and every option says what it does', async () => {
   }
   visit(await createProgram(), [])
   expect(silent).toEqual([])
+})
+
+test('what help lists without loading them says of each what it says itself', async () => {
+  const [listed, loaded] = [await createProgram([]), await createProgram()]
+  const told = ({ commands }: Command) => commands.map((command) => [command.name(), command.description()])
+  expect(told(listed)).toEqual(told(loaded))
+})
+
+test('storage options come last, under their own heading', async () => {
+  const { stdout } = await runProgram(['token', 'issue', '--help'])
+  const headings = stdout.match(/^\S.*:$/gm)
+  expect(headings).toEqual(['Arguments:', 'Options:', 'Storage options (anywhere on the line):'])
+})
+
+test.each([
+  ['nosuch', "unknown command 'nosuch' (anteroom --help lists them)"],
+  ['nosuch --help', "unknown command 'nosuch' (anteroom --help lists them)"],
+  ['tokn --help', "unknown command 'tokn' (Did you mean token?)"],
+  ['help tokn', "unknown command 'tokn' (Did you mean token?)"],
+  ['help token isue', "unknown command 'isue' (Did you mean issue?)"],
+  ['help token issue Lantern', "unknown command 'Lantern' (anteroom token issue --help lists them)"],
+  ['help token nosuch', "unknown command 'nosuch' (anteroom token --help lists them)"],
+  ['help backup verfy', "unknown command 'verfy' (Did you mean verify?)"],
+  ['token isue --help', "unknown command 'isue' (Did you mean issue?)"],
+  ['token help isue', "unknown command 'isue' (Did you mean issue?)"],
+  ['token list --jsn', "unknown option '--jsn' (Did you mean --json?)"],
+])('%s is an error', async (line, fault) => {
+  const { code, stdout, stderr } = await runProgram(line.split(' '))
+  expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\n`])
+})
+
+test('examples name commands and options that there are', async () => {
+  const program = await createProgram()
+  const found: string[] = []
+  const visit = (command: Command) => {
+    let shown = ''
+    command.configureOutput({
+      writeOut: (text) => {
+        shown += text
+      },
+    })
+    command.outputHelp()
+    found.push(...(shown.split('\nExamples:\n')[1] ?? '').split('\n').filter(Boolean))
+    command.commands.forEach(visit)
+  }
+  visit(program)
+  expect(found.length).toBeGreaterThan(8)
+  for (const line of found) {
+    const [first, ...words] = (line.trim().split(/ [|>] /)[0] ?? '').split(' ')
+    expect([line, first]).toEqual([line, 'anteroom'])
+    const { command, depth } = findCommand(program, words)
+    expect([line, depth > 0]).toEqual([line, true])
+    const flags = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0])
+    const known = command.options.flatMap(({ long, short }) => [long, short])
+    expect([line, flags.filter((flag) => !known.includes(flag))]).toEqual([line, []])
+  }
 })
 
 test('help of words tells of the command that they all name', async () => {

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
 // Each command is a process.
@@ -86,10 +87,64 @@ describe('a member', () => {
       externalUserId: 'shown-external',
       partner: 'Lantern',
       state: 'active',
+      contact: {
+        name: 'shown-first shown-last',
+        preferredName: null,
+        preferredPronouns: null,
+        dob: null,
+        phoneNumber: null,
+        leaveVoicemail: null,
+        // The state is none, so that any of the country's clocks may be theirs.
+        localTime: { earliest: expect.any(String), latest: expect.any(String), zones: expect.any(Array) },
+        preferredSpokenLanguage: 'English',
+        state: 'shown-state',
+        preferredModality: null,
+        reasonForSeekingSupport: 'shown-reason '.repeat(250),
+      },
     })
     const named = ['--partner', 'Lantern', '--external-id', 'shown-external']
     expect(await practice.operator.ask<object>('member', 'show', ...named)).toEqual(shown)
-    expect((await act('show', member.id)).stdout).toContain('shown-email@example.com')
+    const { stdout } = await act('show', member.id)
+    expect(stdout).toContain('shown-email@example.com')
+    expect(stdout).toMatch(/^voicemail +not told: leave none$/m)
+    expect(stdout).toMatch(/^time there +between .* and .*$/m)
+  })
+
+  test('is shown with all that is to be known before a call, and who must not be left a message plainly', async () => {
+    const told = {
+      preferredName: 'Kit',
+      preferredPronouns: 'they/them',
+      dob: '1990-02-01',
+      phoneNumber: '+1 303 555 0100',
+      leaveVoicemail: 'No',
+      country: 'US',
+      state: 'CO',
+      preferredSpokenLanguage: 'es',
+      reasonForSeekingSupport: 'a canary reason',
+    }
+    const { status, body } = await practice.service.post(booking('called', undefined, told), practice.token)
+    expect(status).toBe(201)
+    const lines = [
+      /^name +Robin Sample$/m,
+      /^preferred name +Kit$/m,
+      /^pronouns +they\/them$/m,
+      /^date of birth +1990-02-01$/m,
+      /^phone +\+1 303 555 0100$/m,
+      /^voicemail +NO$/m,
+      /^time there +[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d \(America\/Denver\)$/m,
+      /^language +Spanish$/m,
+      /^reason +a canary reason$/m,
+    ]
+    const shown = await act('show', body.member.id)
+    const request = await practice.operator.run(['request', 'show', `${body.id}`])
+    for (const { code, stdout, stderr } of [shown, request]) {
+      expect([code, stderr]).toEqual([0, ''])
+      for (const line of lines) expect(stdout).toMatch(line)
+    }
+    const log = await practice.operator.do('audit', 'export')
+    expect(log).toContain(`"member.show","record":"member ${body.member.id}"`)
+    expect(log).toContain(`"request.show","record":"request ${body.id}"`)
+    expect(log).not.toMatch(/canary|Robin|Sample/)
   })
 
   test.each([
@@ -97,14 +152,29 @@ describe('a member', () => {
     [['show', '--partner', 'Lantern', '--external-id', 'nobody'], 3, 'there is no member of that id'],
     [['show', '--partner', 'Nobody', '--external-id', 'x'], 3, 'there is no partner of that name or id'],
     [['erase', 999, '--yes'], 3, 'there is no member of that id'],
-    [['find'], 2, 'look by either --email or --name'],
-    [['find', '--name', ' '], 2, 'look by either --email or --name'],
-    [['find', '--email', 'a@example.com', '--name', 'a'], 2, 'look by either --email or --name'],
     [['release-email', 999, '--yes'], 3, 'there is no member of that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
   ])('%p is refused with %p', async (words, code, said) => {
     expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `anteroom: ${said}\n` })
+  })
+
+  test('is named by whoever asks before anything is done to them', async () => {
+    const { member } = await submit('asked')
+    const { database } = practice.operator
+    const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
+    const questions = {
+      erase: `Remove ${who} for good, with all that is held on them? [y/N]`,
+      deactivate: `Refuse look-ups of ${who} and bookings for them? [y/N]`,
+      'release-email': `Empty the e-mail address of ${who} so that another member can have it? [y/N]`,
+    }
+    for (const [word, question] of Object.entries(questions)) {
+      const words = ['member', word, `${member.id}`, '--database', database]
+      const { code, shown } = await runOnTerminal(words, { columns: 200, answer: 'n\r' })
+      expect([code, shown]).toEqual([2, expect.stringContaining(question)])
+      expect(shown).toContain('nothing was changed')
+    }
+    expect(await lookUp('asked')).toBe(200)
   })
 
   test('who is deactivated gets 403 at the next request, and is back once reactivated', async () => {
@@ -129,49 +199,56 @@ describe('who looks for a member', () => {
       .filter(({ action }) => action === 'member.find')
       .map(({ record, outcome }) => [record, outcome])
 
-  test('by address is told whose it is and no more, and the audit log keeps it', async () => {
-    const { member } = await submit('sought')
+  const find = (text: string) => practice.operator.ask<Record<string, unknown>[]>('member', 'find', text)
+
+  test('finds them by address, by the id of their partner, by number and by name, and is in the audit log', async () => {
+    const names = { firstName: 'Zo\u00eb', lastName: 'Aalto', phoneNumber: '+1 (416) 555-7391' }
+    const { body } = await practice.service.post(booking('sought-1', undefined, names), practice.token)
+    const kim = { firstName: 'Kim', lastName: 'Aalto', preferredName: 'ZOE\u0308' }
+    const other = await practice.service.post(booking('sought-2', undefined, kim), practice.token)
+    const [first, second] = [body.member.id, other.body.member.id]
     const before = await lines()
-    const found = await act('find', '--email', 'SOUGHT-email@Example.com')
-    expect(found.stdout).toMatch(
-      /^ID +STATE +PARTNER +PARTNER'S ID\n\d+ +active +Lantern +sought-external\n$/,
+    const row = (foundBy: string) => ({
+      id: first,
+      state: 'active',
+      partner: 'Lantern',
+      externalUserId: 'sought-1',
+      name: 'Zo\u00eb Aalto',
+      foundBy,
+    })
+    expect(await find(' SOUGHT-1@Example.com ')).toEqual([row('e-mail')])
+    expect(await find('sought-1')).toEqual([row("partner's id")])
+    expect(await find('416 555 7391')).toEqual([row('phone')])
+    const both = await act('find', 'zo\u00eb')
+    expect(both.stdout).toMatch(
+      /^ID +STATE +PARTNER +PARTNER'S ID +NAME +FOUND BY\n\d+ +active +Lantern +sought-1 +Zo\u00eb Aalto +name\n\d+ +.* Kim Aalto \(ZOE\u0308\) +name\n\n2 members\.\n$/,
     )
-    const words = ['member', 'find', '--email', ' sought-email@example.com ']
-    expect(await practice.operator.ask<object>(...words)).toEqual([
-      { id: member.id, state: 'active', partner: 'Lantern', externalUserId: 'sought-external' },
-    ])
-    expect((await act('find', '--email', 'nobody@example.com')).stdout).toBe('There is no such member.\n')
+    expect((await act('find', 'nobody@example.com')).stdout).toBe('There is no such member.\n')
+    const [one, two] = [`member ${first}`, `member ${second}`]
     expect(await lines()).toEqual([
       ...before,
-      [`member ${member.id}`, 'done'],
-      [`member ${member.id}`, 'done'],
-      [null, 'done'],
+      ...[
+        [one, 'done'],
+        [null, '1 found'],
+      ],
+      ...[
+        [null, '1 found'],
+        [one, 'done'],
+      ],
+      ...[
+        [null, '1 found'],
+        [one, 'done'],
+      ],
+      ...[
+        [null, '2 found'],
+        [one, 'done'],
+        [two, 'done'],
+      ],
+      ...[
+        [null, 'done'],
+        [null, '0 found'],
+      ],
     ])
-  })
-
-  test('by name finds a part of it in any case and form, the name they prefer too, under one line', async () => {
-    const told = [
-      { firstName: 'Zo\u00eb', lastName: 'Aalto' },
-      { firstName: 'Zoe\u0308', lastName: 'Bergqvist' },
-      { firstName: 'Kim', lastName: 'Aalto', preferredName: 'ZO\u00cb' },
-      { firstName: 'Zora', lastName: 'Aalto' },
-    ]
-    const ids: number[] = []
-    for (const [index, names] of told.entries()) {
-      const body = booking(`named-${index}`, undefined, names)
-      ids.push((await practice.service.post(body, practice.token)).body.member.id)
-    }
-    const before = await lines()
-    const find = (name: string) =>
-      practice.operator.ask<{ id: number; name: string }[]>('member', 'find', '--name', name)
-    expect((await find(' zo\u00eb ')).map(({ id }) => id)).toEqual(ids.slice(0, 3))
-    expect(await find('ZO\u00cb AAL')).toEqual([
-      { id: ids[0], state: 'active', partner: 'Lantern', externalUserId: 'named-0', name: 'Zo\u00eb Aalto' },
-    ] as never)
-    expect((await find('kim a'))[0]?.name).toBe('Kim Aalto (ZO\u00cb)')
-    expect(await find('nobody of this name')).toEqual([])
-    const counts = ['3 found', '1 found', '1 found', '0 found']
-    expect(await lines()).toEqual([...before, ...counts.map((outcome) => [null, outcome])])
   })
 })
 

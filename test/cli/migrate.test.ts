@@ -141,7 +141,7 @@ test('a database of the schema before retries is brought up to date, and is as a
 test('a database that is not there is told before its key is looked for', async () => {
   expect(await refusalOf('organization', 'list')).toEqual([
     6,
-    'anteroom: there is no database at that path\n',
+    `anteroom: there is no database at ${operator.database}; anteroom init makes one\n`,
   ])
 })
 
@@ -162,7 +162,7 @@ describe('output that cannot be written', () => {
     const { code, stderr } = await sh('token issue Lantern > /dev/full')
     const why = 'the token was made and could not be printed; it can never be shown again: rotate it'
     expect([code, stderr]).toEqual([6, `anteroom: ${why}\n`])
-    expect(await operator.do('token', 'rotate', 'Lantern')).toMatch(/^eyJ/)
+    expect(await operator.do('token', 'rotate', 'Lantern', '--yes')).toMatch(/^eyJ/)
   })
 })
 

@@ -1,9 +1,10 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
+import { kidOf } from '../../src/auth/authenticate'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
-import { eventually } from '../support/process'
+import { eventually, theProgram } from '../support/process'
 
 const regions = '/partners/v1/provider-regions/?country_code=CA'
 
@@ -78,7 +79,7 @@ describe('an operator onboards partners while the service runs', () => {
       [['partner', 'reactivate', 'Lantern'], 200, ''],
       [['organization', 'deactivate', 'North Care', '--yes'], 403, 'organization_deactivated'],
       [['organization', 'reactivate', 'North Care'], 200, ''],
-      [['partner', 'set-organization', 'Lantern', 'none'], 409, 'organization_not_configured'],
+      [['partner', 'set-organization', 'Lantern', 'none', '--yes'], 409, 'organization_not_configured'],
       [['partner', 'set-organization', 'Lantern', 'North Care'], 200, ''],
     ]
     for (const [command, status, code] of moves) {
@@ -138,6 +139,96 @@ describe('an operator onboards partners while the service runs', () => {
     token = next
   })
 
+  test('a rotation that cuts or cancels a token is refused without a yes, and says what it has cancelled', async () => {
+    const cutover = ['--cutover', '2099-01-01T00:00:00Z']
+    expect(await operator.run(['token', 'rotate', 'Lantern'])).toMatchObject({ code: 2, stdout: '' })
+    const first = (await operator.do('token', 'rotate', 'Lantern', ...cutover)).trim()
+    expect(await operator.run(['token', 'rotate', 'Lantern', ...cutover])).toMatchObject({
+      code: 2,
+      stdout: '',
+    })
+    const { stdout, stderr } = await operator.run(['token', 'rotate', 'Lantern', '--yes', ...cutover])
+    expect(stderr).toBe(
+      `anteroom: token ${kidOf(first)} of Lantern, which waited for 2099-01-01T00:00:00Z, is cancelled\n`,
+    )
+    expect((await service.get(regions, token)).status).toBe(200)
+    const told = await operator.ask<object>('token', 'cancel', 'Lantern', '--yes')
+    expect(told).toEqual({ partner: 'Lantern', cancelled: kidOf(stdout.trim()), inForce: kidOf(token) })
+    expect((await service.get(regions, token)).status).toBe(200)
+    expect((await operator.run(['token', 'cancel', 'Lantern', '--yes'])).code).toBe(3)
+  })
+
+  test('what is asked names the partner, the token and what becomes of it, and a cutover that comes meanwhile is not cut', async () => {
+    const asked = async (words: readonly string[], answer: string, meanwhile = async () => {}) => {
+      let shown = ''
+      const child = Bun.spawn([...theProgram, ...words], {
+        env: { ANTEROOM_DATABASE: operator.database },
+        terminal: {
+          cols: 300,
+          data(_, bytes) {
+            shown += Buffer.from(bytes).toString()
+          },
+        },
+      })
+      await eventually('the question', () => shown.includes('[y/N]') || child.exitCode !== null)
+      await meanwhile()
+      child.terminal?.write(answer)
+      expect(await child.exited).toBe(2)
+      return shown
+    }
+    const inForce = `Token ${kidOf(token)} \\((?:never used|last used \\S+:00Z)\\)`
+    expect(await asked(['token', 'rotate', 'Lantern'], 'n\n')).toMatch(
+      new RegExp(`${inForce} ends now: .* Rotate the token of Lantern\\? \\[y/N\\]`),
+    )
+    expect(await asked(['partner', 'set-organization', 'Lantern', 'none'], 'n\n')).toMatch(
+      /with 409\. Cut off partner Lantern, whose token was last used \S+:00Z\? \[y\/N\]/,
+    )
+    expect(await asked(['organization', 'deactivate', 'North Care'], 'n\n')).toContain(
+      'Cut off every partner of North Care (Lantern)? [y/N]',
+    )
+    const next = (await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')).trim()
+    const shown = await asked(['token', 'rotate', 'Lantern'], 'y\n', async () => {
+      await operator.do('token', 'cancel', 'Lantern', '--yes')
+    })
+    expect(shown).toContain(`Token ${kidOf(next)} (waits for 2099-01-01T00:00:00Z) is cancelled. Rotate`)
+    expect(shown).toContain('the tokens of Lantern are others by now; nothing was changed')
+    expect((await service.get(regions, token)).status).toBe(200)
+  })
+
+  test('a partner who gets 401 is told why by the kid alone, and a token is not taken for one', async () => {
+    await service.get(regions, `${token.slice(0, -4)}AAAA`)
+    const verify = () => operator.ask<{ refusedToday: unknown[] }>('token', 'verify', '--kid', kidOf(token))
+    await eventually('the refusal to be written down', async () => (await verify()).refusedToday.length > 0)
+    expect(await verify()).toMatchObject({
+      status: 200,
+      code: null,
+      why: 'the token is in force',
+      partner: 'Lantern',
+      kid: kidOf(token),
+      state: 'in force',
+      refusedToday: expect.arrayContaining([
+        { reason: 'token_invalid, claimed', count: expect.any(Number), lastAt: expect.any(String) },
+      ]),
+    })
+    const handedOver = await operator.run(['token', 'verify', '--kid', token])
+    expect([handedOver.code, handedOver.stdout]).toEqual([2, ''])
+    expect(handedOver.stderr).not.toContain(token)
+  })
+
+  test('a partner and its organization are renamed while it calls', async () => {
+    const renamed = await operator.ask<object>('partner', 'rename', 'Lantern', 'Beacon')
+    expect(renamed).toMatchObject({ id: 1, name: 'Beacon' })
+    await operator.do('organization', 'rename', 'North Care', 'South Care')
+    expect((await service.get(regions, token)).status).toBe(200)
+    expect(await operator.ask('partner', 'show', 'Beacon')).toMatchObject({
+      name: 'Beacon',
+      organization: { name: 'South Care' },
+    })
+    expect((await operator.run(['partner', 'show', 'Lantern'])).code).toBe(3)
+    await operator.do('partner', 'rename', 'Beacon', 'Lantern')
+    await operator.do('organization', 'rename', 'South Care', 'North Care')
+  })
+
   test('revoking ends the token at the next request and cancels a successor that waits', async () => {
     const successor = (
       await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')
@@ -152,7 +243,7 @@ describe('an operator onboards partners while the service runs', () => {
     expect(tokens.map(({ state, endReason }) => [state, endReason])).toEqual([
       ['ended', 'rotated'],
       ['ended', 'revoked'],
-      ['ended', 'cancelled'],
+      ...Array(4).fill(['ended', 'cancelled']),
     ])
     expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
   })
@@ -198,7 +289,7 @@ describe('an operator onboards partners while the service runs', () => {
     await operator.do('backup', backup)
     expect(statSync(backup).mode & 0o777).toBe(0o600)
     expect((await operator.run(['backup', backup])).code).toBe(6)
-    await operator.do('restore', backup, '--to', copy)
+    await operator.do('restore', backup, '--to', copy, '--yes')
     const key = `${operator.database}.key`
     const named = ['partner', 'list', '--database', copy, '--master-key-file', key, '--json']
     expect(JSON.parse(await operator.do(...named))).toHaveLength(1)
@@ -214,6 +305,7 @@ describe('an operator onboards partners while the service runs', () => {
       check: 'file modes',
       state: 'bad',
       detail: expect.stringContaining(`others can read ${operator.database}`),
+      remedy: 'chmod 600 each of them',
     })
     await Bun.$`chmod 600 ${operator.database}`.quiet()
   })
@@ -293,7 +385,10 @@ describe('serve', () => {
     const key = `${operator.database}.key`
     const words = ['serve', '--base-url', 'https://x.example', '--database', wrong, '--master-key-file', key]
     const { code, stderr } = await operator.run(words)
-    expect([code, stderr]).toEqual([6, 'anteroom: there is no database at that path\n'])
+    expect([code, stderr]).toEqual([
+      6,
+      `anteroom: there is no database at ${wrong}; anteroom init makes one\n`,
+    ])
     expect(existsSync(wrong)).toBe(false)
   })
 

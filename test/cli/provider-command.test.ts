@@ -57,8 +57,13 @@ describe('an operator looks after providers while the service runs', () => {
     expect(await practice.slotsOf('on-1')).not.toContain(slot)
     expect(await why('on-1', slot)).toMatchObject({ offered: false, reason: 'time_off' })
     expect(await say('time-off', 'add', 'on-1', day, until)).toStartWith('Provider on-1 already had time off')
-    expect(await ask('time-off', 'list', 'on-1')).toEqual([{ from: day, until }])
-    await say('time-off', 'remove', 'on-1', day, until)
+    expect(await ask('time-off', 'list', 'on-1')).toEqual([{ from: day, until, source: 'staff' }])
+    expect(await ask('time-off', 'remove', 'on-1', day, until)).toEqual({
+      provider: 'on-1',
+      from: day,
+      until,
+      isOfDirectory: false,
+    })
     expect(await practice.slotsOf('on-1')).toContain(slot)
     expect(await run('time-off', 'remove', 'on-1', day, until)).toMatchObject({
       code: 3,
@@ -83,7 +88,8 @@ describe('an operator looks after providers while the service runs', () => {
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
     expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
     expect(await why('on-2', slot)).toMatchObject({ offered: false, reason: 'provider_deactivated' })
-    expect(await say('slots', 'on-2')).toBe('There are none: the provider is deactivated.\n')
+    expect(await say('slots', 'on-2')).toBe('There are none: the provider is suspended.\n')
+    expect(await say('show', 'on-2')).toMatch(/\nstate +suspended\n/)
     expect((await ask<{ ref: string }[]>('list', '--inactive')).map(({ ref }) => ref)).toEqual(['on-2'])
     const refused = await practice.service.post(
       booking('member-2', { providerId: 2, utcStartTime: slot }),
@@ -92,6 +98,46 @@ describe('an operator looks after providers while the service runs', () => {
     expect(refused.status).toBe(400)
     expect(await say('reactivate', 'on-2')).toBe('Provider on-2 is active.\n')
     expect(await practice.slotsOf('on-2')).toContain(slot)
+  })
+
+  test('away lists whom to call, with a command for each slot that they can be offered', async () => {
+    const [slot = ''] = (await practice.slotsOf('on-2')).slice(-4)
+    const person = { firstName: 'Ada', lastName: 'Lovelace', phoneNumber: '+1 416 555 0100', state: 'ON' }
+    const { body } = await practice.service.post(
+      booking('P-3', { providerId: 2, utcStartTime: slot }, { ...person, leaveVoicemail: 'No' }),
+      practice.token,
+    )
+    const local = (await ask<{ local: string }>('why', 'on-2', slot)).local
+    const day = local.slice(4, 14)
+    const told = await say('away', 'on-2', day, day, '--dry-run')
+    expect(told).toStartWith(
+      `Provider on-2 Marlow Fernhill would have time off from ${day} to ${day}; nothing`,
+    )
+    expect(told).toContain(
+      `\n1. ${local} Toronto\n   Ada Lovelace  phone +1 416 555 0100  voicemail: NO\n   request ${body.id}, pending,`,
+    )
+    expect(told).toContain(`anteroom request move ${body.id} --slot ${slot} --provider on-1\n`)
+    expect(await practice.slotsOf('on-2')).not.toEqual([])
+    const away = await ask<Record<string, unknown>>('away', 'on-2', day, day)
+    expect(away).toMatchObject({
+      provider: 'on-2',
+      from: day,
+      until: day,
+      added: true,
+      undo: `anteroom provider time-off remove on-2 ${day} ${day}`,
+      concerned: [{ request: body.id, phoneNumber: '+1 416 555 0100', region: 'CA-ON', localTime: local }],
+    })
+    expect(await ask('away', 'on-2', day, day)).toEqual({ ...away, added: false })
+    expect((await practice.slotsOf('on-2')).filter((start) => start >= slot.slice(0, 10))).toEqual([])
+    expect(await say('away', 'qc-1', 'today', 'today')).toEndWith(
+      '\nNobody has an appointment in that time.\n',
+    )
+    expect(await run('away', 'qc-1', 'tomorrow', 'today')).toMatchObject({
+      code: 2,
+      stderr: 'anteroom: until: must be after from\n',
+    })
+    const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1'])
+    expect(stdout).toMatch(/provider\.time-off-add +provider 3 +field_invalid/)
   })
 
   test('what is not there, and what is no instant, is refused with its exit code', async () => {

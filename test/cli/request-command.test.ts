@@ -130,9 +130,11 @@ describe('assigning', () => {
       'declinedAt',
       'member',
       'utcStartTime',
+      'contact',
     ])
     expect(shown).toMatchObject({ id, providerId: 1, acceptedAt: null, utcStartTime: slot })
-    expect(JSON.parse(stdout)).toEqual(shown)
+    const { contact: _, ...told } = shown
+    expect(JSON.parse(stdout)).toEqual(told)
     expect(shown.authorizationNumber).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/)
     expect(await practice.slotsOf('on-1')).not.toContain(slot)
     const taken = await practice.service.post(
@@ -164,12 +166,15 @@ describe('assigning', () => {
     await expectRefused(intake, words, 4, new RegExp(`^${said}$`))
   })
 
-  test('somebody without a license where the member is gives a warning and is done', async () => {
-    const { code, stderr } = await act('assign', await submit(), '--provider', 'qc-1')
-    expect([code, stderr]).toEqual([
-      0,
-      'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n',
-    ])
+  test('somebody without a license where the member is tells so and asks, before anything is done', async () => {
+    const id = await submit()
+    const told = 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n'
+    const asked = await act('assign', id, '--provider', 'qc-1')
+    expect(asked).toMatchObject({ code: 2, stdout: '' })
+    expect(asked.stderr).toStartWith(told)
+    expect(await show(id)).toMatchObject({ providerId: null })
+    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: told })
+    expect(await show(id)).toMatchObject({ providerId: 3 })
   })
 
   test('is refused for a booking request, and for what is not there or not free', async () => {
@@ -199,7 +204,8 @@ describe('accepting and declining', () => {
     expect(await practice.slotsOf('on-2')).not.toContain(slot)
     await practice.operator.do('request', 'accept', `${id}`)
     expect(await show(id)).toMatchObject({ acceptedAt: expect.stringMatching(/\.\d{3}Z$/), declinedAt: null })
-    await practice.operator.do('request', 'decline', `${id}`)
+    await expectRefused(id, ['decline', id], 2, /--yes/)
+    await practice.operator.do('request', 'decline', `${id}`, '--yes')
     expect(await show(id)).toMatchObject({ declinedAt: expect.stringMatching(/\.\d{3}Z$/) })
     expect(await practice.slotsOf('on-2')).toContain(slot)
     await expectRefused(id, ['accept', id], 4, /declined cannot be accepted/)
@@ -265,7 +271,7 @@ describe('the screening answers', () => {
     expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
-  test('decide the order of the intakes: non-zero first, then what a person must look at', async () => {
+  test('decide the order of the intakes: non-zero first, the more severe before, then what a person must look at', async () => {
     const [zero, unclear, first, second] = [
       await submit(undefined, screening('not at all')),
       await submit(undefined, screening('rather not say')),
@@ -280,13 +286,38 @@ describe('the screening answers', () => {
     )
     const found = rows.filter(({ id }) => wanted.includes(id)).map(({ id, ninthItem }) => [id, ninthItem])
     expect(found).toEqual([
-      [first, 'non-zero'],
       [second, 'non-zero'],
+      [first, 'non-zero'],
       [unclear, 'unclear'],
       [zero, 'zero'],
     ])
     const { stdout } = await act('list', '--intakes')
-    expect(stdout.split('\n')[1]).toStartWith('!! NON-ZERO')
+    expect(stdout).toMatch(/^ID +RISK +SEVERITY .*\n\d+ +!! item 9 /)
+  })
+
+  test('of a booking put it first too, the reading of which is audited; other lists say that there are some', async () => {
+    const [slot = ''] = await practice.slotsOf('on-2')
+    const booked = await submit({ providerId: 2, utcStartTime: slot }, screening('Presque tous les jours'))
+    const lines = async () =>
+      (await practice.operator.do('audit', 'export'))
+        .split('\n')
+        .filter((line) => line.includes('request.read-risk') && line.includes(`"request ${booked}"`)).length
+    const plain = await act('list', '--limit', '1')
+    expect(plain.stderr).toBe(
+      'anteroom: some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first\n',
+    )
+    expect(plain.stdout).toMatch(
+      /^ID +KIND +STATE +AGE .*\n1 .*\n\n1 to 1 of \d+ requests; the oldest has waited \d+ (min|h); --page 2 shows the next\.\n$/,
+    )
+    expect(await lines()).toBe(0)
+    const { stdout, stderr } = await act('list', '--risk')
+    expect(stderr).toBe('')
+    expect(stdout).toMatch(new RegExp(`^${booked} +!! item 9 +moderate +booking +pending `, 'm'))
+    expect(stdout).not.toMatch(/better off dead|several days|tous les jours/i)
+    expect(await lines()).toBe(1)
+    await practice.operator.do('request', 'decline', `${booked}`, '--yes')
+    expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
+    expect(await lines()).toBe(1)
   })
 })
 
@@ -306,6 +337,7 @@ describe('listing', () => {
       member: expect.any(Number),
       partner: 'Lantern',
       externalUserId: `member-${members}`,
+      ageMinutes: expect.any(Number),
     } as never)
     expect((await act('list')).stdout).not.toMatch(/Robin|Sample|example\.com/)
   })
@@ -319,6 +351,27 @@ describe('listing', () => {
     )
     expect(rows.map(({ id }) => id)).toContain(unassigned)
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['unassigned']))
+    const others = ['--partner', 'Lantern', '--provider', 'qc-1', '--state', 'accepted', '--on', '2026-12-01']
+    const more = ['--since', '2026-01-01T00:00:00Z', '--age', '2w', '--sort', 'slot', '--page', '2']
+    expect(await practice.operator.run(['request', 'list', ...others, ...more])).toMatchObject({
+      code: 0,
+      stdout: 'There are no more requests.\n',
+    })
+  })
+
+  test.each([
+    [['--risk', '--sort', 'age'], 2, /either --risk or another --sort/],
+    [['--risk', '--state', 'closed'], 2, /only requests that wait are put in order of risk/],
+    [['--unassigned', '--state', 'pending'], 2, /either --unassigned or another --state/],
+    [['--state', 'open'], 2, /Allowed choices/],
+    [['--age', 'old'], 2, /90min, 12h, 3d or 2w/],
+    [['--on', '2026-02-30'], 2, /a date as/],
+    [['--provider', 'nobody'], 3, /no provider/],
+    [['--partner', 'nobody'], 3, /no partner/],
+  ])('%p is refused', async (words, code, said) => {
+    const exit = await act('list', ...words)
+    expect([exit.code, exit.stdout]).toEqual([code, ''])
+    expect(exit.stderr).toMatch(said)
   })
 })
 

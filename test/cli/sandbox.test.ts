@@ -425,14 +425,13 @@ describe('--database', () => {
 
   test('in a folder that is not there is told in a line', async () => {
     using folder = new Folder()
-    expect(await runProgram(['sandbox', '--port', '0', '--database', folder.file('no/such.sqlite')])).toEqual(
-      {
-        code: failed,
-        signal: null,
-        stdout: '',
-        stderr: 'anteroom: a file or folder that was named is not there\n',
-      },
-    )
+    const path = folder.file('no/such.sqlite')
+    expect(await runProgram(['sandbox', '--port', '0', '--database', path])).toEqual({
+      code: failed,
+      signal: null,
+      stdout: '',
+      stderr: `anteroom: ${path}: a file or folder that was named is not there\n`,
+    })
     expect(readdirSync(folder.path)).toEqual([])
   })
 })

@@ -50,6 +50,7 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
     authorizationNumber: expect.stringMatching(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/),
     acceptedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     utcStartTime: wanted,
+    contact: expect.objectContaining({ name: 'Robin Sample', leaveVoicemail: null }),
   })
 
   // A member is deactivated, comes back and is erased.

@@ -28,7 +28,7 @@ describe('token --output', () => {
     expect(await operator.run([...issue, ''])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: "error: option '--output <file>' is invalid. It must not be empty.\n",
+      stderr: "error: option '-o, --output <file>' is invalid. It must not be empty.\n",
     })
     expect(await tokens()).toEqual([])
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
@@ -53,7 +53,15 @@ describe('token --output', () => {
     expect((await operator.run(['token', 'verify'], token)).stdout).toContain('200')
 
     expect((await operator.run([...issue, file('second')])).code).toBe(4)
-    const rotated = await operator.run(['token', 'rotate', 'Lantern', '--json', '--output', file('third')])
+    const rotated = await operator.run([
+      'token',
+      'rotate',
+      'Lantern',
+      '--yes',
+      '--json',
+      '--output',
+      file('third'),
+    ])
     expect([rotated.code, rotated.stderr]).toEqual([0, ''])
     const next = JSON.parse(readFileSync(file('third'), 'utf8')).token
     expect((await operator.run(['token', 'verify'], next)).stdout).toContain('200')

@@ -202,7 +202,7 @@ describe('at once under one key', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201))
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
     expect(answers.filter(({ replayed }) => replayed === 'true')).toHaveLength(49)
-    const requests = await service.context.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+    const requests = await service.context.store.listRequests({})
     expect(requests.filter(({ member }) => member?.externalUserId === 'fifty')).toHaveLength(1)
   })
 

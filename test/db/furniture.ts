@@ -224,5 +224,12 @@ export async function furnishWithIntake(connection: Connection) {
       },
       act,
     )
-  return { ...furniture, id, member, assign }
+  /** Of a request, to a slot. */
+  const move = async (requestId: number, providerId: number, startsAt: number) =>
+    store.move(
+      requestId,
+      { providerId, startsAt, localOffsetMinutes: 60, version: await versionOf(connection) },
+      act,
+    )
+  return { ...furniture, id, member, assign, move }
 }

@@ -7,7 +7,12 @@ import {
   slotMillis,
 } from '../../src/domain/booking-request'
 import { decideLoad } from '../../src/domain/compare-directory'
-import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
+import {
+  decideCancellation,
+  decideIssue,
+  decideRevocation,
+  decideRotation,
+} from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
 import * as onboard from '../../src/domain/decide-onboarding'
@@ -19,9 +24,11 @@ import { Refusal } from '../../src/domain/errors'
 import { foldEmail, type Member } from '../../src/domain/member'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
-import type { Store } from '../../src/domain/store'
+import { countedRefusal } from '../../src/domain/status'
+import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
 import type { Change, Decision } from '../../src/domain/writes'
-import { filterLines, verifyLines } from '../support/audit-lines'
+import { dayMinutes, minuteMillis } from '../../src/scheduling/calendar'
+import { countRefusals, filterLines, verifyLines } from '../support/audit-lines'
 import type { Connection, Place } from './furniture'
 import {
   append,
@@ -81,6 +88,7 @@ function connect(kept: Kept): Connection {
       ...directory(kept, change),
       ...requests(kept, run, change),
       ...memberRecords(kept, run, change),
+      ...status(kept, run),
       ...auditLog(kept, run),
     },
     feed: {
@@ -230,6 +238,10 @@ function onboarding(kept: Kept, read: Read, change: Run) {
     listOrganizations: () => read(organizations),
     addOrganization: (name, act) =>
       change(act, () => onboard.decideOrganization(named(organizations(), name), name, act)),
+    renameOrganization: (id, name, act) =>
+      change(act, () =>
+        onboard.decideOrganizationRename(byId(organizations(), id), named(organizations(), name), name),
+      ),
     setOrganizationActive: (id, active, act) =>
       change(act, () => onboard.decideOrganizationState(byId(organizations(), id), active)),
     listPartners: () => read(() => partnersOf(kept)),
@@ -237,6 +249,8 @@ function onboarding(kept: Kept, read: Read, change: Run) {
       change(act, () =>
         onboard.decidePartner(named(partnersOf(kept), name), organizationOf(kept, organizationId), name, act),
       ),
+    renamePartner: (id, name, act) =>
+      change(act, () => onboard.decidePartnerRename(partner(id), named(partnersOf(kept), name), name)),
     setPartnerActive: (id, active, act) => change(act, () => onboard.decidePartnerState(partner(id), active)),
     setPartnerOrganization: (id, organizationId, act) =>
       change(act, () => onboard.decidePartnerOrganization(partner(id), organizationOf(kept, organizationId))),
@@ -245,6 +259,7 @@ function onboarding(kept: Kept, read: Read, change: Run) {
     issueKey: (id, key, act) => change(act, () => decideIssue(keyFacts(id), key, act)),
     rotateKey: (id, key, act) => change(act, () => decideRotation(keyFacts(id), key, act)),
     revokeKeys: (id, act) => change(act, () => decideRevocation(keyFacts(id), act)),
+    cancelCutover: (id, act) => change(act, () => decideCancellation(keyFacts(id), act)),
     noteKeyUses: (uses) =>
       read(() => {
         for (const [kid, at] of uses) kept.lastUses.set(kid, Math.max(at, kept.lastUses.get(kid) ?? 0))
@@ -263,8 +278,49 @@ function directory(kept: Kept, change: Run) {
   } satisfies Partial<Store>
 }
 
+function wanted(filter: RequestFilter) {
+  const { intakesOnly, state: asked, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
+  const states = asked === 'waiting' ? ['unassigned', 'pending'] : [asked]
+  return ({ isIntake, state, startsAt, localOffsetMinutes, submittedAt, member, ...row }: RequestRecord) =>
+    (isIntake || !intakesOnly) &&
+    (asked === undefined || states.includes(state)) &&
+    (providerId === undefined || row.providerId === providerId) &&
+    (partnerId === undefined || member?.partnerId === partnerId) &&
+    (slotDay === undefined || slotDay === localDayOf(startsAt, localOffsetMinutes)) &&
+    submittedAt >= (submittedFrom ?? submittedAt) &&
+    submittedAt <= (submittedUntil ?? submittedAt)
+}
+
+function localDayOf(startsAt: number | null, offsetMinutes: number | null): number | null {
+  if (startsAt === null || offsetMinutes === null) return null
+  return Math.floor((startsAt / minuteMillis + offsetMinutes) / dayMinutes)
+}
+
+function inOrder(requests: RequestRecord[], part: RequestPart | undefined): RequestRecord[] {
+  if (part?.order !== 'slot') return requests
+  const start = ({ startsAt }: RequestRecord) => startsAt ?? Number.POSITIVE_INFINITY
+  return requests.toSorted((a, b) => (start(a) === start(b) ? a.id - b.id : start(a) - start(b)))
+}
+
 function requests(kept: Kept, read: Read, change: Run) {
   const request = (id: number) => byId(requestsOf(kept), id)
+  async function place(
+    id: number,
+    { providerId, startsAt, version }: Omit<moves.AssignmentDraft, 'authorizationNumber'>,
+    act: Act,
+    decide: (facts: moves.PlacementFacts) => 'stale' | Decision<void>,
+  ): Promise<'done' | 'stale'> {
+    const answer = await change(act, () =>
+      decide({
+        request: request(id),
+        isProviderKnown: kept.tables.provider.has(providerId),
+        since: since(kept, version),
+        holders: startsAt === null ? [] : holdersAt(kept, providerId, startsAt),
+        held: heldSlots(kept, ({ memberId }) => memberId === request(id)?.member?.id),
+      }),
+    )
+    return (answer ?? 'done') as 'done'
+  }
   return {
     async submit(draft) {
       const answer = await change(submissions.submitterOf(draft), () => {
@@ -285,33 +341,54 @@ function requests(kept: Kept, read: Read, change: Run) {
       return answer
     },
     forgetReplays: (at, most) => change(null, () => retries.decideForgetting(expiredReplays(kept, at, most))),
-    listRequests: ({ intakesOnly, unassignedOnly }) => {
-      const isWanted = ({ isIntake, state }: RequestRecord) =>
-        (isIntake || !intakesOnly) && (state === 'unassigned' || !unassignedOnly)
-      return read(() => requestsOf(kept).filter(isWanted))
+    listRequests: (filter, part) =>
+      read(() => {
+        const all = inOrder(requestsOf(kept).filter(wanted(filter)), part)
+        return part ? all.slice(part.offset, part.offset + part.most) : all
+      }),
+    countRequests: (filter) =>
+      read(() => {
+        const all = requestsOf(kept).filter(wanted(filter))
+        const waiting = all.filter(wanted({ state: 'waiting' })).map(({ submittedAt }) => submittedAt)
+        return { count: all.length, oldestWaitingAt: waiting.length > 0 ? Math.min(...waiting) : null }
+      }),
+    listRequestIds: (filter) =>
+      read(() =>
+        requestsOf(kept)
+          .filter(wanted(filter))
+          .map(({ id }) => id),
+      ),
+    listRequestIdsOf: (memberId) => {
+      const theirs = () => requestsOf(kept).filter(({ member }) => member?.id === memberId)
+      return read(() => theirs().map(({ id }) => id))
     },
     findRequest: (id) => read(() => request(id)),
+    listHeld: (days) =>
+      read(() => {
+        const isHeld = ({ state, providerId, startsAt }: RequestRecord) =>
+          moves.holdsSlot(state) &&
+          startsAt !== null &&
+          days.some(
+            ({ providerIds, from, until }) =>
+              providerIds.includes(providerId as number) && startsAt >= from && startsAt < until,
+          )
+        return requestsOf(kept)
+          .filter(isHeld)
+          .sort((a, b) => Number(a.startsAt) - Number(b.startsAt) || a.id - b.id)
+      }),
     readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
     sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(kept, id)]))),
-    assign: (id, draft, act) =>
-      change(act, () => {
-        const { providerId, startsAt } = draft
-        return moves.decideAssignment(draft, {
-          request: request(id),
-          isProviderKnown: kept.tables.provider.has(providerId),
-          since: since(kept, draft.version),
-          holders: startsAt === null ? [] : holdersAt(kept, providerId, startsAt),
-          held: heldSlots(kept, ({ memberId }) => memberId === request(id)?.member?.id),
-        })
-      }).then((answer) => (answer ?? 'done') as 'done'),
+    assign: (id, draft, act) => place(id, draft, act, (facts) => moves.decideAssignment(draft, facts)),
+    move: (id, draft, act) => place(id, draft, act, (facts) => moves.decideMove(draft, facts)),
+    close: (id, act, reason) => change(act, () => moves.decideClosing(request(id), act, reason)),
     accept: (id, act) => change(act, () => moves.decideAcceptance(request(id), act)),
-    decline: (id, act) => change(act, () => moves.decideDecline(request(id), act)),
+    decline: (id, act, reason) => change(act, () => moves.decideDecline(request(id), act, reason)),
     listSubmitted: (partnerId, from) => {
       const isTheirs = (one: RequestRecord) => one.member?.partnerId === partnerId && one.submittedAt >= from
       return read(() => requestsOf(kept).filter(isTheirs))
     },
-    declineAll: (ids, act) => change(act, () => moves.decideDeclines(ids.map(request), act)),
-    addNote: (id, text, act) => change(act, () => moves.decideNote(request(id), 'note', text, act)),
+    declineAll: (ids, act, reason) => change(act, () => moves.decideDeclines(ids.map(request), act, reason)),
+    addNote: (id, text, act) => change(act, () => moves.decideNote(request(id), text, act)),
     readNotes: (id, act) => change(act, () => moves.decideReadingNotes(request(id), notesOf(kept, id))),
     acknowledge: (id, offset, act) => change(act, () => moves.decideAcknowledgement(request(id), offset)),
   } satisfies Partial<Store>
@@ -348,10 +425,47 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
   } satisfies Partial<Store>
 }
 
+function status(kept: Kept, read: Read) {
+  const inState = (...states: string[]) =>
+    rowsOf(kept, 'request').filter(({ state }) => states.includes(state))
+  const isLook = ({ action, outcome }: AuditLine) =>
+    /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
+  return {
+    countWaiting: () =>
+      read(() => {
+        const intakes = inState('unassigned')
+        const pending = inState('pending').length
+        return { intakes: intakes.length, oldestIntakeAt: intakes[0]?.submittedAt ?? null, pending }
+      }),
+    listWaiting: (most) =>
+      read(() => inState('unassigned', 'pending').map(({ id }) => id)).then((ids) =>
+        ids.toReversed().slice(0, most),
+      ),
+    listLookedAt: (ids) =>
+      read(() =>
+        ids.filter((id) => kept.audit.some((line) => isLook(line) && line.record === `request ${id}`)),
+      ),
+    countRefusals: (since, most) =>
+      read(() => {
+        const isCounted = ({ action, at }: AuditLine) => action === 'authentication.refuse' && at >= since
+        const lines = kept.audit.filter(isCounted).slice(-most)
+        const kindOf = ({ record, outcome }: AuditLine) => `${record ?? ''}/${outcome}`
+        const kinds = Object.groupBy(lines, kindOf)
+        return Object.keys(kinds)
+          .sort()
+          .flatMap((kind) => {
+            const [line, ...more] = kinds[kind] ?? []
+            return line ? [countedRefusal(line.record, line.outcome, 1 + more.length)] : []
+          })
+      }),
+  } satisfies Partial<Store>
+}
+
 function auditLog(kept: Kept, read: Read) {
   return {
     appendAudit: (entries) => read(() => append(kept, entries)),
     listAudit: (limit, filter = {}) => read(() => filterLines(kept.audit, limit, filter)),
+    countRefusalsOf: (partnerId, since) => read(() => countRefusals(kept.audit, partnerId, since)),
     auditHead: () => read(() => kept.auditState.acts.head),
     verifyAudit: (noted) => read(() => verifyLines(kept.auditState, kept.audit, noted)),
   } satisfies Partial<Store>

@@ -137,8 +137,9 @@ describe('opening', () => {
 
   test('refuses a missing file, and makes none, unless it is told to', () => {
     using folder = new Folder()
-    expect(refusalOf(() => openTestDatabase(folder.file('a.sqlite'), { create: false }))).toEqual(
-      unusable('there is no database at that path'),
+    const path = folder.file('a.sqlite')
+    expect(refusalOf(() => openTestDatabase(path, { create: false }))).toEqual(
+      unusable(`there is no database at ${path}; anteroom init makes one`),
     )
     expect(readdirSync(folder.path)).toEqual([])
   })

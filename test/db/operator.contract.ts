@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { type AuditFilter, auditStart } from '../../src/domain/audit'
+import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
 import type { Provider } from '../../src/domain/provider'
-import type { Store } from '../../src/domain/store'
+import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
 import {
   act,
   actAt,
@@ -83,6 +83,30 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
+    test('of a cutover that is taken back never start, and the one in force goes on without an end', async () => {
+      await using place = await open()
+      const { store } = place
+      const { partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      await store.rotateKey(partner.id, key('b', 500), actAt(200))
+      await store.cancelCutover(partner.id, actAt(300))
+      const ends = async () =>
+        (await store.listKeys()).map(({ kid, endsAt, endReason }) => [kid, endsAt, endReason])
+      expect(await ends()).toEqual([
+        ['a', null, null],
+        ['b', 500, 'cancelled'],
+      ])
+      expect(await endOf(store.cancelCutover(partner.id, actAt(400)))).toBe('record_unknown')
+      // Another can be planned, and once it is in force there is nothing to take back.
+      await store.rotateKey(partner.id, key('c', 600), actAt(400))
+      expect(await endOf(store.cancelCutover(partner.id, actAt(600)))).toBe('record_unknown')
+      expect(await ends()).toEqual([
+        ['a', 600, 'rotated'],
+        ['b', 500, 'cancelled'],
+        ['c', null, null],
+      ])
+    })
+
     test('that are revoked end at once, and a successor that waits never begins', async () => {
       await using place = await open()
       const { store } = place
@@ -120,6 +144,9 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       issueKey: () => store.issueKey(nowhere, key('z', 100), actAt(100)),
       rotateKey: () => store.rotateKey(nowhere, key('z', 100), actAt(100)),
       revokeKeys: () => store.revokeKeys(nowhere, act),
+      cancelCutover: () => store.cancelCutover(nowhere, act),
+      renameOrganization: () => store.renameOrganization(nowhere, 'New', act),
+      renamePartner: () => store.renamePartner(nowhere, 'New', act),
       setOrganizationActive: () => store.setOrganizationActive(nowhere, true, act),
       setPartnerActive: () => store.setPartnerActive(nowhere, true, act),
       setPartnerRates: () => store.setPartnerRates(nowhere, { readsPerMinute: 1 }, act),
@@ -133,6 +160,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       readScreening: () => store.readScreening(nowhere, act),
       assign: () => store.assign(nowhere, assignment, act),
       'assign to nobody': () => store.assign(id, { ...assignment, providerId: nowhere }, act),
+      move: () => store.move(nowhere, { ...assignment, startsAt: nine, localOffsetMinutes: 0 }, act),
+      close: () => store.close(nowhere, act),
       accept: () => store.accept(nowhere, act),
       decline: () => store.decline(nowhere, act),
       acknowledge: () => store.acknowledge(nowhere, 0, act),
@@ -161,6 +190,36 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([{ ...partner, organization: other }])
       await store.setPartnerOrganization(partner.id, null, act)
       expect(await store.listPartners()).toEqual([{ ...partner, organization: null }])
+    })
+
+    test('are renamed, to a name that none has, and callers are known by it', async () => {
+      await using place = await open()
+      const { store } = place
+      const { organization, partner } = await furnish(place)
+      await store.issueKey(partner.id, key('a', 100), actAt(100))
+      const other = await store.addOrganization('Other', act)
+      const another = await store.addPartner('Another', other.id, act)
+      const version = await versionOf(place)
+      await store.renameOrganization(organization.id, 'Harbour West', act)
+      await store.renamePartner(partner.id, 'Harbourlight West', act)
+      const renamed = {
+        ...partner,
+        name: 'Harbourlight West',
+        organization: { ...organization, name: 'Harbour West' },
+      }
+      expect(await store.listOrganizations()).toEqual([{ ...organization, name: 'Harbour West' }, other])
+      expect(await store.listPartners()).toEqual([renamed, another])
+      const changes = await place.feed.changesSince(version, 0)
+      expect(changes?.keys?.map((one) => one.partner)).toEqual([renamed])
+      for (const name of ['Other', 'Harbour West']) {
+        expect(await endOf(store.renameOrganization(organization.id, name, act))).toBe('name_taken')
+      }
+      for (const name of ['Another', 'Harbourlight West']) {
+        expect(await endOf(store.renamePartner(partner.id, name, act))).toBe('name_taken')
+      }
+      expect(await store.listPartners()).toEqual([renamed, another])
+      // The name that it had is free.
+      expect((await store.addPartner(partner.name, null, act)).name).toBe(partner.name)
     })
 
     test('a partner is held to rates of their own, each until it is taken back, and a caller is told of them', async () => {
@@ -239,12 +298,10 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await book('kim', nine)
       await intake('lee')
       await assign(first, null)
-      const list = async (intakesOnly: boolean, unassignedOnly: boolean) =>
-        (await store.listRequests({ intakesOnly, unassignedOnly })).map(({ member, state, isIntake }) => [
-          member?.externalUserId,
-          state,
-          isIntake,
-        ])
+      const list = async (intakesOnly: boolean, isUnassigned: boolean) =>
+        (await store.listRequests({ intakesOnly, state: isUnassigned ? 'unassigned' : undefined })).map(
+          ({ member, state, isIntake }) => [member?.externalUserId, state, isIntake],
+        )
       const robin = ['robin', 'pending', true]
       const kim = ['kim', 'pending', false]
       const lee = ['lee', 'unassigned', true]
@@ -252,6 +309,59 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await list(true, false)).toEqual([robin, lee])
       expect(await list(false, true)).toEqual([lee])
       expect(await list(true, true)).toEqual([lee])
+    })
+
+    test('are found by what is asked of them, counted, and told a part at a time', async () => {
+      await using place = await open()
+      const { store } = place
+      const { book, intake, first, second, partner } = await furnishWithIntake(place)
+      const day = minutes(24 * 60)
+      await book('late', nine + day, { localOffsetMinutes: 0, submittedAt: now + 1 })
+      // By the provider's clock it is the day before.
+      await book('soon', nine, { providerId: second, localOffsetMinutes: -600, submittedAt: now + 2 })
+      const { id: accepted } = await stored(book('done', nine + minutes(90), { submittedAt: now + 3 }))
+      await store.accept(accepted, act)
+      const other = await store.addPartner('Other', null, act)
+      await intake('theirs', { partnerId: other.id, submittedAt: now + 4 })
+      const ids = await store.listRequestIds({})
+      const [robin, late, soon, done, theirs] = ids as [number, number, number, number, number]
+      expect(ids).toHaveLength(5)
+      const today = Math.floor(nine / day)
+      const asked: [RequestFilter, number[], number | null][] = [
+        [{}, ids, now],
+        [{ intakesOnly: true }, [robin, theirs], now],
+        [{ state: 'waiting' }, [robin, late, soon, theirs], now],
+        [{ state: 'unassigned' }, [robin, theirs], now],
+        [{ state: 'pending' }, [late, soon], now + 1],
+        [{ state: 'accepted' }, [done], null],
+        [{ state: 'closed' }, [], null],
+        [{ providerId: second }, [soon], now + 2],
+        [{ providerId: first, state: 'accepted' }, [done], null],
+        [{ partnerId: partner.id }, [robin, late, soon, done], now],
+        [{ partnerId: other.id }, [theirs], now + 4],
+        [{ slotDay: today }, [done], null],
+        [{ slotDay: today - 1 }, [soon], now + 2],
+        [{ slotDay: today + 1 }, [late], now + 1],
+        [{ submittedFrom: now + 2 }, [soon, done, theirs], now + 2],
+        [{ submittedUntil: now + 2 }, [robin, late, soon], now],
+        [{ submittedFrom: now + 1, submittedUntil: now + 1, state: 'waiting' }, [late], now + 1],
+      ]
+      for (const [filter, expected, oldestWaitingAt] of asked) {
+        const found = await store.listRequests(filter)
+        expect(
+          found.map(({ id }) => id),
+          JSON.stringify(filter),
+        ).toEqual(expected)
+        expect(await store.listRequestIds(filter)).toEqual(expected)
+        expect(await store.countRequests(filter)).toEqual({ count: expected.length, oldestWaitingAt })
+      }
+      const part = async (order: RequestPart['order'], offset: number, most: number) =>
+        (await store.listRequests({}, { order, offset, most })).map(({ id }) => id)
+      expect(await part('submission', 0, 2)).toEqual([robin, late])
+      expect(await part('submission', 4, 2)).toEqual([theirs])
+      expect(await part('submission', 5, 2)).toEqual([])
+      expect(await part('slot', 0, 5)).toEqual([soon, done, late, robin, theirs])
+      expect(await part('slot', 2, 2)).toEqual([late, robin])
     })
 
     test('an intake that is assigned is pending, with a number, and holds its slot', async () => {
@@ -377,6 +487,143 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const next = await stored(book('lee', nine))
       await store.decline(next.id, actAt(now + 6))
       expect(await store.findRequest(next.id)).toMatchObject({ state: 'declined', declinedAt: now + 6 })
+    })
+
+    test.each(['pending', 'accepted'] as const)(
+      'that are %s move to another slot under their number, pending again, and the earlier one is free',
+      async (state) => {
+        await using place = await open()
+        const { store } = place
+        const { first, second, book, move } = await furnishWithIntake(place)
+        const { id, authorizationNumber } = await stored(book('kim', nine))
+        if (state === 'accepted') await store.accept(id, actAt(now + 1))
+        const before = await store.findRequest(id)
+        const version = await versionOf(place)
+        expect(await audited(store, () => move(id, second, nine + minutes(15)))).toEqual([
+          ['request.move', `request ${id}`],
+        ])
+        expect((await store.findRequest(id)) as unknown).toEqual({
+          ...before,
+          state: 'pending',
+          providerId: second,
+          startsAt: nine + minutes(15),
+          localOffsetMinutes: 60,
+          acceptedAt: null,
+          authorizationNumber,
+        })
+        expect([await takenOf(place, first), await takenOf(place, second)]).toEqual([
+          [],
+          [nine + minutes(15)],
+        ])
+        const { taken } = (await place.feed.changesSince(version, 0)) ?? {}
+        expect([...(taken?.keys() ?? [])].sort()).toEqual([first, second].sort())
+        const lee = await stored(book('lee', nine))
+        expect(lee.providerId).toBe(first)
+      },
+    )
+
+    test('move within the time that they hold themselves, and into nobody else’s nor their member’s other slots', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, second, book, move } = await furnishWithIntake(place)
+      const { id } = await stored(book('kim', nine))
+      await book('lee', nine + minutes(90))
+      const other = await stored(book('kim', nine + minutes(180), { providerId: second }))
+      expect(await move(id, first, nine + minutes(30))).toBe('done')
+      const refused = [
+        await endOf(move(id, first, nine + minutes(60))),
+        await endOf(move(id, first, nine + minutes(180 - 44))),
+        await endOf(move(id, first, nine + minutes(30))),
+      ]
+      expect(refused).toEqual(['slot_unavailable', 'slot_conflicts_with_yours', 'move_unknown'])
+      expect(await takenOf(place, first)).toEqual([nine + minutes(30), nine + minutes(90)])
+      await store.decline(other.id, act)
+      expect(await move(id, first, nine + minutes(180 - 44))).toBe('done')
+      expect(await endOf(move(other.id, second, nine))).toBe('move_unknown')
+    })
+
+    test('of an intake move once it has a provider; a decision before a change is stale', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, first, assign, move } = await furnishWithIntake(place)
+      expect(await endOf(move(id, first, nine))).toBe('move_unknown')
+      await assign(first, null)
+      const version = await versionOf(place)
+      await store.setProviderActive(first, false, act)
+      const draft = { providerId: first, startsAt: nine, localOffsetMinutes: 60, version }
+      expect(await store.move(id, draft, act)).toBe('stale')
+      expect(await store.findRequest(id)).toMatchObject({ startsAt: null })
+      expect(await move(id, first, nine)).toBe('done')
+      expect(await store.findRequest(id)).toMatchObject({
+        startsAt: nine,
+        authorizationNumber: 'AUTH-INTAKE',
+      })
+    })
+
+    test('that wait for a provider are closed, and nothing opens them again', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, member, first, assign, move } = await furnishWithIntake(place)
+      const before = await store.findRequest(id)
+      expect(await audited(store, () => store.close(id, actAt(now + 4)))).toEqual([
+        ['request.close', `request ${id}`],
+      ])
+      const closed = { ...before, state: 'closed', declinedAt: now + 4 }
+      expect((await store.findRequest(id)) as unknown).toEqual(closed)
+      const ends = [
+        () => assign(first, nine),
+        () => assign(first, null),
+        () => move(id, first, nine),
+        () => store.accept(id, act),
+        () => store.decline(id, act),
+        () => store.close(id, act),
+        () => store.acknowledge(id, 0, act),
+      ].map((again) => endOf(again()))
+      expect(await Promise.all(ends)).toEqual(Array(7).fill('move_unknown'))
+      expect(await store.declineAll([id], act)).toBe(0)
+      expect((await store.findRequest(id)) as unknown).toEqual(closed)
+      expect(await store.listRequests({ state: 'unassigned' })).toEqual([])
+      expect(await store.eraseMember(member.id, act)).toEqual([])
+      expect((await store.findRequest(id)) as unknown).toEqual({ ...closed, member: null })
+    })
+
+    test('that have a provider are not closed', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, first, assign, book } = await furnishWithIntake(place)
+      const booked = await stored(book('kim', nine))
+      await assign(first, null)
+      for (const each of [booked.id, id]) expect(await endOf(store.close(each, act))).toBe('move_unknown')
+      await store.decline(id, act)
+      expect(await endOf(store.close(id, act))).toBe('move_unknown')
+    })
+
+    test('keep what staff write about them, in order, and why they were declined or closed', async () => {
+      await using place = await open()
+      const { store } = place
+      const { id, intake, book } = await furnishWithIntake(place)
+      const [first, second] = [await stored(book('kim', nine)), await stored(book('lee', nine + minutes(45)))]
+      const noteId = await store.addNote(id, 'Rings after six.\n\u00c9t\u00e9', actAt(now + 1))
+      await store.close(id, { actor: 'ada', at: now + 2 }, 'Sent twice.')
+      await store.addNote(id, 'They know.', actAt(now + 3))
+      expect((await store.readNotes(id, act)) as unknown).toEqual([
+        { id: noteId, kind: 'note', at: now + 1, actor: 'olive', text: 'Rings after six.\n\u00c9t\u00e9' },
+        { id: expect.any(Number), kind: 'close', at: now + 2, actor: 'ada', text: 'Sent twice.' },
+        { id: expect.any(Number), kind: 'note', at: now + 3, actor: 'olive', text: 'They know.' },
+      ])
+      await store.decline(first.id, act, 'Moved away.')
+      expect(await store.declineAll([first.id, second.id], act, 'Flood.')).toBe(1)
+      const texts = async (requestId: number) =>
+        (await store.readNotes(requestId, act)).map(({ kind, text }) => [kind, text])
+      expect([await texts(first.id), await texts(second.id)]).toEqual([
+        [['decline', 'Moved away.']],
+        [['decline', 'Flood.']],
+      ])
+      const other = await stored(intake('mia'))
+      expect(await texts(other.id)).toEqual([])
+      expect(await endOf(store.close(other.id, act, ' '))).toBe('field_invalid')
+      expect(await endOf(store.addNote(other.id, '', act))).toBe('field_invalid')
+      expect(await store.findRequest(other.id)).toMatchObject({ state: 'unassigned' })
     })
 
     test('are declined many at a time, each with its line, those alone that can be', async () => {
@@ -647,7 +894,9 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('has a line of each change, with who, what and which, in its order', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner, first, member, id, assign } = await furnishWithIntake(place)
+      const { organization, partner, first, member, id, assign, move, intake } =
+        await furnishWithIntake(place)
+      const waiting = await stored(intake('lee'))
       const absence = { from: '2026-12-24', until: '2026-12-24' }
       const thisOrganization = `organization ${organization.id}`
       const thisPartner = `partner ${partner.id}`
@@ -665,6 +914,12 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
           'organization.reactivate',
           thisOrganization,
         ],
+        [
+          () => store.renameOrganization(organization.id, 'Renamed', act),
+          'organization.rename',
+          thisOrganization,
+        ],
+        [() => store.renamePartner(partner.id, 'Renamed', act), 'partner.rename', thisPartner],
         [() => store.setPartnerActive(partner.id, false, act), 'partner.deactivate', thisPartner],
         [() => store.setPartnerActive(partner.id, true, act), 'partner.reactivate', thisPartner],
         [() => store.setPartnerOrganization(partner.id, null, act), 'partner.set-organization', thisPartner],
@@ -675,6 +930,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         ],
         [() => store.issueKey(partner.id, key('a', 100), actAt(100)), 'token.issue', thisPartner],
         [() => store.rotateKey(partner.id, key('b', 300), actAt(200)), 'token.rotate', thisPartner],
+        [() => store.cancelCutover(partner.id, actAt(220)), 'token.cancel', thisPartner],
         [() => store.revokeKeys(partner.id, actAt(250)), 'token.revoke', thisPartner],
         [() => store.setProviderActive(first, false, act), 'provider.deactivate', thisProvider],
         [() => store.setProviderActive(first, true, act), 'provider.reactivate', thisProvider],
@@ -683,9 +939,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         [() => assign(first, nine), 'request.assign', thisRequest],
         [() => store.accept(id, act), 'request.accept', thisRequest],
         [() => store.acknowledge(id, 60, act), 'request.acknowledge', thisRequest],
-        [() => store.addNote(id, 'Called back', act), 'request.note', thisRequest],
+        [() => move(id, first, nine + minutes(45)), 'request.move', thisRequest],
+        [() => store.addNote(id, 'Called.', act), 'request.note', thisRequest],
         [() => store.readNotes(id, act), 'request.read-notes', thisRequest],
-        [() => store.decline(id, act), 'request.decline', thisRequest],
+        [() => store.decline(id, act, 'Moved away.'), 'request.decline', thisRequest],
+        [() => store.close(waiting.id, act, 'Sent twice.'), 'request.close', `request ${waiting.id}`],
         [() => store.setMemberActive(member.id, false, act), 'member.deactivate', thisMember],
         [() => store.setMemberActive(member.id, true, act), 'member.reactivate', thisMember],
         [() => store.findMemberByEmail(member.profile.email, act), 'member.find', thisMember],
@@ -832,7 +1090,190 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
+  describe('lines of the audit log', () => {
+    const lineOf = (at: number, actor: string, action: AuditAction, record: string | null) =>
+      ({ at, actor, action, record, outcome: 'done' }) as const
+
+    test('are listed by what was done, by any of several, and by any of several subjects', async () => {
+      await using place = await open()
+      const { store } = place
+      await store.appendAudit([
+        lineOf(now, 'olive', 'request.show', 'request 1'),
+        lineOf(now, 'pat', 'member.show', 'member 1'),
+        lineOf(now, 'partner 1', 'member.look-up', 'member 1'),
+        lineOf(now, 'partner 1', 'member.look-up', 'partner 1'),
+        lineOf(now, 'olive', 'request.list', null),
+        lineOf(now, 'olive', 'request.show', 'request 2'),
+        lineOf(now, 'olive', 'token.rotate', 'partner 1'),
+      ])
+      const ids = async (filter: AuditFilter, limit = 9) =>
+        (await store.listAudit(limit, filter)).map(({ id }) => id)
+      expect(await ids({ actions: ['request.show'] })).toEqual([1, 6])
+      expect(await ids({ actions: ['request.show', 'member.show'] })).toEqual([1, 2, 6])
+      expect(await ids({ actions: [] })).toEqual([])
+      expect(await ids({ actions: ['request.show', 'member.show'] }, 2)).toEqual([2, 6])
+      expect(await ids({ actions: ['request.show', 'member.show'], after: 1 }, 1)).toEqual([2])
+      expect(await ids({ actor: 'olive', actions: ['request.show'], record: 'request 2' })).toEqual([6])
+      const ofPartner = [{ record: 'partner 1' }, { actor: 'partner 1' }]
+      expect(await ids({ anyOf: ofPartner })).toEqual([3, 4, 7])
+      expect(await ids({ anyOf: ofPartner }, 2)).toEqual([4, 7])
+      expect(await ids({ anyOf: ofPartner, after: 3 }, 1)).toEqual([4])
+      expect(await ids({ anyOf: ofPartner, actor: 'olive' })).toEqual([7])
+      expect(await ids({ anyOf: [{ record: 'request 2' }, { record: 'member 1' }] })).toEqual([2, 3, 6])
+      expect(await ids({ anyOf: [] })).toEqual([])
+    })
+
+    test('are in the order of their instants where they are narrowed, page by page, though some were noted late', async () => {
+      await using place = await open()
+      const { store } = place
+      const instants = [5, 1, 3, 3, 2, 9]
+      await store.appendAudit(instants.map((at) => lineOf(now + at, 'olive', 'member.show', 'member 1')))
+      const ids = async (limit: number, filter: AuditFilter) =>
+        (await store.listAudit(limit, filter)).map(({ id }) => id)
+      const filters = [{ actor: 'olive' }, { since: now }, { until: now + 10, record: 'member 1' }]
+      for (const filter of filters) {
+        expect(await ids(9, filter)).toEqual([2, 5, 3, 4, 1, 6])
+        expect(await ids(2, filter)).toEqual([1, 6])
+        expect(await ids(2, { ...filter, after: 5 })).toEqual([3, 4])
+        expect(await ids(2, { ...filter, after: 3 })).toEqual([4, 1])
+        expect(await ids(2, { ...filter, after: 6 })).toEqual([])
+        // A line that is not there stands before those of later ids.
+        expect(await ids(2, { ...filter, after: 0 })).toEqual([2, 5])
+      }
+      expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])
+    })
+
+    test('count why a partner was refused since an instant, most often first', async () => {
+      await using place = await open()
+      const { store } = place
+      const refusal = (at: number, record: string | null, outcome: string) =>
+        ({ ...lineOf(now + at, '::1', 'authentication.refuse', record), outcome }) as const
+      const claimed = 'token_invalid, claimed'
+      await store.appendAudit([
+        refusal(0, 'partner 1', 'partner_inactive'),
+        refusal(1, 'partner 1', claimed),
+        refusal(2, 'partner 1', 'partner_inactive'),
+        refusal(3, 'partner 1', claimed),
+        refusal(4, 'partner 1', claimed),
+        refusal(5, 'partner 11', claimed),
+        refusal(6, null, 'partner_not_found'),
+        lineOf(now + 7, 'olive', 'token.rotate', 'partner 1'),
+      ])
+      expect(await store.countRefusalsOf(1, now)).toEqual([
+        { reason: claimed, count: 3, lastAt: now + 4 },
+        { reason: 'partner_inactive', count: 2, lastAt: now + 2 },
+      ])
+      expect(await store.countRefusalsOf(1, now + 4)).toEqual([
+        { reason: claimed, count: 1, lastAt: now + 4 },
+      ])
+      expect(await store.countRefusalsOf(2, now)).toEqual([])
+    })
+
+    test('are found of a person by the ids of their requests, which are nobody’s once the person was erased', async () => {
+      await using place = await open()
+      const { store } = place
+      const { member, id, book } = await furnishWithIntake(place)
+      const second = await stored(book('robin', nine))
+      await stored(book('kim', nine + slotMillis))
+      expect(await store.listRequestIdsOf(member.id)).toEqual([id, second.id])
+      expect(await store.listRequestIdsOf(4711)).toEqual([])
+      await store.eraseMember(member.id, act)
+      expect(await store.listRequestIdsOf(member.id)).toEqual([])
+    })
+  })
+
+  describe('how things stand', () => {
+    test('what waits is counted and listed, newest first', async () => {
+      await using place = await open()
+      const { store } = place
+      const { book, intake, first } = await furnish(place)
+      expect(await store.countWaiting()).toEqual({ intakes: 0, oldestIntakeAt: null, pending: 0 })
+      expect(await store.listWaiting(9)).toEqual([])
+      const oldest = await stored(intake('robin', { submittedAt: now - 5 }))
+      const newer = await stored(intake('kim'))
+      const booked = await stored(book('lee', nine))
+      const declined = await stored(book('max', nine + minutes(60)))
+      await store.decline(declined.id, act)
+      const accepted = await stored(book('noa', nine + minutes(120)))
+      await store.accept(accepted.id, act)
+      expect(await store.countWaiting()).toEqual({ intakes: 2, oldestIntakeAt: now - 5, pending: 1 })
+      expect(await store.listWaiting(9)).toEqual([booked.id, newer.id, oldest.id])
+      expect(await store.listWaiting(2)).toEqual([booked.id, newer.id])
+      const draft = { providerId: first, startsAt: null, localOffsetMinutes: null }
+      const version = await versionOf(place)
+      await store.assign(oldest.id, { ...draft, version, authorizationNumber: 'AUTH-X' }, act)
+      expect(await store.countWaiting()).toEqual({ intakes: 1, oldestIntakeAt: now, pending: 2 })
+    })
+
+    test('who has looked at a risk is found by their lines in the audit log', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await furnish(place)
+      const ids: number[] = []
+      for (const name of ['robin', 'kim', 'lee', 'max']) ids.push((await stored(intake(name))).id)
+      const [read, seen, shown, tried] = ids as [number, number, number, number]
+      await store.readScreening(read, act)
+      const line = (action: AuditAction, id: number, outcome = 'done') =>
+        store.appendAudit([{ ...act, action, record: `request ${id}`, outcome }])
+      await line('request.read-risk', seen)
+      await line('request.show', shown)
+      await line('request.read-screening', tried, 'record_unknown')
+      expect((await store.listLookedAt(ids)).sort()).toEqual([read, seen])
+      expect(await store.listLookedAt([shown])).toEqual([])
+      expect(await store.listLookedAt([])).toEqual([])
+    })
+
+    test('refused authentications are counted by partner and reason, in the newest lines alone', async () => {
+      await using place = await open()
+      const { store } = place
+      await furnish(place)
+      const refuse = (at: number, record: string | null, outcome: string) =>
+        store.appendAudit([{ at, actor: '192.0.2.1', action: 'authentication.refuse', record, outcome }])
+      await refuse(now - 1, null, 'token_invalid')
+      await refuse(now, 'partner 1', 'token_invalid, claimed')
+      await refuse(now + 1, 'partner 1', 'token_invalid, claimed')
+      await refuse(now + 2, 'partner 1', 'partner_inactive')
+      const claimed = { partnerId: 1, reason: 'token_invalid', isClaimed: true }
+      const proven = { partnerId: 1, reason: 'partner_inactive', isClaimed: false, lines: 1 }
+      expect(await store.countRefusals(now, 9)).toEqual([proven, { ...claimed, lines: 2 }])
+      expect(await store.countRefusals(now, 2)).toEqual([proven, { ...claimed, lines: 1 }])
+      expect(await store.countRefusals(now + 3, 9)).toEqual([])
+    })
+  })
+
   describe('upkeep, where the engine has it:', () => {
+    test('what a server notes is there until it takes it away, and says nothing of whether it runs', async () => {
+      await using place = await open()
+      const { upkeep } = place
+      if (!upkeep) return
+      expect(await upkeep.findServer()).toEqual({ isServing: false, note: null })
+      const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
+      await upkeep.noteServer(note)
+      await upkeep.noteServer({ ...note, port: 8081 })
+      expect(await upkeep.findServer()).toEqual({ isServing: false, note: { ...note, port: 8081 } })
+      await upkeep.noteServer(null)
+      expect(await upkeep.findServer()).toEqual({ isServing: false, note: null })
+    })
+
+    test('when a backup was made and tried is told, and one that is too old is bad where that is asked', async () => {
+      await using place = await open()
+      const { upkeep, freeTarget } = place
+      await furnish(place)
+      if (!upkeep) return
+      const backup = async (at: number, oldest?: number) =>
+        (await upkeep.check(at, oldest)).find(({ check }) => check === 'backup')
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null })
+      expect(await backup(now, minutes(60))).toMatchObject({ state: 'bad', detail: 'none was made yet' })
+      await upkeep.backUp(freeTarget, null, act)
+      await upkeep.noteDrill(actAt(now + 1))
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: now, drilledAt: now + 1 })
+      expect(await backup(now + minutes(60), minutes(60))).toMatchObject({ state: 'ok' })
+      expect(await backup(now + minutes(60) + 1, minutes(60))).toMatchObject({
+        state: 'bad',
+      })
+      expect(await backup(now + minutes(60) + 1)).toMatchObject({ state: 'ok' })
+    })
+
     test('a new engine is healthy, has its settings as they should be, and was never backed up', async () => {
       await using place = await open()
       await furnish(place)
@@ -864,7 +1305,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
         shown: await shownBy({ feed }),
         partners: await store.listPartners(),
-        requests: await store.listRequests({ intakesOnly: false, unassignedOnly: false }),
+        requests: await store.listRequests({}),
         members: await Promise.all(['robin', 'kim'].map((id) => store.findMember(partner.id, id))),
       })
       const before = await held(place)

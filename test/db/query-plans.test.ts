@@ -70,20 +70,23 @@ function counted<T extends object>(port: T, called: Set<string>): T {
 
 async function useEverything(place: Place): Promise<void> {
   const { store, feed } = place
-  const { organization, partner, first, second, member, id, assign, intake, book } =
+  const { organization, partner, first, second, member, id, assign, move, intake, book } =
     await furnishWithIntake(place)
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
   const { version } = await everything(place)
   await store.listOrganizations()
   await store.setOrganizationActive(organization.id, true, act)
+  await store.renameOrganization(organization.id, 'Harbour Two', act)
   await store.setPartnerActive(partner.id, true, act)
+  await store.renamePartner(partner.id, 'Harbourlight Two', act)
   await store.setPartnerOrganization(partner.id, null, act)
   await store.setPartnerRates(partner.id, { readsPerMinute: 1 }, act)
   await store.listPartners()
   await store.issueKey(partner.id, key('a', 100), actAt(100))
   await store.rotateKey(partner.id, key('b', 300), actAt(200))
   await store.noteKeyUses(new Map([['a', 200]]))
+  await store.cancelCutover(partner.id, actAt(210))
   await store.listKeys()
   await store.revokeKeys(partner.id, actAt(250))
   await store.setProviderActive(second, true, act)
@@ -99,11 +102,22 @@ async function useEverything(place: Place): Promise<void> {
   await store.acknowledge(booked.id, 60, act)
   await store.decline(booked.id, act)
   await store.declineAll([booked.id], act)
+  await move(id, second, nine + minutes(90))
+  await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
-    for (const unassignedOnly of [true, false]) await store.listRequests({ intakesOnly, unassignedOnly })
+    for (const state of [undefined, 'waiting', 'unassigned', 'declined'] as const) {
+      const filter = { intakesOnly, state }
+      await store.listRequests(filter)
+      await store.listRequests(filter, { order: 'submission', offset: 0, most: 10 })
+      await store.listRequests(filter, { order: 'slot', offset: 0, most: 10 })
+      await store.countRequests(filter)
+      await store.listRequestIds(filter)
+    }
   }
+  await store.listRequestIdsOf(member.id)
   await store.findRequest(id)
+  await store.listHeld([{ providerIds: [first, second], from: now, until: now + minutes(24 * 60) }])
   await store.readScreening(id, act)
   await store.addNote(id, 'Called back', act)
   await store.readNotes(id, act)
@@ -125,12 +139,18 @@ async function useEverything(place: Place): Promise<void> {
     { actor: 'olive' },
     { since: 0 },
     { until: now },
+    { actions: ['request.show'] as const },
   ]) {
     await store.listAudit(10, filter)
     await store.listAudit(10, { ...filter, after: 1 })
   }
   await store.listAudit(10, { after: 1 })
   await store.listAudit(10, { since: 0, until: now, actor: 'olive', record: 'partner 1', after: 1 })
+  await store.countRefusalsOf(partner.id, now)
+  await store.countWaiting()
+  await store.listWaiting(9)
+  await store.listLookedAt([id])
+  await store.countRefusals(now, 9)
   await store.auditHead()
   await store.verifyAudit(null)
   await load(place, [ontario, quebec], [])
@@ -145,6 +165,10 @@ async function keepUp(upkeep: Upkeep, target: string): Promise<void> {
   }
   await upkeep.noteZoneData({ edition: '2026f', folder: null })
   await upkeep.findZoneData()
+  await upkeep.noteServer({ host: 'localhost', port: 8080, version: '1.0.0', startedAt: now })
+  await upkeep.noteServer(null)
+  await upkeep.findServer()
+  await upkeep.findLastBackups()
   await upkeep.backUp(target, null, act)
   await upkeep.noteDrill(act)
   await upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
@@ -166,11 +190,24 @@ const small = ['settings', 'organizations', 'partners', 'regions', 'sqlite_schem
 /** What is read whole on purpose. */
 const exceptions: readonly { name: string; table: string; statement: RegExp; why: string }[] = [
   {
-    name: 'all requests, all intakes, or all without a provider',
+    name: 'the requests that an operator lists and counts',
     table: 'booking_requests',
     statement:
-      /^select .* from "booking_requests" left join .*"member_id"( where \(?"booking_requests"\."(is_intake|state)".*)? order by/,
-    why: 'an operator lists them; no request of a partner waits for it',
+      /^select .* from "booking_requests" left join "members" on "members"\."id" = "booking_requests"\."member_id"( where (?!.*json_each).*)?( order by .*)?$/,
+    why: 'by whatever they ask; no request of a partner waits for it. Those that wait have an index of their own',
+  },
+  {
+    name: 'what waits for staff',
+    table: 'booking_requests',
+    statement:
+      /^select (count\(\*\)|"id"|"submitted_at") from "booking_requests" where "booking_requests"."state" (= 'unassigned'|in \('unassigned', 'pending'\))/,
+    why: 'the partial index of what waits is counted, and read from its end',
+  },
+  {
+    name: 'refused authentications',
+    table: 'refusals',
+    statement: /^select "record", "outcome", count\(\*\) from \(select .* limit \?\) "refusals"/,
+    why: 'no more of them than the limit inside were read',
   },
   {
     name: 'the newest audit lines',
@@ -250,11 +287,40 @@ const planOf = (statement: string) =>
     .all()
     .map(({ detail }) => detail)
 
-test('the conflicts over addresses of a partner are found by an index that has no other lines', () => {
-  const [statement = ''] = statements.filter((text) => text.includes("'member.email-conflict'"))
+test('the conflicts over addresses of a partner are found by an index, and no other line is looked at', () => {
+  const [statement = ''] = statements.filter((text) => /from "audit" .* offset \?$/.test(text))
   expect(planOf(statement)).toEqual([
-    'SEARCH audit USING COVERING INDEX audit_email_conflicts (actor=? AND at>?)',
+    'SEARCH audit USING COVERING INDEX audit_actor (actor=? AND action=? AND at>?)',
   ])
+})
+
+describe('lines of the audit log', () => {
+  const ordered = () => statements.filter((text) => / order by "audit"."at" (asc|desc), /.test(text))
+
+  test('that are narrowed are found in their order: none is read beyond those asked for, and nothing is sorted', () => {
+    const shapes = ordered().map((text) => planOf(text).join())
+    const range = '(?:at>\\? AND at<\\?)'
+    const allowed = [
+      `SEARCH audit USING INDEX audit_record \\(record=\\? AND action=\\? AND ${range}\\)`,
+      `SEARCH audit USING INDEX audit_actor \\(actor=\\? AND action=\\? AND ${range}\\)`,
+      `SEARCH audit USING INDEX audit_action \\(action=\\? AND ${range}\\)`,
+      `SEARCH audit USING INDEX audit_at \\(${range}\\)`,
+    ].map((plan) => new RegExp(`^${plan}$`))
+    expect(shapes.filter((plan) => !allowed.some((one) => one.test(plan)))).toEqual([])
+    // Each is used, in both directions, and would not be without the action.
+    expect(allowed.map((one) => shapes.filter((plan) => one.test(plan)).length)).toEqual([3, 2, 2, 2])
+    const [unbound = ''] = ordered().filter((text) =>
+      text.includes('"audit"."actor" = ? and "audit"."action" = ?'),
+    )
+    expect(planOf(unbound.replace(' and "audit"."action" = ?', '')).join()).toContain('TEMP B-TREE')
+  })
+
+  test('that tell of refusals of a partner are found by partner and instant', () => {
+    const [statement = ''] = statements.filter((text) => text.includes('max("at")'))
+    expect(planOf(statement)[0]).toBe(
+      'SEARCH audit USING INDEX audit_record (record=? AND action=? AND at>?)',
+    )
+  })
 })
 
 test('what is kept for retries is found by its key, what of it has expired by when it was stored, and the rest is left', () => {
@@ -267,6 +333,31 @@ test('what is kept for retries is found by its key, what of it has expired by wh
     ['SEARCH replays USING COVERING INDEX replays_submitted (submitted_at<?)'],
   ])
   expect(of('delete').map(planOf)).toEqual([['SEARCH replays USING INTEGER PRIMARY KEY (rowid=?)']])
+})
+
+test('what waits for staff, and who has looked at it, is read from indexes that have nothing else', () => {
+  const of = (words: string) => statements.filter((text) => text.includes(words)).map(planOf)
+  const waiting = 'where "booking_requests"."state" in (\'unassigned\', \'pending\')'
+  expect(of(waiting)).toEqual([
+    ['SCAN booking_requests USING INDEX booking_requests_waiting'],
+    ['SCAN booking_requests USING INDEX booking_requests_waiting'],
+  ])
+  expect(of("'request.read-risk'").map(([search]) => search)).toEqual([
+    'SEARCH audit USING INDEX audit_record (record=?)',
+  ])
+  expect(of("'authentication.refuse' and").map((plan) => plan.slice(0, 2))).toEqual([
+    ['CO-ROUTINE refusals', 'SEARCH audit USING INDEX audit_refusals (at>?)'],
+  ])
+})
+
+test('requests that wait are listed and counted by the index that has no others', () => {
+  const listed = statements.filter((text) => / left join "members" .*"state" (in \('unas|= 'unas)/.test(text))
+  // Of each: a list, two pages, a count and ids; all, or intakes alone.
+  expect(listed).toHaveLength(2 * 2 * 5)
+  for (const statement of listed) {
+    const index = statement.includes('"state" = ') ? 'unassigned' : 'waiting'
+    expect(planOf(statement)[0]).toBe(`SCAN booking_requests USING INDEX booking_requests_${index}`)
+  }
 })
 
 test('what was submitted since an instant is found by it, and then whose it is', () => {

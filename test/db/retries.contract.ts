@@ -12,8 +12,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
     const place = await open()
     const furniture = await furnish(place)
     const { book, intake } = furniture
-    const counted = async () =>
-      (await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })).length
+    const counted = async () => (await place.store.listRequests({})).length
     return {
       ...furniture,
       counted,
@@ -52,14 +51,16 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       )
     })
 
-    test('of an intake gets the answer to an intake, after a provider is assigned too', async () => {
+    test('of an intake gets the answer to an intake, after it was closed too', async () => {
       await using place = await furnished()
-      const { intake, counted } = place
+      const { intake, counted, store } = place
       const { id } = await stored(intake('robin'))
+      await store.close(id, act, 'Sent twice')
       expect(await intake('robin')).toMatchObject({
         id,
         state: 'unassigned',
         providerId: null,
+        declinedAt: null,
         isReplay: true,
       })
       expect(await counted()).toBe(1)

@@ -35,6 +35,8 @@ async function furnished(folder: Folder): Promise<Connection> {
   await submit('m-2', 0)
   await submit('m-1', 1)
   await submit('m-3', 1, 2)
+  await store.addNote(1, 'written by staff', actAt(2))
+  await store.addNote(2, 'written by staff too', actAt(2))
   return engine
 }
 
@@ -152,6 +154,24 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
        (SELECT sealed_receipt FROM replays WHERE request_id = 1) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^what is sealed of request 1 is not as it was written$/,
+    ],
+    [
+      'a note on another request',
+      'UPDATE request_notes SET request_id = 3 - request_id',
+      ({ store }) => store.readNotes(1, actAt(0)),
+      /^what is sealed of note 2 is not as it was written$/,
+    ],
+    [
+      'a note as one of somebody else',
+      "UPDATE request_notes SET actor = 'another' WHERE id = 1",
+      opensAll,
+      /^cannot be opened: note 1$/,
+    ],
+    [
+      'a note as the reason of a refusal',
+      "UPDATE request_notes SET kind = 'decline' WHERE id = 1",
+      opensAll,
+      /^cannot be opened: note 1$/,
     ],
   ]
 

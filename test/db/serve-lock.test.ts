@@ -57,7 +57,7 @@ test('a second serve is refused, by a link too, and operator commands work besid
     'anteroom.sqlite.serving',
   ])
   rmSync(operator.database)
-  await operator.do('restore', 'backup.age', '--to', operator.database)
+  await operator.do('restore', 'backup.age', '--to', operator.database, '--yes')
   await using again = await operator.serve()
   expect((await again.stop()).code).toBe(0)
 })
@@ -134,7 +134,10 @@ test('a database with a second name is not served, which would have a second log
 })
 
 test('a database that is not there, or is none, is told as such and gets no lock', async () => {
-  expect(await endOfServe()).toEqual([6, 'anteroom: there is no database at that path\n'])
+  expect(await endOfServe()).toEqual([
+    6,
+    `anteroom: there is no database at ${operator.database}; anteroom init makes one\n`,
+  ])
   writeFileSync(operator.database, 'x'.repeat(200))
   expect(await endOfServe()).toEqual([6, 'anteroom: the file is not a database that can be read\n'])
   rmSync(operator.database)

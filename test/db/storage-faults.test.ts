@@ -85,7 +85,7 @@ describe.each(faults)('a storage that is %s', (_, fault, stop, mend) => {
     stop()
     expect(await endOf(submit('robin'))).toBe('storage_failed')
     expect(await find('before')).not.toBeNull()
-    expect(await connection.store.listRequests({ intakesOnly: false, unassignedOnly: false })).toHaveLength(1)
+    expect(await connection.store.listRequests({})).toHaveLength(1)
     expect(await versionOf(connection)).toBeDefined()
     mend()
     expect(await endOf(submit('robin'))).toBe('stored')

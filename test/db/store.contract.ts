@@ -33,7 +33,7 @@ import {
 /** All that a refused submission could have changed. */
 async function shown(place: Connection, partner: Partner, externalUserIds: readonly string[]) {
   const members = await Promise.all(externalUserIds.map((id) => place.store.findMember(partner.id, id)))
-  const requests = await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+  const requests = await place.store.listRequests({})
   return { members, requests, directory: await shownBy(place), head: await place.store.auditHead() }
 }
 
@@ -329,7 +329,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const { id } = await stored(limited(slots[2] as number) as ReturnType<typeof book>)
       await store.accept(id, act)
       expect(await endOf(limited(slots[3] as number))).toBe('too_many_open_requests')
-      expect(await endOf(intake('robin', { limits }))).toBe('stored')
+      const waiting = await stored(intake('robin', { limits }))
+      // One that is closed is none that is open.
+      await store.close(waiting.id, act)
       expect(await endOf(book('kim', slots[3] as number, { limits }))).toBe('stored')
       // Its start is no longer to come.
       expect(await endOf(limited(slots[4] as number, { submittedAt: nine }))).toBe('stored')
@@ -420,6 +422,48 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const requests = await Promise.all(Array.from({ length: 100 }, () => stored(intake('robin'))))
       expect(new Set(requests.map(({ id }) => id)).size).toBe(100)
       expect(new Set(requests.map(({ member }) => member.id)).size).toBe(1)
+    })
+  })
+
+  describe('held slots of some days', () => {
+    test('are those of the providers named that start in their stretch, in order of time, with whose they are', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, second, book, intake, assign, id } = await furnishWithIntake(place)
+      const late = await stored(book('late', nine + minutes(90)))
+      const early = await stored(book('early', nine))
+      const other = await stored(book('other', nine + minutes(45), { providerId: second }))
+      const declined = await stored(book('declined', nine + minutes(180)))
+      await store.decline(declined.id, act)
+      await store.accept(late.id, act)
+      await assign(second, nine + minutes(135))
+      await stored(intake('waiting'))
+      const head = await store.auditHead()
+      const heldOf = async (days: Parameters<typeof store.listHeld>[0]) =>
+        (await store.listHeld(days)).map((request) => request.id)
+      const day = { from: nine, until: nine + minutes(24 * 60) }
+      expect(await heldOf([{ providerIds: [second, first], ...day }])).toEqual([
+        early.id,
+        other.id,
+        late.id,
+        id,
+      ])
+      expect(await heldOf([{ providerIds: [first], from: nine + 1, until: nine + minutes(90) }])).toEqual([])
+      expect(await heldOf([{ providerIds: [first], from: nine, until: nine + 1 }])).toEqual([early.id])
+      const apart = [
+        { providerIds: [first], from: nine + minutes(90), until: nine + minutes(91) },
+        { providerIds: [second], from: nine, until: nine + minutes(46) },
+      ]
+      expect(await heldOf(apart)).toEqual([other.id, late.id])
+      expect(await heldOf([])).toEqual([])
+      expect(await store.listHeld([{ providerIds: [first], from: nine, until: nine + 1 }])).toEqual([
+        expect.objectContaining({ id: early.id, state: 'pending', startsAt: nine, member: early.member }),
+      ])
+      expect(await store.auditHead()).toEqual(head)
+      await store.eraseMember(early.member.id, act)
+      expect(await store.listHeld([{ providerIds: [first], from: nine, until: nine + 1 }])).toEqual([
+        expect.objectContaining({ id: early.id, member: null }),
+      ])
     })
   })
 
@@ -954,7 +998,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const version = await versionOf(place)
       await intake('robin')
       expect(await endOf(book('robin', nine, { slotState: 'not offered' }))).toBe('slot_unavailable')
-      await place.store.listRequests({ intakesOnly: false, unassignedOnly: false })
+      await place.store.listRequests({})
       expect(await place.feed.changesSince(version, 0)).toBeNull()
       await book('robin', nine)
       expect(await place.feed.changesSince(version, 0)).not.toBeNull()

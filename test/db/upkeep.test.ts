@@ -63,7 +63,7 @@ test('a member and answers that cannot be opened are named by a check, are shown
   database.run(`UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE member_id = ${member.id}`)
   database.close()
   const sealed = async () => (await upkeep.check(0)).find(({ check }) => check === 'sealed values')
-  const [request] = await store.listRequests({ intakesOnly: true, unassignedOnly: false })
+  const [request] = await store.listRequests({ intakesOnly: true })
   expect(await sealed()).toEqual({
     check: 'sealed values',
     state: 'bad',

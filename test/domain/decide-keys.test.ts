@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decideIssue, decideRevocation, decideRotation } from '../../src/domain/decide-keys'
+import {
+  decideCancellation,
+  decideIssue,
+  decideRevocation,
+  decideRotation,
+} from '../../src/domain/decide-keys'
 import { Refusal } from '../../src/domain/errors'
 import { type KeyRecord, keyStateAt } from '../../src/domain/partner'
 import { done, endOf, partner } from './values'
@@ -120,14 +125,55 @@ describe('revoking', () => {
   })
 })
 
+describe('taking a cutover back', () => {
+  const cancelled: KeyRecord = { ...waiting, id: 5, startsAt: 400, endsAt: 400, endReason: 'cancelled' }
+  const reopened = { set: 'key', id: 1, to: { endsAt: null, endReason: null } }
+  const neverStarts = { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } }
+
+  // The order counts: at no moment may two keys be without an end.
+  test.each<[name: string, keys: KeyRecord[], at: number, writes: unknown[]]>([
+    ['the one that waits never starts', [replaced, waiting], 200, [neverStarts, reopened]],
+    ['to the millisecond before it', [replaced, waiting], 499, [neverStarts, reopened]],
+    ['what has ended stays as it ended', [ended, replaced, cancelled, waiting], 200, [neverStarts, reopened]],
+    ['one that waits alone leaves none', [waiting], 200, [neverStarts]],
+    [
+      'what was revoked is not given back where the clock was set back',
+      [{ ...current, endsAt: 300, endReason: 'revoked' }, waiting],
+      200,
+      [neverStarts],
+    ],
+  ])('%s', (_, keys, at, writes) => {
+    const decided: unknown = done(decideCancellation({ partner, keys }, actAt(at)))
+    expect(decided).toEqual({
+      writes,
+      taken: [],
+      audit: { action: 'token.cancel', noun: 'partner', id: 3 },
+      answer: expect.any(Function),
+    })
+  })
+
+  test.each<[name: string, keys: KeyRecord[], at: number]>([
+    ['no key', [], 200],
+    ['a key without a cutover', [current], 200],
+    ['a key that has ended', [ended], 200],
+    ['a cutover that was taken back before', [current, cancelled], 200],
+    ['a cutover that has come, at that very instant', [replaced, waiting], 500],
+  ])('is refused where nothing waits: %s', (_, keys, at) => {
+    expect(decideCancellation({ partner, keys }, actAt(at))).toEqual(
+      new Refusal('record_unknown', 'no token of the partner waits for its cutover'),
+    )
+  })
+})
+
 test('keys of a partner who is not there are record_unknown', () => {
   const nobody = { partner: null, keys: [] }
   const ends = [
     decideIssue(nobody, newKey('n', 1), actAt(0)),
     decideRotation(nobody, newKey('n', 1), actAt(0)),
     decideRevocation(nobody, actAt(0)),
+    decideCancellation(nobody, actAt(0)),
   ]
-  expect(ends).toEqual(Array(3).fill(new Refusal('record_unknown', 'there is no such partner')))
+  expect(ends).toEqual(Array(4).fill(new Refusal('record_unknown', 'there is no such partner')))
 })
 
 /** The keys as a decision leaves them. */
@@ -148,7 +194,7 @@ function afterwards(keys: readonly KeyRecord[], decision: ReturnType<typeof deci
 describe('whatever is done in whatever order', () => {
   const steps = fc.array(
     fc.record({
-      what: fc.constantFrom('issue', 'rotate', 'revoke'),
+      what: fc.constantFrom('issue', 'rotate', 'revoke', 'cancel'),
       // How much later than the step before, and how much later than this the key is to start.
       later: fc.nat(4),
       wait: fc.nat(6),
@@ -165,17 +211,18 @@ describe('whatever is done in whatever order', () => {
           at += later
           const facts = { partner, keys }
           const key = newKey(`k${index}`, at + wait)
-          const decision =
-            what === 'issue'
-              ? decideIssue(facts, key, actAt(at))
-              : what === 'rotate'
-                ? decideRotation(facts, key, actAt(at))
-                : decideRevocation(facts, actAt(at))
+          const decision = {
+            issue: () => decideIssue(facts, key, actAt(at)),
+            rotate: () => decideRotation(facts, key, actAt(at)),
+            revoke: () => decideRevocation(facts, actAt(at)),
+            cancel: () => decideCancellation(facts, actAt(at)),
+          }[what]()
           const after = afterwards(keys, decision)
           for (const before of keys) {
             if (keyStateAt(before, at) === 'ended') expect(after).toContainEqual(before)
           }
           keys = after
+          expect(keys.filter(({ endsAt }) => endsAt === null).length).toBeLessThanOrEqual(1)
           for (const { startsAt, endsAt } of keys) expect(endsAt ?? startsAt).toBeGreaterThanOrEqual(startsAt)
           for (let instant = 0; instant <= at + 8; instant++) {
             const inForce = keys.filter((known) => keyStateAt(known, instant) === 'in force')

@@ -1,16 +1,26 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type RequestState, requestStates, slotMillis } from '../../src/domain/booking-request'
+import {
+  type RequestRecord,
+  type RequestState,
+  requestStates,
+  slotMillis,
+} from '../../src/domain/booking-request'
 import {
   type AssignmentDraft,
-  type AssignmentFacts,
   decideAcceptance,
   decideAcknowledgement,
   decideAssignment,
+  decideClosing,
   decideDecline,
   decideDeclines,
+  decideMove,
+  decideNote,
   decideReading,
+  decideReadingNotes,
   holdsSlot,
+  type MoveDraft,
+  type PlacementFacts,
   refuseAssignment,
 } from '../../src/domain/decide-move'
 import { Refusal } from '../../src/domain/errors'
@@ -38,42 +48,71 @@ const draft: AssignmentDraft = {
   authorizationNumber: 'AUTH-NEW',
 }
 
-const facts: AssignmentFacts = { request: intake, isProviderKnown: true, since: [], holders: [], held: [] }
+const facts: PlacementFacts = { request: intake, isProviderKnown: true, since: [], holders: [], held: [] }
 
-/** Another move, of a request in a state that has been assigned a provider where that goes with it. */
-const inState = (state: RequestState) =>
+const move: MoveDraft = { providerId: 5, startsAt: nine + slotMillis, localOffsetMinutes: -300, version }
+
+/** An intake in a state, with a provider and a slot where that goes with it. */
+const inState = (state: RequestState): RequestRecord =>
   state === 'unassigned' || state === 'closed'
-    ? { ...intake, state }
-    : { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
+    ? { ...intake, state, declinedAt: state === 'closed' ? now - 1 : null }
+    : {
+        ...{ ...booking, isIntake: true, state },
+        acceptedAt: state === 'accepted' ? now - 1 : null,
+        declinedAt: state === 'declined' ? now - 1 : null,
+      }
 
 describe('the moves of a request', () => {
-  const table: [RequestState, accepted: string, declined: string][] = [
-    ['unassigned', 'move_unknown', 'move_unknown'],
-    ['pending', 'done', 'done'],
-    ['accepted', 'move_unknown', 'done'],
-    ['declined', 'move_unknown', 'move_unknown'],
-    ['closed', 'move_unknown', 'move_unknown'],
+  const [yes, no] = ['done', 'move_unknown']
+  /** As decisions.md has it (States): of an intake, and of a booking request all but to assign. */
+  const table: [RequestState, string[]][] = [
+    // accept, decline, assign, close, move
+    ['unassigned', [no, no, yes, yes, no]],
+    ['pending', [yes, yes, yes, no, yes]],
+    ['accepted', [no, yes, yes, no, yes]],
+    ['declined', [no, no, yes, no, no]],
+    ['closed', [no, no, no, no, no]],
+  ]
+  const movesOf = (request: RequestRecord) => [
+    decideAcceptance(request, act),
+    decideDecline(request, act),
+    decideAssignment(draft, { ...facts, request }),
+    decideClosing(request, act),
+    decideMove(move, { ...facts, request }),
   ]
 
-  test.each(table)('from %s: accept is %s and decline is %s', (state, accepted, declined) => {
-    const request = inState(state)
-    expect([endOf(decideAcceptance(request, act)), endOf(decideDecline(request, act))]).toEqual([
-      accepted,
-      declined,
-    ])
+  test.each(table)('from %s: to accept, decline, assign, close and move ends as %j', (state, ends) => {
+    expect(movesOf(inState(state)).map(endOf)).toEqual(ends)
   })
+
+  const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
+  test.each(states)(
+    'of a booking request that is %s: as much as %j, but it is never assigned',
+    (state, ends) => {
+      const booked = { ...inState(state), isIntake: false }
+      expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))
+    },
+  )
 
   test('of which the table speaks of every state', () => {
     expect(table.map(([state]) => state)).toEqual([...requestStates])
   })
 
   test('are refused with the state that the request is in', () => {
-    expect(decideAcceptance(inState('declined'), act)).toEqual(
-      new Refusal('move_unknown', 'a request that is declined cannot be accepted'),
+    const refused = requestStates.flatMap((state) =>
+      movesOf(inState(state)).flatMap((decision) =>
+        decision instanceof Refusal ? [[decision.kind, decision.message]] : [],
+      ),
     )
-    expect(decideDecline(inState('unassigned'), act)).toEqual(
-      new Refusal('move_unknown', 'a request that is unassigned cannot be declined'),
-    )
+    const told = (state: string, ...names: string[]) =>
+      names.map((name) => [no, `a request that is ${state} cannot be ${name}`])
+    expect(refused).toEqual([
+      ...told('unassigned', 'accepted', 'declined', 'moved'),
+      ...told('pending', 'closed'),
+      ...told('accepted', 'accepted', 'closed'),
+      ...told('declined', 'accepted', 'declined', 'closed', 'moved'),
+      ...told('closed', 'accepted', 'declined', 'assigned', 'closed', 'moved'),
+    ])
   })
 
   test('are record_unknown for a request that is not there', () => {
@@ -83,8 +122,12 @@ describe('the moves of a request', () => {
       decideReading(null, []),
       decideAcknowledgement(null, 0),
       decideAssignment(draft, { ...facts, request: null }),
+      decideMove(move, { ...facts, request: null }),
+      decideClosing(null, act),
+      decideNote(null, 'Called.', act),
+      decideReadingNotes(null, []),
     ].map(endOf)
-    expect(ends).toEqual(Array(5).fill('record_unknown'))
+    expect(ends).toEqual(Array(9).fill('record_unknown'))
   })
 
   test('accepting notes when, and leaves the slot where it is', () => {
@@ -103,6 +146,58 @@ describe('the moves of a request', () => {
       audit: { action: 'request.decline', noun: 'request', id: 12 },
       answer: expect.any(Function),
     })
+  })
+
+  test('closing notes when, and nobody gets a slot by it', () => {
+    expect(done(decideClosing(intake, act))).toEqual({
+      writes: [{ set: 'request', id: 11, to: { state: 'closed', declinedAt: now } }],
+      taken: [],
+      audit: { action: 'request.close', noun: 'request', id: 11 },
+      answer: expect.any(Function),
+    })
+  })
+
+  test('keep a reason as a note beside the change, and the audit log knows nothing of it', () => {
+    const note = { kind: 'decline' as const, at: now, actor: 'olive', text: 'moved away' }
+    expect(done(decideDecline(booking, act, 'moved away'))).toMatchObject({
+      writes: [
+        { set: 'request', id: 12, to: { state: 'declined', declinedAt: now } },
+        { add: 'note', row: { requestId: 12, ...note } },
+      ],
+      audit: { action: 'request.decline', noun: 'request', id: 12 },
+    })
+    expect(done(decideClosing(intake, act, 'sent twice'))).toMatchObject({
+      writes: [
+        { set: 'request', id: 11, to: { state: 'closed', declinedAt: now } },
+        { add: 'note', row: { ...note, requestId: 11, kind: 'close', text: 'sent twice' } },
+      ],
+      audit: { action: 'request.close', noun: 'request', id: 11 },
+    })
+    const { writes } = decideDeclines([booking, intake], act, 'flood')
+    expect(writes.map((write) => ('add' in write ? write.row : write.id))).toEqual([
+      12,
+      { ...note, requestId: 12, text: 'flood' },
+    ])
+  })
+
+  test('with a reason that cannot be kept are refused whole', () => {
+    const erased = { ...booking, member: null }
+    const refusals = [
+      decideDecline(booking, act, ' \n'),
+      decideDecline(erased, act, 'moved away'),
+      decideClosing(intake, act, 'x'.repeat(4_001)),
+      decideClosing({ ...intake, member: null }, act, 'sent twice'),
+    ]
+    expect(refusals as unknown[]).toEqual([
+      new Refusal('field_invalid', 'the text is empty'),
+      new Refusal('move_unknown', 'the person of this request was erased'),
+      new Refusal('field_invalid', 'the text is longer than 4000 characters'),
+      new Refusal('move_unknown', 'the person of this request was erased'),
+    ])
+    expect(endOf(decideDecline(erased, act))).toBe('done')
+    expect(endOf(decideClosing(intake, act, 'x'.repeat(4_000)))).toBe('done')
+    // What cannot be declined at all is told first.
+    expect(decideDecline(intake, act, '')).toEqual(decideDecline(intake, act))
   })
 
   test('pending and accepted requests hold a slot', () => {
@@ -145,6 +240,45 @@ describe('acknowledging another local time', () => {
   })
 })
 
+describe('a note', () => {
+  test('is kept with who wrote it and when, and its id is told', () => {
+    const decided = done(decideNote(intake, 'Rings after six.', act))
+    expect(decided).toMatchObject({
+      writes: [
+        {
+          add: 'note',
+          row: { requestId: 11, kind: 'note', at: now, actor: 'olive', text: 'Rings after six.' },
+        },
+      ],
+      taken: [],
+      audit: { action: 'request.note', noun: 'request', id: 11 },
+    })
+    expect(decided.answer([31])).toBe(31)
+  })
+
+  test('is written on a request of any state, as long as its person is known', () => {
+    const ends = requestStates.map((state) => endOf(decideNote(inState(state), 'Called.', act)))
+    expect(ends).toEqual(requestStates.map(() => 'done'))
+    expect(endOf(decideNote({ ...booking, member: null }, 'Called.', act))).toBe('move_unknown')
+  })
+
+  test.each([
+    ['', 'the text is empty'],
+    [' \n\t', 'the text is empty'],
+    ['x'.repeat(4_001), 'the text is longer than 4000 characters'],
+  ])('of %j is refused', (text, why) => {
+    expect(decideNote(intake, text, act)).toEqual(new Refusal('field_invalid', why))
+  })
+
+  test('is read with a line in the audit log', () => {
+    const notes = [{ id: 1, kind: 'note' as const, at: now, actor: 'olive', text: 'Called.' }]
+    const decided = done(decideReadingNotes(booking, notes))
+    expect([decided.writes, decided.taken]).toEqual([[], []])
+    expect(decided.audit).toEqual({ action: 'request.read-notes', noun: 'request', id: 12 })
+    expect(decided.answer([])).toBe(notes)
+  })
+})
+
 describe('reading screening answers', () => {
   test('changes nothing but the audit log, and answers them', () => {
     const answers = [{ question: 'Sleep?', answer: 'Several days' }]
@@ -156,8 +290,8 @@ describe('reading screening answers', () => {
 })
 
 describe('assigning a provider', () => {
-  type Fault = readonly [end: string, what: string, add: (facts: AssignmentFacts) => AssignmentFacts]
-  const request = (found: AssignmentFacts) => found.request as NonNullable<AssignmentFacts['request']>
+  type Fault = readonly [end: string, what: string, add: (facts: PlacementFacts) => PlacementFacts]
+  const request = (found: PlacementFacts) => found.request as NonNullable<PlacementFacts['request']>
 
   /** In the order in which they are told. */
   const faults: readonly Fault[] = [
@@ -171,6 +305,11 @@ describe('assigning a provider', () => {
       'move_unknown',
       'its person was erased',
       (found) => (found.request ? { ...found, request: { ...request(found), member: null } } : found),
+    ],
+    [
+      'move_unknown',
+      'it is closed',
+      (found) => (found.request ? { ...found, request: { ...request(found), state: 'closed' } } : found),
     ],
     ['record_unknown', 'the provider is not there', (found) => ({ ...found, isProviderKnown: false })],
     ['stale', 'a region has changed', (found) => ({ ...found, since: [{ noun: 'region', recordId: 1 }] })],
@@ -290,6 +429,100 @@ describe('assigning a provider', () => {
         expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
         expect(taken).toContain(5)
         expect(refuseAssignment(facts.request as NonNullable<typeof facts.request>)).toBeNull()
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('moving to another slot', () => {
+  const later = nine + slotMillis
+  const moving: PlacementFacts = { ...facts, request: booking }
+
+  type Fault = readonly [end: string, what: string, add: (facts: PlacementFacts) => PlacementFacts]
+  const having = (found: PlacementFacts, more: Partial<RequestRecord>) =>
+    found.request ? { ...found, request: { ...found.request, ...more } } : found
+
+  /** In the order in which they are told. */
+  const faults: readonly Fault[] = [
+    ['record_unknown', 'the request is not there', (found) => ({ ...found, request: null })],
+    ['move_unknown', 'its person was erased', (found) => having(found, { member: null })],
+    ['move_unknown', 'it is declined', (found) => having(found, { state: 'declined' })],
+    ['move_unknown', 'it holds that slot already', (found) => having(found, { startsAt: later })],
+    ['record_unknown', 'the provider is not there', (found) => ({ ...found, isProviderKnown: false })],
+    [
+      'stale',
+      'the provider has changed',
+      (found) => ({ ...found, since: [{ noun: 'provider', recordId: 5 }] }),
+    ],
+    ['slot_unavailable', 'another holds the slot', (found) => ({ ...found, holders: [stranger] })],
+    [
+      'slot_conflicts_with_yours',
+      'the member holds a slot that overlaps',
+      (found) => ({ ...found, held: [{ requestId: 80, startsAt: later - minutes(44) }] }),
+    ],
+  ]
+  const pairs = faults.flatMap((first, index) =>
+    faults.slice(index).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
+  )
+
+  test.each(pairs)('is %s where %s and %s', (end, _, __, addFirst, addSecond) => {
+    expect(endOf(decideMove(move, addSecond(addFirst(moving))))).toBe(end)
+    expect(endOf(decideMove(move, addFirst(addSecond(moving))))).toBe(end)
+  })
+
+  test.each(['pending', 'accepted'] as const)(
+    'from %s is pending again, its number the same, and its earlier slot free',
+    (state) => {
+      const request = { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
+      const to = {
+        state: 'pending',
+        providerId: 6,
+        startsAt: later,
+        endsAt: later + slotMillis,
+        localOffsetMinutes: -300,
+        acceptedAt: null,
+        declinedAt: null,
+      }
+      expect(done(decideMove({ ...move, providerId: 6 }, { ...moving, request })) as unknown).toEqual({
+        writes: [{ set: 'request', id: 12, to }],
+        taken: [5, 6],
+        audit: { action: 'request.move', noun: 'request', id: 12 },
+        answer: expect.any(Function),
+      })
+    },
+  )
+
+  test('is not hindered by the slot that it gives back, nor by one that it overlaps with', () => {
+    const half = { ...move, startsAt: nine + minutes(20) }
+    const own = { requestId: 12, memberId: 7, startsAt: nine }
+    expect(endOf(decideMove(half, { ...moving, holders: [own], held: [own] }))).toBe('done')
+    expect(endOf(decideMove(half, { ...moving, holders: [own, stranger], held: [own] }))).toBe(
+      'slot_unavailable',
+    )
+  })
+
+  test('of an intake that has a provider and no slot gives it one', () => {
+    const request = { ...booking, isIntake: true, startsAt: null, localOffsetMinutes: null }
+    expect(done(decideMove(move, { ...moving, request })).writes).toMatchObject([{ to: { startsAt: later } }])
+  })
+
+  test('writes one request or nothing, whatever is found', () => {
+    const found = fc.record({
+      request: fc.option(requests),
+      isProviderKnown: fc.boolean(),
+      since: changes,
+      holders,
+      held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
+    })
+    fc.assert(
+      fc.property(found, (facts) => {
+        const decision = decideMove(move, facts)
+        if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
+        const { writes, taken } = done(decision)
+        expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
+        expect(taken).toContain(5)
+        expect(['pending', 'accepted']).toContain(facts.request?.state as string)
       }),
       { numRuns: 500 },
     )

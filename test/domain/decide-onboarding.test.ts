@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import {
   decideOrganization,
+  decideOrganizationRename,
   decideOrganizationState,
   decidePartner,
   decidePartnerOrganization,
   decidePartnerRates,
+  decidePartnerRename,
   decidePartnerState,
 } from '../../src/domain/decide-onboarding'
 import { Refusal } from '../../src/domain/errors'
@@ -31,6 +33,20 @@ describe('an organization', () => {
     expect(decideOrganization(organization, 'Harbour', act)).toEqual(
       new Refusal('name_taken', 'there is an organization of that name'),
     )
+  })
+
+  test('is renamed, to a name that none has, itself included', () => {
+    expect(done(decideOrganizationRename(organization, null, 'Haven'))).toEqual({
+      writes: [{ set: 'organization', id: 2, to: { name: 'Haven' } }],
+      taken: [],
+      audit: { action: 'organization.rename', noun: 'organization', id: 2 },
+      answer,
+    })
+    const taken = new Refusal('name_taken', 'there is an organization of that name')
+    for (const known of [organization, { ...organization, id: 9 }]) {
+      expect(decideOrganizationRename(organization, known, known.name)).toEqual(taken)
+    }
+    expect(decideOrganizationRename(null, null, 'Haven')).toEqual(noOrganization)
   })
 
   test.each([
@@ -79,6 +95,20 @@ describe('a partner', () => {
     )
     expect(decidePartner(null, undefined, 'Harbourlight', act)).toEqual(noOrganization)
     expect(decidePartner(partner, undefined, 'Harbourlight', act)).toEqual(noOrganization)
+  })
+
+  test('is renamed, to a name that none has, itself included', () => {
+    expect(done(decidePartnerRename(partner, null, 'Haven'))).toEqual({
+      writes: [{ set: 'partner', id: 3, to: { name: 'Haven' } }],
+      taken: [],
+      audit: { action: 'partner.rename', noun: 'partner', id: 3 },
+      answer,
+    })
+    const taken = new Refusal('name_taken', 'there is a partner of that name')
+    for (const known of [partner, { ...partner, id: 9 }]) {
+      expect(decidePartnerRename(partner, known, known.name)).toEqual(taken)
+    }
+    expect(decidePartnerRename(null, null, 'Haven')).toEqual(noPartner)
   })
 
   test.each([

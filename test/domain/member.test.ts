@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { foldEmail, isEmail, isPastDate, isPhoneNumber } from '../../src/domain/member'
+import { foldEmail, isEmail, isPastDate, isPhoneNumber, matcherOf } from '../../src/domain/member'
+import { member, profile } from './values'
 
 describe('isEmail', () => {
   test.each([
@@ -106,4 +107,30 @@ describe('isPastDate', () => {
       expect(isPastDate(text, noon)).toBe(false)
     },
   )
+})
+
+describe('a member is found', () => {
+  const told = {
+    ...member,
+    profile: { ...profile, firstName: 'Zoë', lastName: 'Sample', preferredName: 'Kit' },
+  }
+  test.each([
+    ['zoë', 'name'],
+    ['ZOE\u0308 SAM', 'name'],
+    ['kit', 'name'],
+    ['416 555 0100', 'phone'],
+    ['+1 (416) 555-0100', 'phone'],
+    ['0100', 'phone'],
+    ['robin@', 'e-mail'],
+    ['ROBIN@example.com', 'e-mail'],
+  ] as const)('by %p in the %s', (text, by) => expect(matcherOf(text)(told)).toBe(by))
+
+  test.each(['010', '1990', 'ON', 'robin', 'x0100', 'kim', '@elsewhere'])('by %p not', (text) =>
+    expect(matcherOf(text)(told)).toBeNull(),
+  )
+
+  test('where nothing was told of phone or preferred name', () => {
+    const silent = { ...member, profile: { ...profile, phoneNumber: null, preferredName: null } }
+    expect([matcherOf('0100')(silent), matcherOf('Sample')(silent)]).toEqual([null, 'name'])
+  })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { scoreOf, scoreScreening } from '../../src/domain/screening'
+import { riskOf, scoreOf, scoreScreening } from '../../src/domain/screening'
 
 const standardQuestions = [
   'Little interest or pleasure in doing things',
@@ -28,12 +28,35 @@ describe('an answer', () => {
     ['nearly every day', 3],
     ['0', 0],
     [' 3 ', 3],
+    ['Jamais', 0],
+    ['Plusieurs jours', 1],
+    ['Plus de la moitié du temps', 2],
+    ['PLUS DE LA MOITIE DES JOURS', 2],
+    ['Plus de sept jours', 2],
+    ['Presque tous les jours', 3],
+    ['Ningún día', 0],
+    ['ningu\u0301n di\u0301a', 0],
+    ['Ningun dia', 0],
+    ['Para nada', 0],
+    ['Nunca', 0],
+    ['Varios días', 1],
+    ['Más de la mitad de los días', 2],
+    ['casi todos los dias', 3],
   ])('%p is read as %p', (answer, score) => expect(scoreOf(answer)).toBe(score))
 
-  test.each(['4', '-1', '1.0', '', 'often', 'not at all, several days', 'Plusieurs jours', '١'])(
-    '%p is not read',
-    (answer) => expect(scoreOf(answer)).toBeNull(),
-  )
+  test.each([
+    '4',
+    '-1',
+    '1.0',
+    '',
+    'often',
+    'not at all, several days',
+    'Quelques jours',
+    'Algunos días',
+    'Gar nicht',
+    'Plusieurs jours par an',
+    '١',
+  ])('%p is not read', (answer) => expect(scoreOf(answer)).toBeNull())
 })
 
 describe('the severity', () => {
@@ -108,5 +131,114 @@ describe('the ninth item', () => {
       unread: [],
       ninthItem: 'not asked',
     })
+  })
+})
+
+const french = [
+  'Peu d\u2019intérêt ou de plaisir à faire des choses',
+  'Se sentir triste, déprimé(e) ou désespéré(e)',
+  'Difficultés à s\u2019endormir ou à rester endormi(e), ou trop dormir',
+  'Se sentir fatigué(e) ou avoir peu d\u2019énergie',
+  'Peu d\u2019appétit ou trop manger',
+  'Mauvaise perception de vous-même — ou vous pensez que vous êtes un perdant',
+  'Difficultés à se concentrer sur des choses telles que lire le journal',
+  'Vous bougez ou parlez si lentement que les autres personnes ont pu le remarquer',
+  'Vous avez pensé que vous seriez mieux mort(e) ou pensé à vous blesser d\u2019une façon ou d\u2019une autre',
+]
+const spanish = [
+  'Poco interés o placer en hacer cosas',
+  'Se ha sentido decaído(a), deprimido(a) o sin esperanzas',
+  'Ha tenido dificultad para quedarse o permanecer dormido(a), o ha dormido demasiado',
+  'Se ha sentido cansado(a) o con poca energía',
+  'Sin apetito o ha comido en exceso',
+  'Se ha sentido mal con usted mismo(a) - o que es un fracaso',
+  'Ha tenido dificultad para concentrarse en ciertas actividades, tales como leer el periódico',
+  '¿Se ha movido o hablado tan lento que otras personas podrían haberlo notado?',
+  'Pensamientos de que estaría mejor muerto(a) o de lastimarse de alguna manera',
+]
+
+describe.each([
+  ['French', french, ['Jamais', 'Plusieurs jours', 'Plus de sept jours', 'Presque tous les jours']],
+  ['Spanish', spanish, ['Ningún día', 'Varios días', 'Más de la mitad de los días', 'Casi todos los días']],
+] as const)('a screening in %s', (_, questions, words) => {
+  const [never, some, most, always] = words as unknown as [string, string, string, string]
+  const plain = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '')
+  const [last] = questions.slice(-1) as [string]
+
+  test.each([
+    ['as it was published', (text: string) => text],
+    ['without accents', plain],
+    ['in capitals', (text: string) => text.toUpperCase()],
+    ['with its accents apart', (text: string) => text.normalize('NFD')],
+  ])('is scored %s', (_form, written) => {
+    const given = [some, most, always, never, never, never, never, never, some]
+    expect(scoreScreening(answered(given.map(written), questions.map(written)))).toEqual({
+      total: 7,
+      readCount: 9,
+      isComplete: true,
+      severity: 'mild',
+      unread: [],
+      ninthItem: 'non-zero',
+    })
+  })
+
+  test('has its ninth item known wherever it stands, and by what other questions ask where it is left out', () => {
+    const [first, ...others] = questions as unknown as [string, ...string[]]
+    expect(
+      scoreScreening([
+        { question: last, answer: always },
+        { question: first, answer: never },
+      ]),
+    ).toMatchObject({
+      ninthItem: 'non-zero',
+    })
+    expect(scoreScreening([{ question: last, answer: 'todo' }]).ninthItem).toBe('unclear')
+    expect(scoreScreening([{ question: last, answer: never }]).ninthItem).toBe('zero')
+    const eight = [first, ...others.slice(0, -1)]
+    expect(scoreScreening(answered(Array(8).fill(some), eight)).ninthItem).toBe('not asked')
+    for (const question of eight) {
+      expect(scoreScreening([{ question, answer: always }]).ninthItem, question).toBe('not asked')
+    }
+  })
+})
+
+test.each([
+  'dans quelle mesure ces problèmes ont-ils rendu difficiles votre travail ou vos tâches à la maison ?',
+  'À quel point ces problèmes ont-ils rendu difficile votre travail ?',
+  '¿qué tanta dificultad le han dado estos problemas para hacer su trabajo?',
+])('%p is no item of the nine', (question) => {
+  const score = scoreScreening([...totalling(12), { question, answer: 'Muy difícil' }])
+  expect(score).toMatchObject({ total: 12, severity: 'moderate', unread: [], ninthItem: 'zero' })
+})
+
+describe('the risk', () => {
+  const withNinth = (total: number, ninth: number | string) => [
+    ...totalling(total).slice(0, 8),
+    { question: standardQuestions[8] as string, answer: String(ninth) },
+  ]
+  const inOrder: readonly (readonly [string, Parameters<typeof riskOf>[0]])[] = [
+    ['a severe one with a ninth item that is not zero', withNinth(24, 3)],
+    ['a mild one with it', withNinth(5, 1)],
+    ['answers that cannot be opened', null],
+    ['a severe one whose ninth item cannot be read', withNinth(24, 'oui')],
+    ['a minimal one whose ninth item cannot be read', withNinth(0, 'oui')],
+    ['a severe one', withNinth(24, 0)],
+    ['a moderately severe one', withNinth(15, 0)],
+    ['a moderate one', withNinth(10, 0)],
+    ['a mild one', withNinth(5, 0)],
+    ['a minimal one', withNinth(0, 0)],
+  ]
+
+  test('is ordered by the ninth item, non-zero first, and then by severity', () => {
+    const urgencies = inOrder.map(([, answers]) => riskOf(answers).urgency)
+    expect(urgencies).toEqual(urgencies.toSorted((a, b) => b - a))
+    // Answers that cannot be opened may be the worst of those that cannot be read.
+    expect(new Set(urgencies).size).toBe(inOrder.length - 1)
+  })
+
+  test('counts an answer that cannot be read as the worst, and claims no severity of it', () => {
+    const unread = answered(['often', 'often', 'often', 'often', 0, 0, 0, 0, 0])
+    expect(riskOf(unread)).toEqual({ ...riskOf(withNinth(12, 0)), severity: null })
+    expect(riskOf(unread).ninthItem).toBe('zero')
   })
 })

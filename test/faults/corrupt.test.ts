@@ -68,7 +68,7 @@ function overwrite(path: string, page: number): void {
 }
 
 const unreadable = 'the file is not a database that can be read'
-const missing = 'there is no database at that path'
+const missing = 'there is no database at .*; anteroom init makes one'
 const damaged = /^anteroom: (the database is damaged.*|the file is not a database that can be read)\n$/
 
 const refusedAtStart: [string, (path: string) => void, RegExp][] = [

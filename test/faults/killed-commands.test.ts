@@ -106,13 +106,13 @@ describe('beside a server that goes on', () => {
     await killInside(operator, 'token rotate', {
       ready() {
         made = count('partner_keys')
-        return ['token', 'rotate', 'Lantern']
+        return ['token', 'rotate', 'Lantern', '--yes']
       },
       async check() {
         const state = count('partner_keys') === made ? 'old' : 'new'
         const tokens = await operator.ask<{ state: string }[]>('token', 'list', 'Lantern')
         expect(tokens.filter((known) => known.state !== 'ended')).toHaveLength(1)
-        token = (await operator.do('token', 'rotate', 'Lantern')).trim()
+        token = (await operator.do('token', 'rotate', 'Lantern', '--yes')).trim()
         await goesOn()
         return state
       },
@@ -184,7 +184,7 @@ describe('beside a server that goes on', () => {
       async check() {
         const state = existsSync(backup) ? 'new' : 'old'
         if (state === 'old') await again('backup', backup)
-        await operator.do('restore', backup, '--to', restored, '--master-key-file', key)
+        await operator.do('restore', backup, '--to', restored, '--yes', '--master-key-file', key)
         expect(faultsIn(restored)).toEqual([])
         expect(count('providers', restored)).toBe(count('providers'))
         await goesOn()
@@ -248,7 +248,7 @@ async function appendAudit(lines: number): Promise<void> {
 test('restore', async () => {
   const [backup, restored] = [folder.file('kept.age'), folder.file('again.sqlite')]
   await operator.do('backup', backup)
-  const words = ['restore', backup, '--to', restored, '--master-key-file', key]
+  const words = ['restore', backup, '--to', restored, '--yes', '--master-key-file', key]
   await killInside(operator, 'restore', {
     ready: () => words,
     async check() {

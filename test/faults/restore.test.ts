@@ -67,7 +67,9 @@ function reset(): void {
 describe('a database that was killed', () => {
   test('goes on with its own log', async () => {
     reset()
-    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(killed.requests)
+    expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(
+      killed.requests,
+    )
     expect(faultsIn(path)).toEqual([])
   })
 
@@ -78,7 +80,9 @@ describe('a database that was killed', () => {
     reader.query('SELECT count(*) FROM members').get()
     other.run("INSERT INTO organizations VALUES (9, 'Late', 1, 0)")
     other.run('PRAGMA wal_checkpoint(PASSIVE)')
-    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(killed.requests)
+    expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(
+      killed.requests,
+    )
     reader.run('ROLLBACK')
     for (const database of [reader, other]) database.close()
   })
@@ -87,7 +91,7 @@ describe('a database that was killed', () => {
 test('a database that was killed is not restored without the log that has its newest bookings', async () => {
   reset()
   const target = operator.folder.file('restored.sqlite')
-  const words = ['restore', path, '--to', target, '--master-key-file', `${path}.key`]
+  const words = ['restore', path, '--to', target, '--yes', '--master-key-file', `${path}.key`]
   const { code, stdout, stderr } = await operator.run(words)
   expect([code, stdout]).toEqual([6, ''])
   expect(stderr).toBe(
@@ -119,7 +123,9 @@ describe('a backup that was copied over a database which was killed', () => {
       for (const end of ['-wal', '-shm']) {
         if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, operator.folder.file(`moved${end}`))
       }
-      expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(requests)
+      expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(
+        requests,
+      )
       expect(faultsIn(path)).toEqual([])
       expect(readFileSync(backup).equals(before)).toBe(true)
     },
@@ -129,7 +135,7 @@ describe('a backup that was copied over a database which was killed', () => {
     reset()
     for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`)
     copyFileSync(operator.folder.file('backup-20.sqlite'), path)
-    expect(JSON.parse(await operator.do('request', 'list', '--json'))).toHaveLength(20)
+    expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(20)
     expect(ask(path, 'SELECT count(*) FROM booking_requests')).toBe(20)
   })
 })

@@ -128,7 +128,7 @@ describe('a backup', () => {
     const begun = () => namesIn(operator.folder).filter((name) => name.startsWith('restored'))
     for (let round = 0; round < times(3, 40); round++) {
       await using program = new Program(
-        ['restore', backup, '--to', restored, '--master-key-file', `${operator.database}.key`],
+        ['restore', backup, '--to', restored, '--yes', '--master-key-file', `${operator.database}.key`],
         { cwd: operator.folder.path, env: {} },
       )
       await eventually('the restore to begin', () => begun().length > 0 || !program.isRunning)
@@ -136,7 +136,7 @@ describe('a backup', () => {
       program.signal('SIGKILL')
       await program.exit()
       if (!existsSync(restored)) {
-        await operator.do('restore', backup, '--to', restored)
+        await operator.do('restore', backup, '--to', restored, '--yes')
         expect(begun()).toEqual(['restored.sqlite'])
       }
       expect(faultsIn(restored)).toEqual([])

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
+import { Refusal } from '../../src/domain/errors'
 import { listen } from '../../src/http/listen'
 
 test('where a request came from is remembered for when its client has gone, where it was asked at once', async () => {
@@ -42,4 +43,18 @@ test('where a request came from is known once its client has gone, and where it 
   other.destroy()
   await stop()
   expect(asked).toEqual(['127.0.0.1', '127.0.0.1'])
+})
+
+test.each([
+  ['no-such-host.invalid', 'cannot be resolved to an address'],
+  ['not a host', 'cannot be resolved to an address'],
+  ['192.0.2.1', 'is no address of this machine'],
+])('a host that cannot be listened on, %p, is named in one line', (host, fault) => {
+  let error: unknown
+  try {
+    listen(host, 0, () => () => new Response())
+  } catch (thrown) {
+    error = thrown
+  }
+  expect(error).toEqual(new Refusal('settings_invalid', `--host: ${host} ${fault}`))
 })

@@ -17,6 +17,7 @@ function folderWith(others: readonly TimeZone[], edition: Pick<ZoneData, 'editio
     folder: '/zones',
     names: [...new Set([...builtIn.names, ...zones.keys()])],
     find: (name) => zones.get(name) ?? builtIn.find(name),
+    zonesOf: builtIn.zonesOf,
     builtIn,
   }
 }

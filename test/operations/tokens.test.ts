@@ -1,7 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { authenticate } from '../../src/auth/authenticate'
-import type { Partner } from '../../src/domain/partner'
-import { issueFirstToken, rotateToken, verifyToken } from '../../src/operations/tokens'
+import { authenticate, kidOf } from '../../src/auth/authenticate'
+import type { Organization, Partner } from '../../src/domain/partner'
+import {
+  deactivateOrganization,
+  deactivatePartner,
+  renameOrganization,
+  renamePartner,
+  setPartnerOrganization,
+} from '../../src/operations/partners'
+import {
+  cancelCutover,
+  countRefusalsToday,
+  issueFirstToken,
+  revokeToken,
+  rotateToken,
+  verifyKid,
+  verifyToken,
+} from '../../src/operations/tokens'
 import { endOf } from '../db/furniture'
 import { defaultNow, startService } from '../support/service'
 
@@ -74,5 +89,141 @@ describe('a rotation', () => {
       refusal: { kind: 'token_invalid' },
       why: 'another token has taken its place',
     })
+  })
+})
+
+const hour = 3_600_000
+const regions = '/partners/v1/provider-regions/?country_code=CA'
+const codeOf = async (token: string) => {
+  const { status, headers } = await service.get(regions, token)
+  return [status, headers.get('x-error-code')]
+}
+
+test('a cutover that is taken back leaves the present token as it was, beyond the cutover too, and ends the other', async () => {
+  const { partner, token } = service.partner
+  const next = await rotateToken(service.context, partner, now + hour, act)
+  await cancelCutover(service.context, partner, act)
+  for (const at of [now, now + hour, now + 1_000 * hour]) {
+    service.setNow(at)
+    expect([await codeOf(token), await codeOf(next)]).toEqual([
+      [200, null],
+      [401, 'token_invalid'],
+    ])
+  }
+  expect(await endOf(cancelCutover(service.context, partner, act))).toBe('record_unknown')
+})
+
+test('names change while partners call, who notice nothing', async () => {
+  const { partner, organization, token } = service.partner
+  await renamePartner(service.context, partner, 'Haven', act)
+  if (organization) await renameOrganization(service.context, organization, 'Haven Care', act)
+  expect(await codeOf(token)).toEqual([200, null])
+  expect(service.context.directory.findKey(kidOf(token))?.partner).toMatchObject({
+    name: 'Haven',
+    organization: { name: 'Haven Care' },
+  })
+  expect(await verifyToken(service.context, token, now)).toMatchObject({ partner: 'Haven' })
+  const rename = async (name: string) =>
+    endOf(Promise.resolve().then(() => renamePartner(service.context, partner, name, act)))
+  expect([await rename('Fresh'), await rename('Haven'), await rename(''), await rename(' x')]).toEqual([
+    'name_taken',
+    'name_taken',
+    'field_invalid',
+    'field_invalid',
+  ])
+})
+
+describe('a token told of by its kid', () => {
+  const at = (partner: Partner, instant: number) => rotateToken(service.context, partner, instant, act)
+  const rows: [
+    name: string,
+    done: (its: { partner: Partner }) => Promise<unknown>,
+    code: string | null,
+    why: string,
+  ][] = [
+    ['in force', async () => {}, null, 'the token is in force'],
+    ['in force until its cutover', ({ partner }) => at(partner, now + hour), null, 'the token is in force'],
+    ['rotated out', ({ partner }) => at(partner, now), 'token_invalid', 'another token has taken its place'],
+    [
+      'revoked',
+      ({ partner }) => revokeToken(service.context, partner, act),
+      'token_invalid',
+      'the token was revoked',
+    ],
+    [
+      'of a deactivated partner',
+      ({ partner }) => deactivatePartner(service.context, partner, act),
+      'partner_inactive',
+      'the partner is deactivated',
+    ],
+    [
+      'of a partner without an organization',
+      ({ partner }) => setPartnerOrganization(service.context, partner, null, act),
+      'organization_not_configured',
+      'the partner has no organization',
+    ],
+    [
+      'of a deactivated organization',
+      ({ partner }) => deactivateOrganization(service.context, partner.organization as Organization, act),
+      'organization_deactivated',
+      "the partner's organization is deactivated",
+    ],
+  ]
+
+  test.each(rows)(
+    '%s: as the API answers, and as the token itself would be told of',
+    async (_, change, code, why) => {
+      const { partner, token } = service.partner
+      const [theirs] = (await service.context.store.listPartners()).filter(({ id }) => id === partner.id)
+      await change({ partner: theirs as Partner })
+      const { known, refusal, ...told } = await verifyKid(service.context, kidOf(token))
+      const verdict: unknown[] = [refusal?.kind ?? null, told]
+      expect(verdict).toEqual([code, { why, partner: partner.name }])
+      expect(known?.key.kid).toBe(kidOf(token))
+      expect((await codeOf(token))[1]).toBe(code)
+      const ofToken: unknown = await verifyToken(service.context, token, now)
+      expect(ofToken).toEqual({ refusal, ...told })
+    },
+  )
+
+  test('that waits, that was cancelled, and that is nobody\u2019s', async () => {
+    const { partner } = service.partner
+    const waiting = kidOf(await at(partner, now + hour))
+    const verdict = async (kid: string) => {
+      const { refusal, why, partner: name } = await verifyKid(service.context, kid)
+      return [refusal?.kind, why, name]
+    }
+    expect(await verdict(waiting)).toEqual(['token_invalid', 'its cutover is still to come', partner.name])
+    await cancelCutover(service.context, partner, act)
+    expect(await verdict(waiting)).toEqual(['token_invalid', 'the token was cancelled', partner.name])
+    expect(await verdict('nobody')).toEqual([
+      'partner_not_found',
+      'no token of that kid was ever made here',
+      null,
+    ])
+  })
+
+  test('comes with what its partner was refused on this day in UTC, and nobody else', async () => {
+    const { partner, token } = service.partner
+    const { context } = service
+    const midnight = Date.parse('2026-12-01T00:00:00Z')
+    const line = (instant: number, record: string, outcome: string) =>
+      ({ at: instant, actor: '192.0.2.7', action: 'authentication.refuse', record, outcome }) as const
+    const theirs = `partner ${partner.id}`
+    await context.store.appendAudit([
+      line(midnight - 1, theirs, 'token_invalid, claimed'),
+      line(midnight, theirs, 'token_invalid, claimed'),
+      line(now, theirs, 'token_invalid, claimed'),
+      line(now, theirs, 'partner_inactive'),
+      line(now, `partner ${fresh.id}`, 'partner_inactive'),
+    ])
+    const refused = [
+      { reason: 'token_invalid, claimed', count: 2, lastAt: now },
+      { reason: 'partner_inactive', count: 1, lastAt: now },
+    ]
+    expect((await verifyKid(context, kidOf(token))).known?.refusedToday).toEqual(refused)
+    expect(await countRefusalsToday(context, partner)).toEqual(refused)
+    service.setNow(midnight + 24 * hour)
+    expect(await countRefusalsToday(context, partner)).toEqual([])
   })
 })

@@ -17,7 +17,7 @@ import {
 } from '../../src/operations/load-directory'
 import { Notebook } from '../../src/operations/notebook'
 import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
-import { listRequests } from '../../src/operations/requests'
+import { listQueue } from '../../src/operations/requests'
 import { searchProviders } from '../../src/operations/search-providers'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { issueFirstToken, revokeToken, verifyToken } from '../../src/operations/tokens'
@@ -267,8 +267,9 @@ describe('an intake whose answers cannot be opened', () => {
     const [broken, whole] = [await submit('broken'), await submit('whole')]
     using database = new Database(place.path)
     database.run(`UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE id = ${broken.id}`)
-    const listed = await listRequests(context, { intakesOnly: true, unassignedOnly: true })
-    expect(listed.map(({ request, ninthItem }) => [request.id, ninthItem])).toEqual([
+    const wish = { filter: { intakesOnly: true }, sort: 'risk', page: 1, pageSize: 50 } as const
+    const listed = await listQueue(context, wish, act)
+    expect(listed.requests.map(({ request, risk }) => [request.id, risk?.ninthItem])).toEqual([
       [broken.id, 'unclear'],
       [whole.id, 'not asked'],
     ])

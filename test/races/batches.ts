@@ -3,7 +3,7 @@ import { daily, endOf, paths } from '../contract/contract'
 import type { Caps } from '../simulation/moves'
 import { type Body, type Chosen, Oracle, type OracleRequest } from '../simulation/oracle'
 import { type Told, toldBy, urlWith } from '../simulation/oracle-answers'
-import type { KnownProvider } from '../simulation/oracle-directory'
+import { isWorking, type KnownProvider } from '../simulation/oracle-directory'
 import { search } from '../simulation/oracle-search'
 import { dayMillis, instant } from '../simulation/wall-clock'
 import { provider, region } from '../support/builders'
@@ -142,8 +142,9 @@ export class BatchWorld implements AsyncDisposable {
     for (const { id, active } of oracle.organizations) {
       if (!active) await this.command({ act: 'reactivate', noun: 'organization', id }, oracle.now)
     }
-    for (const { id, active } of oracle.directory.providers) {
-      if (!active) await this.command({ act: 'reactivate', noun: 'provider', id }, oracle.now)
+    for (const provider of oracle.directory.providers) {
+      if (isWorking(provider)) continue
+      await this.command({ act: 'reactivate', noun: 'provider', id: provider.id }, oracle.now)
     }
   }
 
@@ -213,6 +214,10 @@ export class BatchWorld implements AsyncDisposable {
         return oracle.move(asked.request, 'accepted')
       case 'decline':
         return oracle.move(asked.request, 'declined')
+      case 'close':
+        return oracle.move(asked.request, 'closed')
+      case 'move':
+        return oracle.moveTo(asked.request, asked.provider, asked.startsAt)
       case 'assign':
         return oracle.assign(asked.request, asked.provider, asked.startsAt, numbers.get(asked.request))
       case 'erase':

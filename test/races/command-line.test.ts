@@ -28,7 +28,7 @@ const rounds: readonly Round[] = [
     'organization_deactivated',
   ],
   [['member', 'deactivate', '1', '--yes'], ['member', 'reactivate', '1'], 'member_deactivated'],
-  [['token', 'rotate', 'Lantern'], null, 'token_invalid'],
+  [['token', 'rotate', 'Lantern', '--yes'], null, 'token_invalid'],
   [['token', 'revoke', 'Lantern', '--yes'], ['token', 'issue', 'Lantern'], 'token_invalid'],
 ]
 

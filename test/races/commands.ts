@@ -3,9 +3,11 @@ import type { Member } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
 import type { TimeOff } from '../../src/domain/provider'
 import { assignProvider } from '../../src/operations/assign-provider'
+import { closeRequest } from '../../src/operations/close-request'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { deactivateMember, reactivateMember, releaseEmail } from '../../src/operations/members'
+import { moveRequest } from '../../src/operations/move-request'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -20,7 +22,8 @@ import { actAt } from '../support/service'
 
 /** What an operator does while partners book, in words that go through a pipe. */
 export type Command =
-  | { readonly act: 'accept' | 'decline'; readonly request: number }
+  | { readonly act: 'accept' | 'decline' | 'close'; readonly request: number }
+  | { readonly act: 'move'; readonly request: number; readonly provider: number; readonly startsAt: number }
   | {
       readonly act: 'assign'
       readonly request: number
@@ -70,6 +73,10 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
       return acceptRequest(context, asked.request, by)
     case 'decline':
       return declineRequest(context, asked.request, by)
+    case 'close':
+      return closeRequest(context, asked.request, by)
+    case 'move':
+      return moveRequest(context, asked.request, providerOf(context, asked), asked.startsAt, by)
     case 'assign':
       return assignProvider(context, asked.request, providerOf(context, asked), asked.startsAt, by)
     case 'deactivate':

@@ -37,6 +37,11 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
     const startsAt = random() < 0.8 ? startOf(day, chosen) : null
     return command({ act: 'assign', request: request(), provider, startsAt })
   }
+  const moveTo = () => {
+    const chosen = slot()
+    const provider = world.providerIds[chosen.provider] as number
+    return command({ act: 'move', request: request(), provider, startsAt: startOf(day, chosen) })
+  }
   const partnerId = () => world.partners[partner()]?.partner.id as number
   const organizationId = () => world.partners[partner()]?.organization?.id as number
   const kinds: readonly [share: number, make: () => Move][] = [
@@ -56,6 +61,8 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
     [8, () => command({ act: 'accept', request: request() })],
     [10, () => command({ act: 'decline', request: request() })],
     [10, assign],
+    [8, moveTo],
+    [3, () => command({ act: 'close', request: request() })],
     [6, () => switching('member', member())],
     [2, () => command({ act: 'release', member: member() })],
     [2, () => command({ act: 'erase', member: member() })],
@@ -159,7 +166,8 @@ test('such batches meet with everything that can happen to a booking and to a re
       'too_many_open_requests',
     ]),
   )
-  for (const act of ['accept', 'decline'])
+  for (const act of ['accept', 'decline', 'close'])
     expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown']))
-  expect(met('assign')).toEqual(expect.arrayContaining(['done', 'move_unknown', 'slot_unavailable']))
+  for (const act of ['assign', 'move'])
+    expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown', 'slot_unavailable']))
 })

@@ -6,7 +6,7 @@ import { slotMinutes } from '../../src/scheduling/slots'
 import { isLong } from '../support/long'
 import { tellSlots } from './oracle'
 import { asked } from './practices'
-import { availabilityOf, obstacleOf, offers, type Practice } from './provider'
+import { availabilityOf, obstacleOf, offers, type Practice, slotsWithinOf } from './provider'
 
 // TEST_LONG=1 looks for longer. A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
 const seed = process.env.FAST_CHECK_SEED
@@ -52,6 +52,24 @@ describe('availability, whatever the practice and the moment', () => {
           expect(told).toEqual(starts.filter((start) => slots.includes(start)))
         }),
         150,
+      )
+    },
+    timeout,
+  )
+
+  test(
+    'is the same for each stretch of time that is asked about alone',
+    () => {
+      const stretch = fc.tuple(fc.integer({ min: -3_000, max: 60_000 }), fc.nat({ max: 8_000 }))
+      holds(
+        fc.property(asked, stretch, ({ practice, now }, [after, minutes]) => {
+          const start = Math.floor(now / minuteMillis) + after
+          const told = slotsWithinOf(practice, { start, end: start + minutes }, now)
+          const { slots } = availabilityOf(practice, now)
+          expect(told).toEqual(slots.filter((slot) => slot >= start && slot < start + minutes))
+          expect(slotsWithinOf(practice, { start: -Infinity, end: Infinity }, now)).toEqual([...slots])
+        }),
+        250,
       )
     },
     timeout,

@@ -12,6 +12,7 @@ import {
   availabilityAt,
   type Calendar,
   isAvailableAt,
+  slotsWithin,
 } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import type { Interval } from '../../src/scheduling/interval'
@@ -78,6 +79,12 @@ export function slotsOf(of: Practice, now: string, zones: ZoneData = builtIn): s
 export function offers(of: Practice, start: number, now: number): boolean {
   const { calendar, licensed } = compile(of, builtIn)
   return isAvailableAt(calendar, licensed, start, now)
+}
+
+/** What a practice offers at `now` (ms) in a stretch of time (minutes), asked of that alone. */
+export function slotsWithinOf(of: Practice, stretch: Interval, now: number): number[] {
+  const { calendar, licensed } = compile(of, builtIn)
+  return slotsWithin(calendar, licensed, stretch, now)
 }
 
 /** Why a practice does not offer at `now` (ms) the slot that starts at a minute. */

@@ -83,7 +83,7 @@ const membersOf = ({ members }: Oracle, place: number): OracleMember[] =>
 /** All that the database holds of members, requests and tokens, and of what was done to them. */
 async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   const { store } = contextOf(running)
-  const requests = await store.listRequests({ intakesOnly: false, unassignedOnly: false })
+  const requests = await store.listRequests({})
   const answers = await store.sortingAnswers(requests.map(({ id }) => id))
   const members = []
   for (const { id } of await store.listMembers(0, 10_000)) {

@@ -84,7 +84,8 @@ export interface Tick {
 
 /** Requests are counted from the newest back. */
 export type RequestMove = { readonly via: number; readonly request: number } & (
-  | { readonly act: 'accept' | 'decline' | 'read answers' }
+  | { readonly act: 'accept' | 'decline' | 'close' | 'read answers' }
+  | { readonly act: 'move'; readonly slot: SlotChoice }
   | {
       readonly act: 'assign'
       /** Whether intakes alone are counted. */
@@ -278,6 +279,11 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     provider: below(providerCount),
     slot: chance(0.75) ? { ...slot(), ...(chance(0.4) && { of: 'beside mine' as const }) } : null,
   })
+  const moveTo = (): Move => ({
+    act: 'move',
+    ...ofRequest(),
+    slot: { ...slot(), ...(chance(0.3) && { of: 'beside mine' as const }) },
+  })
   const ofMember = () => ({ via: via(), ...someone() })
   const ofPartner = () => ({ via: via(), partner: partner() })
   const ofProvider = () => ({ via: via(), provider: below(providerCount) })
@@ -323,7 +329,9 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [17, tick],
     [4, () => ({ act: 'accept', ...ofRequest() })],
     [6, () => ({ act: 'decline', ...ofRequest() })],
-    [8, assign],
+    [9, assign],
+    [4, moveTo],
+    [2, () => ({ act: 'close', ...ofRequest() })],
     [1, () => ({ act: 'read answers', ...ofRequest() })],
     [5, () => ({ act: 'switch member', ...ofMember(), active: chance(0.5) })],
     [2, () => ({ act: 'erase', ...ofMember() })],
@@ -332,7 +340,7 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [2, () => ({ act: 'switch provider', ...ofProvider(), active: chance(0.7) })],
     [2, () => timeOff('add time off')],
     [1, () => timeOff('remove time off')],
-    [1, () => ({ act: 'switch partner', ...ofPartner(), active: chance(0.8) })],
+    [1.5, () => ({ act: 'switch partner', ...ofPartner(), active: chance(0.8) })],
     [
       1,
       () => ({

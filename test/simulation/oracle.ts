@@ -343,15 +343,31 @@ export class Oracle {
     )
   }
 
-  /** Accepts or declines a request. Tells why it cannot be; null if it was. */
-  move(id: number, to: 'accepted' | 'declined'): string | null {
+  /** Accepts, declines or closes a request. Tells why it cannot be; null if it was. */
+  move(id: number, to: 'accepted' | 'declined' | 'closed'): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
-    const isPossible = to === 'accepted' ? request.state === 'pending' : holds(request, false)
-    if (!isPossible) return 'move_unknown'
+    const isPossible = {
+      accepted: request.state === 'pending',
+      declined: holds(request, false),
+      closed: request.state === 'unassigned',
+    }
+    if (!isPossible[to]) return 'move_unknown'
     request.state = to
-    request[`${to}At`] = this.now
-    return this.#did(`request.${to === 'accepted' ? 'accept' : 'decline'}`, `request ${id}`)
+    request[to === 'accepted' ? 'acceptedAt' : 'declinedAt'] = this.now
+    const acts = { accepted: 'accept', declined: 'decline', closed: 'close' }
+    return this.#did(`request.${acts[to]}`, `request ${id}`)
+  }
+
+  /** Moves a request to another slot, of the provider whom it is with where none is named. */
+  moveTo(id: number, providerId: number | null, startsAt: number): string | null {
+    const request = this.requests.find((one) => one.id === id)
+    if (!request) return 'record_unknown'
+    const to = providerId ?? request.providerId
+    if (request.memberId === null || !holds(request, false) || to === null) return 'move_unknown'
+    if (to === request.providerId && startsAt === request.startsAt) return 'move_unknown'
+    const refusal = this.#place(request, to, startsAt)
+    return refusal ?? this.#did('request.move', `request ${id}`)
   }
 
   /** @param number the authorization number that the service chose, where it had to choose one */
@@ -359,23 +375,26 @@ export class Oracle {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
     if (!request.isIntake || request.memberId === null) return 'move_unknown'
+    if (request.state === 'closed') return 'move_unknown'
+    const refusal = this.#place(request, providerId, startsAt)
+    if (refusal) return refusal
+    request.authorizationNumber ??= this.#newNumber(number)
+    return this.#did('request.assign', `request ${id}`)
+  }
+
+  /** Gives a request a provider, and a slot where one is named. Tells why it cannot have them; null if it has. */
+  #place(request: OracleRequest, providerId: number, startsAt: number | null): string | null {
+    const { id, memberId } = request
     if (!this.#isActive(providerId)) return 'move_unknown'
     if (startsAt !== null) {
       if (!this.isFree(providerId, startsAt, id)) return 'slot_unavailable'
-      const others = this.requests.filter((one) => one.id !== id && one.memberId === request.memberId)
+      const others = this.requests.filter((one) => one.id !== id && one.memberId === memberId)
       if (others.some((one) => holds(one) && overlap(one, startsAt))) return 'slot_conflicts_with_yours'
     }
-    const authorizationNumber = request.authorizationNumber ?? this.#newNumber(number)
     const localOffsetMinutes = startsAt === null ? null : this.#clockOf(providerId, startsAt)
-    Object.assign(request, {
-      state: 'pending',
-      providerId,
-      startsAt,
-      localOffsetMinutes,
-      authorizationNumber,
-    })
+    Object.assign(request, { state: 'pending', providerId, startsAt, localOffsetMinutes })
     Object.assign(request, { acceptedAt: null, declinedAt: null })
-    return this.#did('request.assign', `request ${id}`)
+    return null
   }
 
   /** Declines what can be of all that a partner's members submitted at or after an instant (ms). */

@@ -23,7 +23,7 @@ setDefaultTimeout(isLong ? 14_400_000 : 300_000)
 
 afterAll(dropTemplate)
 
-const lives = times(200, 10_000)
+const lives = times(255, 10_000)
 const steps = times(32, 90)
 const again = process.env.SIMULATION_SEED
 const seeds = again ? [Number(again)] : Array.from({ length: lives }, (_, index) => index + 1)
@@ -139,10 +139,11 @@ test('such lives meet with everything that can happen', () => {
   const searches = ['200', 'page_out_of_range', 'region_outside_country', 'region_required', 'region_unknown']
   expect(met('search')).toEqual(expect.arrayContaining([...searches, ...atTheGate]))
   expect(met('look up')).toEqual(expect.arrayContaining(['200', 'member_not_found', 'member_deactivated']))
-  for (const act of ['accept', 'decline', 'assign']) {
+  for (const act of ['accept', 'decline', 'assign', 'close', 'move']) {
     expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown', 'record_unknown']))
   }
   expect(met('assign')).toEqual(expect.arrayContaining(['slot_unavailable', 'slot_conflicts_with_yours']))
+  expect(met('move')).toContain('slot_unavailable')
   expect(met('issue')).toEqual(expect.arrayContaining(['done', 'token_exists']))
   expect(met('rotate')).toEqual(expect.arrayContaining(['done', 'field_invalid', 'record_unknown']))
   for (const act of [

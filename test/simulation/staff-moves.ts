@@ -1,15 +1,11 @@
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
 import type { Partner } from '../../src/domain/partner'
 import { assignProvider } from '../../src/operations/assign-provider'
+import { closeRequest } from '../../src/operations/close-request'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
-import {
-  deactivateMember,
-  eraseMember,
-  findMemberByEmail,
-  reactivateMember,
-  releaseEmail,
-} from '../../src/operations/members'
+import { deactivateMember, eraseMember, reactivateMember, releaseEmail } from '../../src/operations/members'
+import { moveRequest } from '../../src/operations/move-request'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -39,9 +35,11 @@ export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | O
   switch (move.act) {
     case 'accept':
     case 'decline':
+    case 'close':
+    case 'move':
     case 'read answers':
     case 'assign':
-      return moveRequest(world, move)
+      return changeRequest(world, move)
     case 'erase':
     case 'release':
     case 'find by email':
@@ -69,19 +67,37 @@ async function contextFor({ site }: World, { via }: { via: number }): Promise<Co
   return context
 }
 
-async function moveRequest(world: World, move: RequestMove): Promise<Outcome> {
+async function changeRequest(world: World, move: RequestMove): Promise<Outcome> {
   const { oracle, requests } = world
   const context = await contextFor(world, move)
   if (move.act === 'assign') return assign(world, move)
+  if (move.act === 'move') return moveTo(world, move)
   const id = requests.at(-1 - move.request) ?? unknownId
   const act = actOf(world)
   if (move.act === 'read answers') {
     const told = await comingTo(readScreening(context, id, act).then(({ answers }) => answers))
     return { told, foretold: oracle.readAnswers(id) }
   }
-  const [change, to] =
-    move.act === 'accept' ? ([acceptRequest, 'accepted'] as const) : ([declineRequest, 'declined'] as const)
+  const [change, to] = ends[move.act]
   return { told: (await comingTo(change(context, id, act))) ?? null, foretold: oracle.move(id, to) }
+}
+
+const ends = {
+  accept: [acceptRequest, 'accepted'],
+  decline: [declineRequest, 'declined'],
+  close: [closeRequest, 'closed'],
+} as const
+
+async function moveTo(world: World, move: Extract<RequestMove, { act: 'move' }>): Promise<Outcome> {
+  const { oracle, requests } = world
+  const id = requests.at(-1 - move.request) ?? unknownId
+  const context = await contextFor(world, move)
+  const known = context.directory.listProviders().find(({ ref }) => ref === `p${move.slot.provider}`)
+  if (!known) return { told: null, foretold: oracle.directory.providerAt(move.slot.provider) ?? null }
+  const memberId = oracle.requests.find((one) => one.id === id)?.memberId ?? undefined
+  const { startsAt } = slotOf(oracle, move.slot, memberId)
+  const told = await comingTo(moveRequest(context, id, known, startsAt, actOf(world)))
+  return { told: typeof told === 'string' ? told : null, foretold: oracle.moveTo(id, known.id, startsAt) }
 }
 
 async function assign(world: World, move: Extract<RequestMove, { act: 'assign' }>): Promise<Outcome> {
@@ -107,7 +123,7 @@ async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
   const known = oracle.find(move.partner, wardrobe.externalUserId(move.partner, move.person))
   if (move.act === 'find by email') {
     const email = known?.told.email ?? wardrobe.email(move.partner, move.person)
-    const found = await comingTo(findMemberByEmail(context, email.toUpperCase(), act))
+    const found = await comingTo(context.store.findMemberByEmail(email.toUpperCase(), act))
     return {
       told: found && typeof found === 'object' ? found.id : found,
       foretold: oracle.findByEmail(email),

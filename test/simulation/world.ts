@@ -171,7 +171,7 @@ async function crashAmid(
 async function findStored({ site }: World, { partnerId, externalUserId }: Prepared): Promise<Chosen | null> {
   const { store } = contextOf(site.via(0))
   const member = await store.findMember(partnerId, externalUserId)
-  const requests = await store.listRequests({ intakesOnly: false, unassignedOnly: false })
+  const requests = await store.listRequests({})
   const request = requests.find((one) => member && one.member?.id === member.id)
   return member && { id: request?.id, authorizationNumber: request?.authorizationNumber, member }
 }

@@ -4,8 +4,10 @@ import {
   type AuditHead,
   type AuditLine,
   type AuditState,
+  type AuditSubject,
   type AuditVerdict,
   checkLines,
+  type ReasonCount,
 } from '../../src/domain/audit'
 
 const hash = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
@@ -33,10 +35,30 @@ export function verifyLines(
 
 /** What a filter asks for, of lines that are all there. */
 export function filterLines(all: readonly AuditLine[], limit: number, filter: AuditFilter): AuditLine[] {
-  const { since = -Infinity, until = Infinity, actor, record, after } = filter
-  const fits = (line: AuditLine) => line.at >= since && line.at < until && line.id > (after ?? 0)
-  const found = all.filter(
-    (line) => fits(line) && line.actor === (actor ?? line.actor) && line.record === (record ?? line.record),
-  )
+  const { since = -Infinity, until = Infinity, after, actions, anyOf = [{}], ...subject } = filter
+  const isOf = (line: AuditLine, { actor = line.actor, record = line.record ?? undefined }: AuditSubject) =>
+    line.actor === actor && (line.record ?? undefined) === record
+  const fits = (line: AuditLine) =>
+    line.at >= since &&
+    line.at < until &&
+    (actions?.includes(line.action) ?? true) &&
+    isOf(line, subject) &&
+    anyOf.some((one) => isOf(line, one))
+  const isNarrowed = Object.entries(filter).some(([name, value]) => name !== 'after' && value !== undefined)
+  const ordered = isNarrowed ? all.toSorted((a, b) => a.at - b.at || a.id - b.id) : all
+  const last = ordered.findIndex(({ id }) => id === after)
+  const behind = last < 0 ? ordered.filter(({ id }) => id > (after ?? 0)) : ordered.slice(last + 1)
+  const found = behind.filter(fits)
   return after === undefined ? found.slice(-limit) : found.slice(0, limit)
+}
+
+/** How often a partner was refused for each reason since an instant. */
+export function countRefusals(all: readonly AuditLine[], partnerId: number, since: number): ReasonCount[] {
+  const record = `partner ${partnerId}`
+  const lines = filterLines(all, all.length, { since, record, actions: ['authentication.refuse'] })
+  return [...Map.groupBy(lines, ({ outcome }) => outcome)]
+    .map(([reason, theirs]) => {
+      return { reason, count: theirs.length, lastAt: Math.max(...theirs.map(({ at }) => at)) }
+    })
+    .sort((a, b) => b.count - a.count)
 }

@@ -6,6 +6,12 @@ const undone: Readonly<Record<number, readonly string[]>> = {
   8: [
     'DROP TABLE request_notes',
     'DROP INDEX audit_refusals',
+    'DROP INDEX audit_record',
+    'DROP INDEX audit_actor',
+    'DROP INDEX audit_action',
+    'CREATE INDEX audit_record ON audit (record)',
+    'CREATE INDEX audit_actor ON audit (actor)',
+    "CREATE INDEX audit_email_conflicts ON audit (actor, at) WHERE action = 'member.email-conflict'",
     'ALTER TABLE providers DROP COLUMN suspended',
     'ALTER TABLE providers DROP COLUMN staff_time_off',
   ],

@@ -1,0 +1,44 @@
+import { constants, Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { recognizeFile } from './file-head'
+
+// What a shell offers while somebody types: read without the master key, so nothing of it is sealed, and no person's name
+// is among it. Each is bounded: whoever types wants a few.
+
+/** What can be named on a command line. */
+export type Offered = 'organization' | 'partner' | 'provider' | 'request' | 'member' | 'region'
+
+const queries: Readonly<Record<Offered, string>> = {
+  organization: 'SELECT name AS word FROM organizations ORDER BY id LIMIT 500',
+  partner: 'SELECT name AS word FROM partners ORDER BY id LIMIT 500',
+  provider: 'SELECT ref AS word FROM providers WHERE ref >= $begin ORDER BY ref LIMIT 200',
+  // Those that somebody has to see to, and the newest of all.
+  request: `SELECT word FROM (SELECT id AS word FROM booking_requests WHERE state IN ('unassigned', 'pending') ORDER BY id LIMIT 100)
+    UNION SELECT word FROM (SELECT id AS word FROM booking_requests ORDER BY id DESC LIMIT 100)`,
+  member: 'SELECT id AS word FROM members ORDER BY id DESC LIMIT 100',
+  region: "SELECT country_code || '-' || code AS word FROM regions ORDER BY id LIMIT 500",
+}
+
+/**
+ * What a word that begins so can become: names, refs or ids. Nothing is made, changed or waited for.
+ *
+ * @throws Refusal database_unusable, or what SQLite says
+ */
+export function readOffers(path: string, offered: Offered, begin: string): string[] {
+  recognizeFile(path, false)
+  const database = openUntouched(path)
+  try {
+    const query = database.query<{ word: string | number }, Record<string, string>[]>(queries[offered])
+    const rows = query.all(...(offered === 'provider' ? [{ $begin: begin }] : []))
+    return rows.map(({ word }) => String(word)).filter((word) => word.startsWith(begin))
+  } finally {
+    database.close()
+  }
+}
+
+/** Without a log nobody has it open; then SQLite is not to make one, which it does even for those who only read. */
+function openUntouched(path: string): Database {
+  if (existsSync(`${path}-wal`)) return new Database(path, { readonly: true })
+  const uri = `${Bun.pathToFileURL(path)}?immutable=1`
+  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
+}

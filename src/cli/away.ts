@@ -1,0 +1,156 @@
+import type { Command } from 'commander'
+import type { Provider, TimeOff } from '../domain/provider'
+import { regionRef } from '../domain/region'
+import { type Away, type Concerned, parseAway, previewAway, takeAway } from '../operations/away'
+import { requireProvider } from '../operations/find-records'
+import type { Offer } from '../operations/offer-slots'
+import { formatInstant } from '../scheduling/calendar'
+import type { Service } from '../service'
+import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
+import { asJson, type Call, commandsIn } from './command'
+import { examples } from './command-help'
+import { calledName, voicemailText } from './contact'
+import { printJson, printLines } from './output'
+import { makeAct, withService } from './storage'
+
+interface Flags {
+  readonly dryRun?: boolean
+}
+
+const boundaryForm = 'today, tomorrow, a date, a local date-time as 2026-12-01T13:00, or an instant'
+
+/** `anteroom provider away`: she is ill tomorrow. */
+export function awayCommand(): Command {
+  const command = commandsIn(withService)(
+    'away',
+    'Note that a provider is away, and list whom to call, with the slots that each can be offered',
+    away,
+  )
+    .argument('<provider>', 'ref or id')
+    .argument('<from>', boundaryForm)
+    .argument('<until>', 'in the same form; a date is the last day, the others the end')
+    .option('--dry-run', 'only list them')
+  return examples(
+    asJson(command),
+    'anteroom provider away on-001 tomorrow tomorrow',
+    'anteroom provider away on-001 today 2026-12-04 --dry-run',
+  )
+}
+
+async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<void> {
+  const { context: service, flags, tried } = call
+  const { context, zones } = service
+  const provider = requireProvider(context, ref)
+  tried.id = provider.id
+  const absence = parseAway(context, provider, { from, until }, context.clock.now())
+  const found = flags.dryRun
+    ? await previewAway(context, zones, provider, absence, makeAct())
+    : await takeAway(context, zones, provider, absence, call.act())
+  if (flags.json) printJson(presentAway(provider, absence, found, flags))
+  else printAway(provider, absence, found, flags)
+}
+
+function presentAway(provider: Provider, absence: TimeOff, { isKnown, concerned }: Away, { dryRun }: Flags) {
+  return {
+    provider: provider.ref,
+    ...absence,
+    added: !(isKnown || dryRun),
+    undo: undoOf(provider, absence),
+    concerned: concerned.map(({ appointment, offers }) => ({
+      ...presentAppointment(appointment),
+      region: offers?.region ? regionRef(offers.region) : null,
+      isLicensedThere: offers?.region ? offers.isLicensed : null,
+      afterwards: (offers?.afterwards ?? []).map((offer) => presentOffer(appointment.request.id, offer)),
+      elsewhere: (offers?.elsewhere ?? []).map((offer) => presentOffer(appointment.request.id, offer, true)),
+    })),
+  }
+}
+
+function presentOffer(requestId: number, offer: Offer, isOther = false) {
+  const { provider, startsAt, local, memberTime } = offer
+  return {
+    provider: provider.ref,
+    utcStartTime: formatInstant(startsAt),
+    localTime: local,
+    timeZone: provider.timeZone,
+    memberEarliestTime: memberTime?.earliest ?? null,
+    memberLatestTime: memberTime?.latest ?? null,
+    command: moveOf(requestId, offer, isOther),
+  }
+}
+
+function printAway(
+  provider: Provider,
+  absence: TimeOff,
+  { isKnown, concerned }: Away,
+  { dryRun }: Flags,
+): void {
+  const { ref } = provider
+  const name = `${ref} ${nameOfProvider(provider)}`
+  const when = `from ${absence.from} to ${absence.until}`
+  if (isKnown) printLines(`Provider ${name} already had time off ${when}.`)
+  else if (dryRun) printLines(`Provider ${name} would have time off ${when}; nothing was changed.`)
+  else printLines(`Provider ${name} has time off ${when}; no slot in it is offered any more.`)
+  if (isKnown || !dryRun) printLines('To take it back:', `  ${undoOf(provider, absence)}`)
+  if (concerned.length === 0) printLines('', 'Nobody has an appointment in that time.')
+  else printAll(provider, concerned)
+}
+
+function printAll(provider: Provider, concerned: readonly Concerned[]): void {
+  const count = concerned.length
+  const which =
+    count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
+  printLines('', `${which} stays until it is moved or declined:`)
+  for (const [index, one] of concerned.entries()) printConcerned(index + 1, provider, one)
+}
+
+function printConcerned(place: number, provider: Provider, { appointment, offers }: Concerned): void {
+  const { request, partner } = appointment
+  const { id, state, member } = request
+  printLines('', `${place}. ${bothTimes(appointment)}`)
+  if (!member || !offers) {
+    printLines(`   the person was erased; anteroom request decline ${id} frees the slot`)
+    return
+  }
+  const { phoneNumber, leaveVoicemail, preferredModality } = member.profile
+  printLines(
+    `   ${calledName(member)}  phone ${phoneNumber || '-'}  voicemail: ${voicemailText(leaveVoicemail)}`,
+    `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
+  )
+  const region = offers.region && regionRef(offers.region)
+  const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${region}, where they are`
+  printOffers(`with ${nameOfProvider(provider)} afterwards${unlicensed}`, id, offers.afterwards, false)
+  const unknown = region === null ? '; their region is not known, ask for it' : ''
+  printOffers(`with others who fit${unknown}`, id, offers.elsewhere, true)
+}
+
+function printOffers(title: string, requestId: number, offers: readonly Offer[], isOther: boolean): void {
+  printLines(`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`)
+  for (const offer of offers) {
+    const { provider } = offer
+    const name = isOther ? `, ${provider.ref} ${nameOfProvider(provider)}` : ''
+    printLines(`   - ${bothTimes(offer)}${name}`, `     ${moveOf(requestId, offer, isOther)}`)
+  }
+}
+
+/** As `Tue 2026-12-01 09:00 Toronto, theirs 06:00 Vancouver`. */
+function bothTimes(slot: Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>): string {
+  const told = providerTimeText(slot, '')
+  const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, -6))
+  return theirs === null || told.endsWith(theirs) ? told : `${told}, theirs ${theirs}`
+}
+
+/** The command that gives somebody a slot. */
+function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {
+  const whose = isOther ? ` --provider ${asWord(provider.ref)}` : ''
+  return `anteroom request move ${requestId} --slot ${formatInstant(startsAt)}${whose}`
+}
+
+function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
+  return `anteroom provider time-off remove ${asWord(ref)} ${from} ${until}`
+}
+
+/** A text as one word of a shell. */
+function asWord(text: string): string {
+  return /^[\w.:@+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,32 @@
+import type { Status } from '../operations/status'
+import { formatInstant } from '../scheduling/calendar'
+
+/** The most lines of what to do. */
+const mostLines = 10
+
+/** What to do about what was found, most urgent first. @param isBackupOld whether the last backup is older than it may be */
+export function firstAid(status: Status, isBackupOld: boolean): string[] {
+  const { server, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
+  const lines = [
+    server === 'down' && 'the service is down: read its log, start it again (anteroom serve)',
+    server === 'silent' && 'the service does not answer: read its log, start it again',
+    unreadRisk > 0 &&
+      `${counted(unreadRisk, 'request', 'a raised ninth item, unread')}: anteroom request list --risk`,
+    movedBookings > 0 && `${counted(movedBookings, 'booking', 'another local time')}: anteroom doctor`,
+    waiting.intakes > 0 &&
+      `${counted(waiting.intakes, 'intake', 'no provider')}: anteroom request list --intakes`,
+    backups.backedUpAt === null && 'no backup was ever made: anteroom backup FILE',
+    isBackupOld && backups.backedUpAt !== null && 'the last backup is too old: anteroom backup FILE',
+    backups.backedUpAt !== null &&
+      backups.drilledAt === null &&
+      'no backup was ever tried: anteroom backup drill',
+    refused.length > 0 && 'tokens were refused: anteroom token verify --kid KID',
+    nextCutover &&
+      `${nextCutover.partner} needs its new token by ${formatInstant(nextCutover.at)}: anteroom token list`,
+  ]
+  return lines.filter((line) => typeof line === 'string').slice(0, mostLines)
+}
+
+function counted(count: number, noun: string, what: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'} with ${what}`
+}

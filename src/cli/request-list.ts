@@ -1,0 +1,238 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type RequestRecord, requestStates } from '../domain/booking-request'
+import { Refusal } from '../domain/errors'
+import type { NinthItem } from '../domain/screening'
+import type { RequestFilter } from '../domain/store'
+import type { Context } from '../operations/context'
+import { requirePartner, requireProvider } from '../operations/find-records'
+import { listPartners } from '../operations/partners'
+import {
+  isAnyAtRisk,
+  listQueue,
+  type Queue,
+  type QueuedRequest,
+  type QueueWish,
+} from '../operations/requests'
+import { formatInstant, minuteMillis, parseDate } from '../scheduling/calendar'
+import { ageText, lengthOfTime } from './age'
+import { utcInstant, wholeNumber } from './arguments'
+import { asJson, type Call, contextCommand } from './command'
+import { examples } from './command-help'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  instantText,
+  printLines,
+  printNotice,
+  printRows,
+} from './output'
+import { makeAct } from './storage'
+
+type Sort = QueueWish['sort']
+
+interface Flags extends CommonFlags {
+  readonly intakes?: boolean
+  readonly unassigned?: boolean
+  readonly risk?: boolean
+  readonly state?: RequestFilter['state']
+  readonly provider?: string
+  readonly partner?: string
+  readonly on?: number
+  readonly since?: number
+  readonly age?: number
+  readonly sort?: Sort
+  readonly limit: number
+  readonly page: number
+}
+
+/** `anteroom request list`: the queue, a page at a time. */
+export function requestListCommand(): Command {
+  const states = new Option(
+    '--state <state>',
+    'only those of a state, or those that wait (unassigned, pending)',
+  )
+  const sort = new Option(
+    '--sort <order>',
+    'by age, the oldest first, by slot, the soonest first, or by risk',
+  )
+  const command = asJson(
+    contextCommand('list', 'List requests in order of submission, a page at a time', list)
+      .option('--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it')
+      .option(
+        '--intakes',
+        'only intakes; those that wait, in order of risk, unless --state or --sort is given',
+      )
+      .addOption(states.choices([...requestStates, 'waiting']))
+      .option('--unassigned', 'as --state unassigned')
+      .option('--provider <ref>', 'only those with this provider')
+      .option('--partner <partner>', "only those of this partner's members, by name or id")
+      .option('--on <date>', "only those whose slot is on this date, by the provider's clock", localDate)
+      .option('--since <instant>', 'only those submitted at this UTC instant or later', utcInstant)
+      .option(
+        '--age <length>',
+        'only those submitted at least so long ago, as 90min, 12h, 3d or 2w',
+        lengthOfTime,
+      )
+      .addOption(sort.choices(['age', 'slot', 'risk'] satisfies Sort[]))
+      .option('--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50)
+      .option('--page <n>', 'which page', wholeNumber(1, 1_000_000), 1),
+    'print them as JSON',
+  )
+  return examples(
+    command,
+    'anteroom request list --risk',
+    'anteroom request list --state waiting --age 3d --sort slot',
+    'anteroom request list --provider on-1 --on 2026-12-01 --json | jq -r .[].id',
+  )
+}
+
+/** A date, in days since 1970-01-01. */
+function localDate(text: string): number {
+  const day = parseDate(text)
+  if (day === null) throw new InvalidArgumentError('It must be a date as 2026-12-01.')
+  return day
+}
+
+async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
+  const wish = await wishOf(context, flags)
+  const doing = makeAct()
+  const queue = await listQueue(context, wish, doing)
+  const names = await namesOf(context)
+  const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish.sort))
+  const columns = wish.sort === 'risk' ? riskColumns : queueColumns
+  const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
+  printRows(flags, rows, columns, empty, { leaveOut })
+  printPlace(flags, queue, wish, doing.at)
+  if (!flags.json && wish.sort !== 'risk') await printAtRisk(context)
+}
+
+async function wishOf(context: Context, flags: Flags): Promise<QueueWish> {
+  const { intakes = false, provider, partner, on, since, age, limit, page } = flags
+  const state = stateOf(flags)
+  const filter: RequestFilter = {
+    intakesOnly: intakes,
+    state,
+    providerId: provider === undefined ? undefined : requireProvider(context, provider).id,
+    partnerId: partner === undefined ? undefined : (await requirePartner(context, partner)).id,
+    slotDay: on,
+    submittedFrom: since,
+    submittedUntil: age === undefined ? undefined : context.clock.now() - age,
+  }
+  return { filter, sort: sortOf(flags, state), page, pageSize: limit }
+}
+
+function stateOf({ state, unassigned }: Flags): RequestFilter['state'] {
+  if (!unassigned) return state
+  if (state === undefined || state === 'unassigned') return 'unassigned'
+  throw new Refusal('field_invalid', 'ask for either --unassigned or another --state')
+}
+
+/** Intakes are worked by risk, unless somebody looks for others than those that wait, or in another order. */
+function sortOf({ risk, intakes, sort, state: told }: Flags, state: RequestFilter['state']): Sort {
+  if (risk) {
+    if (sort === undefined || sort === 'risk') return 'risk'
+    throw new Refusal('field_invalid', 'ask for either --risk or another --sort')
+  }
+  return sort ?? (intakes && (told === undefined || state === 'waiting') ? 'risk' : 'age')
+}
+
+/** What tables show for ids. */
+export async function namesOf(context: Context) {
+  return {
+    providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
+    partners: new Map((await listPartners(context)).map(({ id, name }) => [id, name])),
+  }
+}
+
+/** A request: what it takes to tell it from others, and nobody's name. */
+export function presentRow(
+  request: RequestRecord,
+  { providers, partners }: Awaited<ReturnType<typeof namesOf>>,
+) {
+  const { id, isIntake, state, providerId, startsAt, submittedAt, member } = request
+  return {
+    id,
+    kind: isIntake ? 'intake' : 'booking request',
+    state,
+    submittedAt: formatInstant(submittedAt),
+    provider: providerId === null ? null : (providers.get(providerId) ?? null),
+    utcStartTime: instantText(startsAt),
+    member: member?.id ?? null,
+    partner: (member && partners.get(member.partnerId)) ?? null,
+    externalUserId: member?.externalUserId ?? null,
+  }
+}
+
+function presentQueued(
+  { request, risk }: QueuedRequest,
+  names: Awaited<ReturnType<typeof namesOf>>,
+  now: number,
+  sort: Sort,
+) {
+  const { submittedAt } = request
+  return {
+    ...presentRow(request, names),
+    ageMinutes: Math.max(0, Math.floor((now - submittedAt) / minuteMillis)),
+    ...(sort === 'risk' && { ninthItem: risk?.ninthItem ?? null, severity: risk?.severity ?? null }),
+  }
+}
+
+type Row = ReturnType<typeof presentQueued>
+
+const queueColumns: Columns<Row> = {
+  ...columnsOf('id'),
+  KIND: ({ kind }) => (kind === 'intake' ? kind : 'booking'),
+  ...columnsOf('state'),
+  AGE: ({ ageMinutes }) => ageText(0, ageMinutes * minuteMillis),
+  ...columnsOf('provider'),
+  SLOT: ({ utcStartTime }) => utcStartTime,
+  ...columnsOf('member', 'partner'),
+  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
+}
+
+const riskMarks: Record<NinthItem, string | null> = {
+  'non-zero': '!! item 9',
+  unclear: '?? look at it',
+  zero: null,
+  'not asked': null,
+}
+
+/** With the marks by which requests are worked, before all the rest. */
+const riskColumns: Columns<Row> = {
+  ...columnsOf('id'),
+  RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
+  SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
+  ...queueColumns,
+}
+
+/** By what a request is told from others at last: a narrow terminal has no room for it. */
+const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
+
+/** Says which of how many these are, and how long the oldest has waited. */
+function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, wish: QueueWish, now: number) {
+  if (requests.length === 0) return
+  const before = (wish.page - 1) * wish.pageSize
+  const last = before + requests.length
+  const isMore = last < count
+  const next = `--page ${wish.page + 1} shows the next`
+  if (flags.json) {
+    if (isMore) printNotice(`these are ${requests.length} of ${count} requests; ${next}`)
+    return
+  }
+  const which =
+    count === requests.length
+      ? `${count} ${count === 1 ? 'request' : 'requests'}`
+      : `${before + 1} to ${last} of ${count} requests`
+  const oldest =
+    oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
+  printLines('', `${which}; ${oldest}${isMore ? `; ${next}` : ''}.`)
+}
+
+/** Whoever lists requests otherwise has to know that some should be seen to first. */
+async function printAtRisk(context: Context): Promise<void> {
+  if (!(await isAnyAtRisk(context))) return
+  printNotice(
+    'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',
+  )
+}

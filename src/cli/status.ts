@@ -1,0 +1,106 @@
+import type { Command } from 'commander'
+import { type Flags, readBackupMaxAge } from '../config'
+import type { ServerNote } from '../domain/upkeep'
+import { readStatus, type Status } from '../operations/status'
+import { isAnswering, type Service } from '../service'
+import { asJson, type Call, commandsIn } from './command'
+import { exitCodes } from './exit-code'
+import { firstAid } from './first-aid'
+import { type CommonFlags, instantText, printJson, printLines, printRecord } from './output'
+import { withService, withSettings } from './storage'
+
+/** `anteroom status`: how things stand, and what to do first. */
+export function statusCommand(): Command {
+  const status = commandsIn<Service>(withService)
+  const description = 'Tell whether the service is up, what waits for staff, and what to do first'
+  return asJson(withSettings(status('status', description, tell), ['backupMaxAge']))
+}
+
+async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
+  const now = context.clock.now()
+  const mostAge = readBackupMaxAge(flags)
+  const status = await readStatus(context, isAnswering, now)
+  const { backedUpAt } = status.backups
+  const isBackupOld = mostAge !== null && (backedUpAt === null || now - backedUpAt > mostAge)
+  const toDo = firstAid(status, isBackupOld)
+  if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
+  else {
+    printRecord(recordOf(status, now))
+    if (toDo.length > 0) printLines('', 'What to do:', ...toDo.map((line) => `  ${line}`))
+  }
+  if (status.server !== 'up') process.exitCode = exitCodes.unhealthy
+}
+
+/** How things stand as JSON: instants in UTC. */
+function presentStatus(status: Status) {
+  const { server, note, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } =
+    status
+  return {
+    service: { state: server, ...(note && presentNote(note)) },
+    waiting: {
+      intakes: waiting.intakes,
+      oldestIntakeAt: instantText(waiting.oldestIntakeAt),
+      pending: waiting.pending,
+    },
+    unreadRisk: { count: unreadRisk, ofAll: isRiskWhole },
+    backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
+    nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
+    refusedToday: {
+      kinds: refused.map(({ isClaimed, ...kind }) => ({ ...kind, claimed: isClaimed })),
+      ofAll: status.isRefusedWhole,
+    },
+    movedBookings,
+  }
+}
+
+function presentNote({ host, port, version, startedAt }: ServerNote) {
+  return { host, port, version, since: instantText(startedAt) }
+}
+
+function recordOf(status: Status, now: number): Record<string, string | number | null> {
+  const { waiting, unreadRisk, isRiskWhole, backups, nextCutover, movedBookings } = status
+  return {
+    ...serviceLines(status, now),
+    'waiting intakes': waiting.intakes,
+    'oldest intake': agoText(waiting.oldestIntakeAt, now),
+    'pending requests': waiting.pending,
+    'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk}, of the newest that wait`,
+    'last backup': agoText(backups.backedUpAt, now) ?? 'never',
+    'last drill': agoText(backups.drilledAt, now) ?? 'never',
+    'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
+    ...refusedLines(status),
+    'moved bookings': movedBookings,
+  }
+}
+
+function serviceLines({ server, note }: Status, now: number): Record<string, string> {
+  const state = { service: { up: 'up', silent: 'does not answer', down: 'down' }[server] }
+  if (!note) return state
+  const since = agoText(note.startedAt, now) as string
+  const address = `${note.host} port ${note.port}`
+  // Nobody took the note away: it was killed, or the machine went down.
+  if (server === 'down') return { service: 'down, and was not stopped', 'last started': since, address }
+  return { ...state, since, address, version: note.version }
+}
+
+/** A line for each kind; the first has the name of all. */
+function refusedLines({ refused, isRefusedWhole }: Status): Record<string, string | number> {
+  if (refused.length === 0) return { 'refused today': 0 }
+  const lines = refused.map(({ partner, reason, isClaimed, lines }) => {
+    const who = partner === null ? 'no known partner' : isClaimed ? `claimed to be ${partner}` : partner
+    return `${lines} ${reason}, ${who}`
+  })
+  if (!isRefusedWhole) lines.push('and more before those')
+  // Spaces: the names of a record differ, and only the first is to be seen.
+  return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
+}
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
+
+/** An instant (ms), and how long ago it was. */
+function agoText(at: number | null, now: number): string | null {
+  if (at === null) return null
+  const age = now - at
+  const [length, unit] = age < hour ? [minute, 'min'] : age < 2 * day ? [hour, 'h'] : [day, 'days']
+  return `${instantText(at)} (${Math.max(0, Math.floor(age / length))} ${unit} ago)`
+}

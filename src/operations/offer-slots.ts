@@ -1,0 +1,129 @@
+import type { Listing } from '../directory/directory'
+import type { Member } from '../domain/member'
+import type { Provider } from '../domain/provider'
+import type { Region } from '../domain/region'
+import { dayMinutes, minuteMillis } from '../scheduling/calendar'
+import type { Interval } from '../scheduling/interval'
+import { formatLocal } from '../scheduling/time-zone'
+import type { Context } from './context'
+import { listFreeSlots } from './free-slots'
+import { type Whereabouts, whereaboutsOf } from './member-region'
+import { type Clocks, type MemberTime, memberTimeAt } from './member-time'
+import { licenseesIn, suits, wishOf } from './suggest-providers'
+
+/** A slot that somebody can be offered in place of theirs. */
+export interface Offer {
+  readonly provider: Provider
+  /** In ms. */
+  readonly startsAt: number
+  /** By the provider's clock, as `Tue 2026-12-01 09:00`. */
+  readonly local: string
+  readonly memberTime: MemberTime | null
+}
+
+/** What somebody can be offered whose provider is away. */
+export interface Offers {
+  /** The next with the same provider once they are back. */
+  readonly afterwards: readonly Offer[]
+  /** From their own time on, with others who may practise where they are and fit their wish. */
+  readonly elsewhere: readonly Offer[]
+  /** Where that is; null if it cannot be told: then it was looked where the one who is away may practise. */
+  readonly region: Region | null
+  /** Whether the one who is away may practise there, once they are back. */
+  readonly isLicensed: boolean
+}
+
+/** Whose appointments fall into which absence (minutes) of whom. */
+export interface Replacement {
+  readonly absent: Listing
+  readonly away: Interval
+  /** The first and the last start of the appointments, in minutes. */
+  readonly starts: Interval
+  /** ms */
+  readonly now: number
+}
+
+/** Somebody who can take appointments, and when they are free, in minutes. */
+interface Substitute {
+  readonly listing: Listing
+  readonly slots: readonly number[]
+}
+
+/** How many slots of each kind somebody is offered. */
+const mostOffered = 3
+
+/**
+ * What those concerned by an absence can be offered, told for one after another. No slot is offered to two: each can take
+ * theirs, whatever the others take.
+ */
+export function offersOn(context: Context, clocks: Clocks, replacement: Replacement) {
+  const { absent, away, now } = replacement
+  const given = new Set<string>()
+  const substitutesOf = remembered(context, replacement)
+  const isLeft = ({ provider }: Listing, start: number) => !given.has(`${provider.id} ${start}`)
+
+  function give(listing: Listing, start: number, member: Member): Offer {
+    const { provider, calendar } = listing
+    given.add(`${provider.id} ${start}`)
+    const startsAt = start * minuteMillis
+    const local = formatLocal(calendar.schedule.zone, start)
+    return { provider, startsAt, local, memberTime: memberTimeAt(clocks, member.profile, startsAt) }
+  }
+
+  /** @param from the start of the appointment, in minutes */
+  return (member: Member, from: number): Offers => {
+    const whereabouts = whereaboutsOf(context.directory, member.profile)
+    const { region } = whereabouts
+    const isLicensed = region === null || absent.licenses.some(({ regionId }) => regionId === region.id)
+    const back = listFreeSlots(context, absent.provider, isLicensed ? region : null, now)
+      .map((startsAt) => startsAt / minuteMillis)
+      .filter((start) => start >= away.end && isLeft(absent, start))
+    const soonest = substitutesOf(member, whereabouts)
+      .flatMap(({ listing, slots }) => {
+        const start = slots.find((slot) => slot >= from && isLeft(listing, slot))
+        return start === undefined ? [] : { listing, start }
+      })
+      .sort((a, b) => a.start - b.start || a.listing.provider.id - b.listing.provider.id)
+    return {
+      afterwards: back.slice(0, mostOffered).map((start) => give(absent, start, member)),
+      elsewhere: soonest.slice(0, mostOffered).map(({ listing, start }) => give(listing, start, member)),
+      region,
+      isLicensed,
+    }
+  }
+}
+
+/** Looks for substitutes once for all who are in one place and wish the same. */
+function remembered(context: Context, replacement: Replacement) {
+  const known = new Map<string, readonly Substitute[]>()
+  return (member: Member, whereabouts: Whereabouts): readonly Substitute[] => {
+    const place = whereabouts.region?.id ?? member.profile.country
+    const key = JSON.stringify([place, wishOf(member)])
+    const found = known.get(key) ?? substitutesFor(context, replacement, member, whereabouts)
+    known.set(key, found)
+    return found
+  }
+}
+
+/** How many days after the last appointment are looked at first: all that is offered takes ten times as long. */
+const nearDays = 3
+
+function substitutesFor(
+  context: Context,
+  { absent, starts, now }: Replacement,
+  member: Member,
+  { region, candidates }: Whereabouts,
+): Substitute[] {
+  const isTheirs = (id: number) => absent.licenses.some(({ regionId }) => regionId === id)
+  const asked = { region, candidates: candidates.filter(({ id }) => isTheirs(id)) }
+  const wish = wishOf(member)
+  const others = licenseesIn(context, asked, now).filter((one) => one.listing !== absent && suits(one, wish))
+  const freeIn = (stretch: Interval) =>
+    others.map(({ listing, places }) => {
+      const slots = places.flatMap(({ id }) => context.directory.slotsWithin(listing, id, stretch, now))
+      return { listing, slots: [...new Set(slots)].sort((a, b) => a - b) }
+    })
+  const near = freeIn({ start: starts.start, end: starts.end + nearDays * dayMinutes })
+  const isEnough = near.filter(({ slots }) => (slots.at(-1) ?? 0) >= starts.end).length > mostOffered
+  return isEnough ? near : freeIn({ start: starts.start, end: Infinity })
+}

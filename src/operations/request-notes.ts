@@ -1,0 +1,13 @@
+import type { Act } from '../domain/audit'
+import type { RequestNote } from '../domain/booking-request'
+import type { Records } from './context'
+
+/** Writes about a request, for staff alone, and tells the note's id. @throws Refusal record_unknown, move_unknown, field_invalid */
+export function addNote({ store }: Records, requestId: number, text: string, act: Act): Promise<number> {
+  return store.addNote(requestId, text, act)
+}
+
+/** Reads what staff wrote about a request, oldest first, which the audit log keeps. @throws Refusal record_unknown */
+export function readNotes({ store }: Records, requestId: number, act: Act): Promise<readonly RequestNote[]> {
+  return store.readNotes(requestId, act)
+}

@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'bun:test'
+import { ageText, lengthOfTime } from '../../src/cli/age'
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
+
+describe('an age', () => {
+  test.each([
+    [0, '0 min'],
+    [minute - 1, '0 min'],
+    [59 * minute, '59 min'],
+    [hour, '1 h'],
+    [2 * day - 1, '47 h'],
+    [2 * day, '2 d'],
+    [400 * day, '400 d'],
+    // A clock was set back.
+    [-hour, '0 min'],
+  ])('of %p ms is told as %p', (age, text) => expect(ageText(1_000, 1_000 + age)).toBe(text))
+})
+
+describe('a length of time', () => {
+  test.each([
+    ['90min', 90 * minute],
+    ['12h', 12 * hour],
+    ['3d', 3 * day],
+    ['2w', 14 * day],
+    ['2 w', 14 * day],
+    ['0d', 0],
+  ])('%p is read', (text, length) => expect(lengthOfTime(text)).toBe(length))
+
+  test.each(['', '3', 'd', '-1d', '1.5h', '3D', '1y', '3m', '999999d'])('%p is not', (text) =>
+    expect(() => lengthOfTime(text)).toThrow('90min, 12h, 3d or 2w'),
+  )
+})

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readCsv } from '../../src/directory-files/csv'
+import { booking } from '../support/builders'
+import { readCalendar } from '../support/calendar'
+import { type Practice, startPractice } from './practice'
+
+/** What nobody needs who is to meet them. */
+const health = {
+  reasonForSeekingSupport: 'canary-reason',
+  gender: 'canary-gender',
+  maritalStatus: 'canary-marital',
+  clientType: 'canary-client',
+  streetAddress: 'canary-street',
+  dob: '1990-02-03',
+}
+
+describe("an operator asks for a day's appointments", () => {
+  let practice: Practice
+  let start = ''
+  let day = ''
+  beforeAll(async () => {
+    practice = await startPractice()
+    start = (await practice.slotsOf('on-1')).at(-2) ?? ''
+    for (const [providerId, name] of [
+      [1, '=cmd()'],
+      [2, 'Ada'],
+    ] as const) {
+      const slot = { providerId, utcStartTime: start }
+      const person = { firstName: name, lastName: 'Lovelace, née Byron', state: 'AB', leaveVoicemail: 'No' }
+      const told = { phoneNumber: '+1 416 555 0100', preferredName: 'Addie', ...person, ...health }
+      const { status } = await practice.service.post(booking(`P-${providerId}`, slot, told), practice.token)
+      expect(status).toBe(201)
+    }
+    await practice.operator.do('request', 'accept', '2')
+    const { local } = await practice.operator.ask<{ local: string }>('provider', 'why', 'on-1', start)
+    day = local.slice(4, 14)
+  })
+  afterAll(() => practice.stop())
+
+  const list = (...words: string[]) => practice.operator.do('appointments', '--on', day, ...words)
+
+  test('as a table, as JSON, as CSV that no spreadsheet runs, and as a calendar, without health data in any', async () => {
+    const table = await list()
+    expect(table).toStartWith(`${day} by each provider's own clock\n`)
+    expect(table).toMatch(
+      /\n\d\d:\d\d Toronto +\d\d:\d\d Edmonton +Ada Lovelace, née Byron \(Addie\) +\+1 416 555 0100 +NO /,
+    )
+    const rows = JSON.parse(await list('--format', 'json'))
+    expect(rows).toMatchObject([
+      { request: 1, state: 'pending', utcStartTime: start, provider: 'on-1', firstName: '=cmd()' },
+      { request: 2, state: 'accepted', provider: 'on-2', preferredName: 'Addie', externalUserId: 'P-2' },
+    ])
+    expect(JSON.parse(await list('--json'))).toEqual(rows)
+    const csv = await list('--format', 'csv')
+    expect(csv).not.toMatch(/(^|[,"\n])[=+@-]/)
+    const [titles = [], first = []] = readCsv(Buffer.from(csv)).map(({ cells }) => cells)
+    expect(first[titles.indexOf('firstName')]).toBe('=cmd()')
+    const ics = await list('--format', 'ics')
+    const events = readCalendar(ics)
+    expect(
+      events.map(({ status, startsAt, endsAt, summary }) => [status, startsAt, endsAt, summary]),
+    ).toEqual([
+      ['TENTATIVE', Date.parse(start), Date.parse(start) + 45 * 60_000, 'Appointment with Marlow Fernhill'],
+      ['CONFIRMED', Date.parse(start), Date.parse(start) + 45 * 60_000, 'Appointment with Marlow Fernhill'],
+    ])
+    expect(events[1]?.description).toBe(
+      'Person: Ada Lovelace, née Byron (Addie)\nPhone: +1 416 555 0100\nVoicemail: NO\nRequest: 2, accepted\nPartner: Lantern, P-2',
+    )
+    const again = readCalendar(await list('--format', 'ics', '--provider', 'on-2'))
+    expect(again.map(({ uid }) => uid)).toEqual([events[1]?.uid ?? ''])
+    for (const text of [table, JSON.stringify(rows), csv, ics]) {
+      expect(text).toContain('Byron')
+      expect(text).not.toMatch(/canary|1990-02-03|Several days|interest/)
+    }
+  })
+
+  test('of one provider, by a clock of their choice, and of a day without any', async () => {
+    expect(await list('--provider', 'qc-1')).toEndWith('\nThere are no appointments.\n')
+    expect(await list('--provider', 'on-1', '--zone', 'America/Toronto')).toMatch(
+      new RegExp(`^${day} with on-1 Marlow Fernhill by the clock of America/Toronto\nAMERICA/TORONTO +TIME `),
+    )
+    const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1'])
+    expect(stdout).toMatch(/request\.read-appointment +request 1 +done/)
+  })
+
+  test.each([
+    [['--on', 'yesterweek'], 2],
+    [['--on', '2026-02-30'], 2],
+    [['--zone', 'Atlantis'], 2],
+    [['--format', 'xml'], 2],
+    [['--provider', 'nobody'], 3],
+  ])('%p is refused with %p', async (words, code) => {
+    const { stdout, ...exit } = await practice.operator.run(['appointments', ...words])
+    expect([exit.code, stdout]).toEqual([code, ''])
+    expect(exit.stderr.trim().split('\n')).toHaveLength(1)
+  })
+})

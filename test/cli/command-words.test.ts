@@ -1,0 +1,92 @@
+import { expect, test } from 'bun:test'
+import { takeStorageFlags } from '../../src/cli/command-words'
+import { nearest } from '../../src/cli/nearest'
+import { Operator } from '../support/operator'
+import { runProgram } from '../support/process'
+
+test('where the data is can be told before a command, between its words and behind them', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North')
+  const { database } = operator
+  const lines = [
+    ['--database', database, 'organization', 'list'],
+    [`--database=${database}`, 'organization', 'list'],
+    ['organization', '--database', database, 'list', '--json'],
+    ['--master-key-file', `${database}.key`, 'organization', '--database', database, 'list'],
+    ['organization', 'list', '--json', '--database', database],
+  ]
+  for (const words of lines) {
+    const { code, stdout, stderr } = await operator.run(words, '', { ANTEROOM_DATABASE: '/nowhere' })
+    expect([words, code, stderr]).toEqual([words, 0, ''])
+    expect(stdout).toContain('North')
+  }
+})
+
+test('what stands before a command that needs no data is let be', async () => {
+  for (const words of [['version'], ['help'], ['completion', 'bash'], ['help', 'completion']]) {
+    expect((await runProgram(['--database', '/nowhere', ...words])).code, words.join(' ')).toBe(0)
+  }
+  const { code, stderr } = await runProgram(['version', '--database', '/nowhere'])
+  expect([code, stderr]).toEqual([2, "error: unknown option '--database'\n"])
+  expect(await runProgram(['organization', 'list', '--database'])).toMatchObject({
+    code: 2,
+    stderr: "error: option '--database' needs a value\n",
+  })
+})
+
+test('flags are taken up to the first that is a command’s own, and never from behind --', () => {
+  const taken = (line: string) => {
+    const { words, flags } = takeStorageFlags(line.split(' '))
+    return [words.join(' '), flags.map(({ said, behind }) => [...said, behind].join(' '))]
+  }
+  expect(taken('--zones z a --database d b --json --database e')).toEqual([
+    'a b --json --database e',
+    ['--zones z 0', '--database d 1'],
+  ])
+  expect(taken('a -- --database d')).toEqual(['a -- --database d', []])
+  expect(taken('a --database')).toEqual(['a', ['--database 1']])
+  expect(taken('a --database=x=y')).toEqual(['a', ['--database x=y 1']])
+})
+
+test.each([
+  ['tokn', 'token'],
+  ['isue', 'issue'],
+  ['verfy', 'verify'],
+  ['tokne', 'token'],
+  ['serv', 'serve'],
+  ['nosuch', null],
+  ['x', null],
+  ['', null],
+])('%p is near to %p', (word, meant) => {
+  expect(nearest(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
+})
+
+test('the versions that matter are told', async () => {
+  const { stdout } = await runProgram(['version', '--json'])
+  expect(JSON.parse(stdout)).toEqual({
+    anteroom: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    bun: Bun.version,
+    sqlite: process.versions.sqlite,
+  })
+  expect((await runProgram(['--version'])).stdout).toBe(`${JSON.parse(stdout).anteroom}\n`)
+})
+
+test('init, migrate and key rotate tell programs what came of them', async () => {
+  using operator = new Operator()
+  const { database } = operator
+  expect(await operator.ask('init')).toEqual({ database, masterKeyFile: `${database}.key` })
+  expect(await operator.ask('migrate')).toEqual({ upgraded: false, copy: null })
+  expect(await operator.ask('key', 'rotate', '--yes')).toEqual({
+    masterKeyFile: `${database}.key`,
+    isPurged: true,
+  })
+})
+
+test('--output - is stdout', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  await operator.do('partner', 'add', 'Lantern')
+  expect(await operator.do('token', 'issue', 'Lantern', '-o', '-')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+  expect(await Bun.file(operator.folder.file('-')).exists()).toBe(false)
+})

@@ -1,0 +1,166 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { offersFor } from '../../src/cli/complete'
+import { createProgram } from '../../src/cli/program'
+import { provider, region } from '../support/builders'
+import { Operator } from '../support/operator'
+import { theProgram } from '../support/process'
+
+// Each command is a process.
+setDefaultTimeout(30_000)
+
+const operator = new Operator()
+
+beforeAll(async () => {
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North Care')
+  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+  const named = { firstName: 'Canary', lastName: 'Canary' }
+  const providers = [provider('on-001', named), provider('on-002', named), provider('qc-001', named)]
+  writeFileSync(operator.folder.file('directory.json'), JSON.stringify({ regions: [region()], providers }))
+  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+})
+
+afterAll(() => {
+  operator[Symbol.dispose]()
+})
+
+/** What the last word of a line can become, on the operator's database. */
+function offers(line: string): Promise<readonly string[]> {
+  const words = line.split(' ')
+  return offersFor(['--database', operator.database, ...words], createProgram)
+}
+
+describe('what a line can go on with', () => {
+  test.each<[string, readonly string[]]>([
+    ['tok', ['token']],
+    ['re', ['request', 'restore']],
+    ['token iss', ['issue']],
+    ['help back', ['backup']],
+    ['help backup ', ['verify', 'drill']],
+    ['token list --js', ['--json']],
+    ['--data', ['--database']],
+    ['token --zon', ['--zones']],
+    ['organization list --database ', [':files']],
+    ['--zones ', [':folders']],
+    ['completion ', ['bash', 'zsh', 'fish']],
+    ['directory export --format ', ['json', 'csv']],
+    ['directory export --format = c', ['csv']],
+    ['directory export --format=c', ['--format=csv']],
+    ['directory load ', [':files']],
+    ['directory load one.json ', [':files']],
+    ['token list ', ['Lantern']],
+    ['token list Lantern ', []],
+    ['partner add New --organization ', ['North Care']],
+    ['partner set-organization Lantern N', ['North Care']],
+    ['provider show on', ['on-001', 'on-002']],
+    ['provider list --region ', ['CA-ON']],
+    ['request show ', []],
+    ['nosuch ', []],
+  ])('%s', async (line, offered) => {
+    expect(await offers(line)).toEqual(offered)
+  })
+
+  test('commands for shells alone are offered to nobody', async () => {
+    const all = await offers('')
+    expect(all).toContain('completion')
+    expect(all).not.toContain('complete')
+  })
+})
+
+test('it says nothing of what fails, and makes and changes no file', async () => {
+  const before = readdirSync(operator.folder.path).sort()
+  const missing = operator.folder.file('missing.sqlite')
+  const damaged = operator.folder.file('directory.json')
+  for (const database of [missing, damaged, operator.folder.path, '']) {
+    const { code, stdout, stderr } = await operator.run(['complete', '--', 'token', 'list', ''], '', {
+      ANTEROOM_DATABASE: database,
+    })
+    expect([code, stdout, stderr]).toEqual([0, '', ''])
+  }
+  expect(await offers('token list ')).toEqual(['Lantern'])
+  expect(readdirSync(operator.folder.path).sort()).toEqual(before)
+})
+
+test('a database of an older schema is read, or not, and stays as it is', async () => {
+  const path = operator.folder.file('old.sqlite')
+  const old = new Database(path)
+  old.run('PRAGMA application_id = 0x416e7465')
+  old.run('CREATE TABLE partners (number INTEGER)')
+  old.run('PRAGMA user_version = 1')
+  old.close()
+  const before = await Bun.file(path).bytes()
+  const { code, stdout, stderr } = await operator.run([
+    'complete',
+    '--',
+    '--database',
+    path,
+    'token',
+    'list',
+    '',
+  ])
+  expect([code, stdout, stderr]).toEqual([0, '', ''])
+  expect(await Bun.file(path).bytes()).toEqual(before)
+})
+
+test('no name of a person is offered, whatever is asked for', async () => {
+  for (const line of ['provider show ', 'request show ', 'member show ', 'request assign 1 --provider ']) {
+    expect((await offers(line)).join()).not.toContain('Canary')
+  }
+})
+
+test('beside a running service it reads what was just written', async () => {
+  await using service = await operator.serve()
+  await operator.do('partner', 'add', 'Beacon')
+  expect(await offers('token list ')).toEqual(['Lantern', 'Beacon'])
+  expect((await service.stop()).code).toBe(0)
+  await operator.do('partner', 'deactivate', 'Beacon', '--yes')
+})
+
+describe('in a shell', () => {
+  const path = `${dirname(theProgram[0] as string)}:${process.env.PATH}`
+
+  /** What a shell's own script prints. */
+  async function shell(command: readonly string[]): Promise<string> {
+    const child = Bun.spawn([...command], {
+      cwd: operator.folder.path,
+      env: { PATH: path, ANTEROOM_DATABASE: operator.database, HOME: operator.folder.path, TERM: 'dumb' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    return await child.stdout.text()
+  }
+
+  test.skipIf(!Bun.which('bash'))('bash completes commands and quotes values', async () => {
+    const ask = (...words: string[]) =>
+      `COMP_WORDS=(anteroom ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _anteroom 2>/dev/null; printf '%s|' "\${COMPREPLY[@]}"; echo`
+    const script = [
+      ask('req'),
+      ask('directory', 'export', '--format', '=', 'c'),
+      ask('organization', 'deactivate', 'N'),
+    ]
+    const text = await shell(['bash', '-c', `source <(anteroom completion bash)\n${script.join('\n')}`])
+    expect(text).toBe('request|\ncsv|\nNorth\\ Care|\n')
+  })
+
+  test.skipIf(!Bun.which('zsh'))('zsh takes the script, sourced and as a function of fpath', async () => {
+    const sourced =
+      'autoload -Uz compinit && compinit -u -D; source <(anteroom completion zsh); print $_comps[anteroom]'
+    expect(await shell(['zsh', '-f', '-c', sourced])).toBe('_anteroom\n')
+    await operator.runShell('completion zsh > _anteroom')
+    const found = 'fpath=($PWD $fpath); autoload -Uz compinit && compinit -u -D; print $_comps[anteroom]'
+    expect(await shell(['zsh', '-f', '-c', found])).toBe('_anteroom\n')
+  })
+
+  test.skipIf(!Bun.which('fish'))('fish offers commands, and files where they fit alone', async () => {
+    const ask = (line: string) => `complete -C '${line}'`
+    const script = ['anteroom req', 'anteroom completion ', 'anteroom directory load direct']
+      .map(ask)
+      .join('\n')
+    const text = await shell(['fish', '--no-config', '-c', `anteroom completion fish | source\n${script}`])
+    expect(text).toBe('request\nbash\nfish\nzsh\ndirectory.json\n')
+  })
+})

@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test'
+import { firstAid } from '../../src/cli/first-aid'
+import type { Status } from '../../src/operations/status'
+
+const at = Date.parse('2026-12-01T12:00:00Z')
+const well: Status = {
+  server: 'up',
+  note: { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: at },
+  waiting: { intakes: 0, oldestIntakeAt: null, pending: 3 },
+  unreadRisk: 0,
+  isRiskWhole: true,
+  backups: { backedUpAt: at, drilledAt: at },
+  nextCutover: null,
+  refused: [],
+  isRefusedWhole: true,
+  movedBookings: 0,
+}
+
+test('where all is well there is nothing to do', () => {
+  expect(firstAid(well, false)).toEqual([])
+})
+
+test('what was found is told most urgent first, in at most ten lines that fit a terminal', () => {
+  const refusal = { partner: 'Lantern', reason: 'token_invalid', isClaimed: true, lines: 4 }
+  const sick: Status = {
+    ...well,
+    server: 'down',
+    waiting: { intakes: 1, oldestIntakeAt: at, pending: 0 },
+    unreadRisk: 12_345,
+    backups: { backedUpAt: at, drilledAt: null },
+    nextCutover: { partner: 'Lantern', at },
+    refused: [refusal],
+    movedBookings: 2,
+  }
+  const lines = firstAid(sick, true)
+  expect(lines).toEqual([
+    'the service is down: read its log, start it again (anteroom serve)',
+    '12345 requests with a raised ninth item, unread: anteroom request list --risk',
+    '2 bookings with another local time: anteroom doctor',
+    '1 intake with no provider: anteroom request list --intakes',
+    'the last backup is too old: anteroom backup FILE',
+    'no backup was ever tried: anteroom backup drill',
+    'tokens were refused: anteroom token verify --kid KID',
+    'Lantern needs its new token by 2026-12-01T12:00:00Z: anteroom token list',
+  ])
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(78)
+  expect(firstAid({ ...sick, server: 'silent' }, true)[0]).toBe(
+    'the service does not answer: read its log, start it again',
+  )
+})
+
+test('of a backup that was never made, its age is not told too', () => {
+  expect(firstAid({ ...well, backups: { backedUpAt: null, drilledAt: null } }, true)).toEqual([
+    'no backup was ever made: anteroom backup FILE',
+  ])
+})

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'bun:test'
+import { type CalendarEvent, formatCalendar } from '../../src/cli/icalendar'
+import { readCalendar } from '../support/calendar'
+
+const at = Date.parse('2026-12-01T12:00:00.900Z')
+
+function event(different: Partial<CalendarEvent> = {}): CalendarEvent {
+  const startsAt = Date.parse('2026-12-02T14:00:00Z')
+  return {
+    uid: 'request-1-1@anteroom',
+    startsAt,
+    endsAt: startsAt + 45 * 60_000,
+    status: 'CONFIRMED',
+    summary: 'Appointment',
+    description: 'Person: Ada',
+    ...different,
+  }
+}
+
+test('a calendar without events is whole', () => {
+  expect(readCalendar(formatCalendar([], at))).toEqual([])
+})
+
+test('an event is written to the letter, its times in UTC', () => {
+  expect(formatCalendar([event()], at)).toBe(
+    [
+      'BEGIN:VCALENDAR',
+      'VERSION:2.0',
+      'PRODID:-//Anteroom//Appointments//EN',
+      'CALSCALE:GREGORIAN',
+      'BEGIN:VEVENT',
+      'UID:request-1-1@anteroom',
+      'DTSTAMP:20261201T120000Z',
+      'DTSTART:20261202T140000Z',
+      'DTEND:20261202T144500Z',
+      'STATUS:CONFIRMED',
+      'SUMMARY:Appointment',
+      'DESCRIPTION:Person: Ada',
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '',
+    ].join('\r\n'),
+  )
+})
+
+describe('a text comes back as it was', () => {
+  test.each([
+    'commas, semicolons; and \\ backslashes\nof several lines',
+    `long ${'word '.repeat(60)}end`,
+    'é'.repeat(200),
+    '👩🏽‍⚕️'.repeat(40),
+    `${'x'.repeat(61)},${'y'.repeat(74)};`,
+    'a\ttab',
+    '\nBEGIN:VEVENT\nfirst',
+  ])('%p', (text) => {
+    const [read] = readCalendar(formatCalendar([event({ summary: 'ends', description: text })], at))
+    expect(read?.description).toBe(text)
+  })
+
+  test('without the control characters that no calendar may hold, and with all breaks of lines alike', () => {
+    const description = 'a\r\nb\rc\u2028d\u0000e\u007ff\u009bg'
+    const [read] = readCalendar(formatCalendar([event({ description })], at))
+    expect(read?.description).toBe('a\nb\nc\nd e f g')
+  })
+})
+
+describe('the reader refuses', () => {
+  const whole = formatCalendar([event({ description: 'a, b' }), event({ uid: 'other' })], at)
+
+  test.each([
+    ['lines that end in LF alone', whole.replaceAll('\r\n', '\n')],
+    ['a line of 76 octets', whole.replace('SUMMARY:', `SUMMARY:${'x'.repeat(62)}`)],
+    ['a comma that is not escaped', whole.replace('a\\, b', 'a, b')],
+    ['two events of one id', whole.replace('UID:other', 'UID:request-1-1@anteroom')],
+    ['an event without a stamp', whole.replace('DTSTAMP:20261201T120000Z\r\n', '')],
+    ['a local time', whole.replace('20261202T140000Z', '20261202T140000')],
+  ])('%s', (_, text) => {
+    expect(readCalendar(whole)).toHaveLength(2)
+    expect(() => readCalendar(text)).toThrow()
+  })
+})

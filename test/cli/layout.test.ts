@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test'
+import { type GiveWay, layOut, shorten, wrap } from '../../src/cli/layout'
+
+const titles = ['ID', 'STATE', 'SLOT', 'NAME', 'PARTNER', 'ZONE']
+const rows = [
+  [
+    '1',
+    'unassigned',
+    '2026-11-22T02:11:18Z',
+    'Ada Lovelace of the Analytical Engine',
+    'Quietwater Care',
+    'America/Toronto',
+  ],
+  ['10000', 'accepted', '-', '渡辺 渡辺 渡辺 渡辺 渡辺 渡辺', 'Lantern 👩‍⚕️', 'Europe/Lisbon'],
+]
+
+/** The lines of a table, as they are printed. */
+function linesOf(width: number, giveWay?: GiveWay, cells: readonly (readonly string[])[] = rows): string[] {
+  const layout = layOut(titles, cells, width, giveWay)
+  return [layout.titles, ...layout.rows.flat()].map((line) => line.join('  ').trimEnd())
+}
+
+const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => Bun.stringWidth(line)))
+
+describe('a table', () => {
+  test('is as wide as its cells where there is room', () => {
+    expect(linesOf(Number.POSITIVE_INFINITY)).toEqual([
+      'ID     STATE       SLOT                  NAME                                   PARTNER          ZONE',
+      '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the Analytical Engine  Quietwater Care  America/Toronto',
+      '10000  accepted    -                     渡辺 渡辺 渡辺 渡辺 渡辺 渡辺          Lantern 👩‍⚕️       Europe/Lisbon',
+    ])
+  })
+
+  test('shortens its widest text first, and neither id, state nor instants', () => {
+    expect(linesOf(100)).toEqual([
+      'ID     STATE       SLOT                  NAME                       PARTNER          ZONE',
+      '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the Anal…  Quietwater Care  America/Toronto',
+      '10000  accepted    -                     渡辺 渡辺 渡辺 渡辺 渡辺…  Lantern 👩‍⚕️       Europe/Lisbon',
+    ])
+  })
+
+  test('leaves its last columns out where shortened texts do not do, and puts back what fits', () => {
+    expect(linesOf(80)).toEqual([
+      'ID     STATE       SLOT                  NAME                    PARTNER',
+      '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the A…  Quietwater Care',
+      '10000  accepted    -                     渡辺 渡辺 渡辺 渡辺…    Lantern 👩‍⚕️',
+    ])
+    expect(layOut(titles, rows, 80).leftOut).toEqual(['ZONE'])
+    expect(layOut(titles, rows, 60).leftOut).toEqual(['ZONE', 'PARTNER'])
+    expect(layOut(titles, rows, 60, { leaveOut: ['PARTNER', 'SLOT'] }).leftOut).toEqual(['SLOT'])
+  })
+
+  test('leaves out first what it is told to', () => {
+    expect(layOut(titles, rows, 80, { leaveOut: ['SLOT'] }).leftOut).toEqual(['SLOT'])
+    expect(layOut(titles, rows, 50, { leaveOut: ['SLOT', 'PARTNER'] }).leftOut).toEqual(['SLOT', 'PARTNER'])
+  })
+
+  test('keeps its first column, the state and the risk, whatever the room', () => {
+    const layout = layOut(
+      ['REF', 'RISK', 'NAME', 'STATE'],
+      [['a-long-reference', 'item 9', 'Ada', 'accepted']],
+      10,
+      {
+        leaveOut: ['REF', 'STATE', 'RISK'],
+      },
+    )
+    expect(layout).toEqual({
+      titles: ['REF             ', 'RISK  ', 'STATE   '],
+      rows: [[['a-long-reference', 'item 9', 'accepted']]],
+      leftOut: ['NAME'],
+    })
+  })
+
+  test('has prose go on below itself', () => {
+    const detail = 'on-001 is away; tell them, then anteroom request acknowledge 17'
+    const layout = layOut(['CHECK', 'STATE', 'DETAIL'], [['booked times', 'bad', detail]], 50, {
+      fold: ['DETAIL'],
+    })
+    expect(layout.rows[0]?.map((line) => line.join('  ').trimEnd())).toEqual([
+      'booked times  bad    on-001 is away; tell them,',
+      '                     then anteroom request',
+      '                     acknowledge 17',
+    ])
+  })
+
+  test('is never wider than the terminal, from the width of what is kept on', () => {
+    for (let width = 40; width < 130; width++) {
+      expect(widest(linesOf(width)), String(width)).toBeLessThanOrEqual(width)
+      expect(widest(linesOf(width, { fold: ['NAME'] })), String(width)).toBeLessThanOrEqual(width)
+    }
+  })
+})
+
+test('what a detail says is never cut, whoever prints it', () => {
+  const layout = layOut(
+    ['CHECK', 'DETAIL'],
+    [['booked times', 'tell them, then anteroom request acknowledge 17']],
+    40,
+  )
+  expect(layout.rows[0]?.map((line) => line.join('  ').trimEnd())).toEqual([
+    'booked times  tell them, then anteroom',
+    '              request acknowledge 17',
+  ])
+})
+
+test('a text is shortened between what is seen as one character', () => {
+  expect(shorten('渡辺渡辺', 8)).toBe('渡辺渡辺')
+  expect(shorten('渡辺渡辺', 6)).toBe('渡辺…')
+  expect(shorten('ab👩‍⚕️cd', 4)).toBe('ab…')
+  expect(shorten('ab👩‍⚕️cd', 5)).toBe('ab👩‍⚕️…')
+  expect(shorten('Zoe\u0301 Lee', 4)).toBe('Zoe\u0301…')
+})
+
+test('a text is wrapped between words, and within one that is too long', () => {
+  expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
+  expect(wrap('abcdefghij kl', 4)).toEqual(['abcd', 'efgh', 'ij', 'kl'])
+  expect(wrap('渡辺渡辺 渡', 5)).toEqual(['渡辺', '渡辺', '渡'])
+})

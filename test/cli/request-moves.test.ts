@@ -1,0 +1,186 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { booking } from '../support/builders'
+import { type Practice, startPractice } from './practice'
+
+// Each command is a process.
+setDefaultTimeout(30_000)
+
+let practice: Practice
+let members = 0
+
+beforeAll(async () => {
+  practice = await startPractice()
+})
+afterAll(() => practice.stop())
+
+/** Submits a request over the API, as a member of its own, and tells its id. */
+async function submit(utcStartTime?: string): Promise<number> {
+  const slot = utcStartTime === undefined ? undefined : { providerId: 2, utcStartTime }
+  const body = booking(`member-${++members}`, slot, { state: 'ON' })
+  const { status, body: answer } = await practice.service.post(body, practice.token)
+  expect(status).toBe(201)
+  return answer.id
+}
+
+const act = (...words: (string | number)[]) => practice.operator.run(['request', ...words.map(String)])
+const ask = (...words: (string | number)[]) =>
+  practice.operator.ask<Record<string, unknown>>('request', ...words.map(String))
+
+/** What the audit log says of a request, as `action outcome`. */
+async function linesOf(id: number): Promise<string[]> {
+  const lines = (await practice.operator.do('audit', 'export')).trim().split('\n')
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter(({ record }) => record === `request ${id}`)
+    .map(({ action, outcome }) => `${action} ${outcome}`)
+}
+
+test('a slot is moved for the very next search, and what is asked, refused and done is audited', async () => {
+  const [first = '', second = ''] = await practice.slotsOf('on-2')
+  const id = await submit(first)
+  const { authorizationNumber } = await ask('accept', id)
+  const words = ['move', id, '--slot', second]
+  expect(await act(...words)).toMatchObject({ code: 2, stdout: '' })
+  expect(await practice.slotsOf('on-2')).not.toContain(first)
+  const moved = await ask(...words, '--yes')
+  expect(moved).toMatchObject({
+    id,
+    providerId: 2,
+    utcStartTime: second,
+    acceptedAt: null,
+    authorizationNumber,
+  })
+  const free = await practice.slotsOf('on-2')
+  expect([free.includes(first), free.includes(second)]).toEqual([true, false])
+  expect(await act(...words, '--yes')).toEqual({
+    code: 4,
+    signal: null,
+    stdout: '',
+    stderr: 'anteroom: the request holds that slot already\n',
+  })
+  expect(await act('move', id, '--slot', first, '--provider', 'qc-1', '--yes')).toMatchObject({
+    code: 0,
+    stdout: `Request ${id} is moved to qc-1 at ${first}, and pending.\n`,
+    stderr: 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n',
+  })
+  expect(await linesOf(id)).toEqual([
+    'request.accept done',
+    'request.move not_confirmed',
+    'request.move done',
+    'request.move move_unknown',
+    'request.move done',
+  ])
+})
+
+describe('an intake that is closed', () => {
+  test('says when, waits for nobody any more, and answers a retry as it did', async () => {
+    const body = booking('closing')
+    const send = () => practice.service.post(body, practice.token, { 'Idempotency-Key': 'closing' })
+    const first = (await send()).body
+    expect(await act('close', first.id)).toMatchObject({ code: 2, stdout: '' })
+    expect((await ask('close', first.id, '--yes')) as unknown).toEqual({
+      ...first,
+      declinedAt: expect.stringMatching(/\.\d{3}Z$/),
+    })
+    expect((await send()).body).toEqual(first)
+    expect(
+      (await practice.service.get('/partners/v1/user/?external_user_id=closing', practice.token)).status,
+    ).toBe(200)
+    expect(await act('close', first.id, '--yes')).toMatchObject({
+      code: 4,
+      stderr: 'anteroom: a request that is closed cannot be closed\n',
+    })
+    expect(await act('assign', first.id, '--provider', 'on-1')).toMatchObject({
+      code: 4,
+      stderr: 'anteroom: a request that is closed cannot be assigned\n',
+    })
+    const rows = await practice.operator.ask<{ id: number }[]>('request', 'list', '--unassigned')
+    expect(rows.map(({ id }) => id)).not.toContain(first.id)
+  })
+})
+
+describe('what staff write', () => {
+  test('is read by them alone, from words or stdin, sealed, and each reading is audited', async () => {
+    const slot = (await practice.slotsOf('on-2')).at(-1)
+    const id = await submit(slot)
+    const { operator } = practice
+    expect((await ask('note', id, 'notecanary, rings after six')) as unknown).toEqual({
+      request: id,
+      note: expect.any(Number),
+    })
+    const typed = 'notecanary, a first line\n\ud83d\udc4d and a second\n'
+    const written = await operator.run(['request', 'note', `${id}`, '-'], typed)
+    expect(written).toMatchObject({ code: 0, stdout: `The note on request ${id} is kept.\n`, stderr: '' })
+    const reason = ['request', 'decline', `${id}`, '--reason', '-', '--yes']
+    expect(await operator.run(reason, 'notecanary, moved away')).toMatchObject({ code: 0, stderr: '' })
+
+    const { stdout } = await act('notes', id)
+    expect(stdout.replaceAll(/^\S+Z {2}.+?(?=,|$)/gm, 'WHEN WHO')).toBe(
+      [
+        'WHEN WHO',
+        '  notecanary, rings after six',
+        '',
+        'WHEN WHO',
+        '  notecanary, a first line',
+        '  \ud83d\udc4d and a second',
+        '',
+        'WHEN WHO, on why it was declined',
+        '  notecanary, moved away',
+        '',
+      ].join('\n'),
+    )
+    const told = (await ask('notes', id)) as unknown as { kind: string; text: string }[]
+    expect(told.map(({ kind, text }) => [kind, text])).toEqual([
+      ['note', 'notecanary, rings after six'],
+      ['note', typed.trimEnd()],
+      ['decline', 'notecanary, moved away'],
+    ])
+    expect(await linesOf(id)).toEqual([
+      'request.note done',
+      'request.note done',
+      'request.decline done',
+      'request.read-notes done',
+      'request.read-notes done',
+    ])
+
+    const elsewhere = [
+      (await act('show', id)).stdout,
+      (await act('list')).stdout,
+      await operator.do('audit', 'export'),
+      JSON.stringify(
+        (await practice.service.get(`/partners/v1/user/?external_user_id=member-${members}`, practice.token))
+          .body,
+      ),
+    ]
+    using database = new Database(operator.database, { readonly: true })
+    const rows = database.query('SELECT * FROM request_notes').values()
+    expect(rows.length).toBeGreaterThan(2)
+    const files = ['', '-wal'].map((end) => readFileSync(operator.database + end, 'latin1'))
+    for (const text of [...elsewhere, ...files]) expect(text).not.toContain('notecanary')
+  })
+
+  test.each([
+    ['', 'the text is empty'],
+    ['notecanary'.repeat(10_000), 'the text is longer than 4000 characters'],
+  ])('is refused without a word of it', async (text, why) => {
+    const id = await submit()
+    const { code, stdout, stderr } = await practice.operator.run(['request', 'note', `${id}`, '-'], text)
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `anteroom: ${why}\n` })
+    expect((await act('notes', id)).stdout).toBe('There are no notes.\n')
+  })
+})
+
+test('commands on what is not there say so', async () => {
+  const ends = [
+    await act('move', 4711, '--slot', '2026-12-01T14:00:00Z', '--yes'),
+    await act('close', 4711, '--yes'),
+    await act('note', 4711, 'x'),
+    await act('notes', 4711),
+    await act('decline', 4711, '--yes'),
+  ]
+  expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual(Array(5).fill([3, '']))
+  for (const { stderr } of ends)
+    expect(stderr).toMatch(/^anteroom: there is no (such request|request of that id)\n$/)
+})

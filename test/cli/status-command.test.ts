@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { version } from '../../package.json'
+import { Operator } from '../support/operator'
+
+const operator = new Operator()
+beforeAll(() => operator.do('init'))
+afterAll(() => operator[Symbol.dispose]())
+
+const service = async (...flags: string[]) => {
+  const { code, stdout } = await operator.run(['status', '--json', ...flags])
+  return { code, ...JSON.parse(stdout) }
+}
+
+test('status says up while the service answers, and down once it was stopped', async () => {
+  expect(await service()).toMatchObject({ code: 8, service: { state: 'down' } })
+  await using served = await operator.serve()
+  const up = await service()
+  expect(up).toEqual({
+    code: 0,
+    service: { state: 'up', host: '127.0.0.1', port: served.port, version, since: expect.any(String) },
+    waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
+    unreadRisk: { count: 0, ofAll: true },
+    backup: { madeAt: null, drilledAt: null },
+    nextCutover: null,
+    refusedToday: { kinds: [], ofAll: true },
+    movedBookings: 0,
+    firstAid: ['no backup was ever made: anteroom backup FILE'],
+  })
+  expect(Date.now() - Date.parse(up.service.since)).toBeLessThan(60_000)
+  const told = await operator.do('status')
+  expect(told).toMatch(/^service {11}up\nsince {13}\S+ \(0 min ago\)\naddress {11}127\.0\.0\.1 port \d+\n/)
+  expect(told).toEndWith('\n\nWhat to do:\n  no backup was ever made: anteroom backup FILE\n')
+  await served.stop()
+  expect(await service()).toMatchObject({ code: 8, service: { state: 'down' } })
+  expect((await service()).service).toEqual({ state: 'down' })
+})
+
+test('a service that was killed is down, and status says that it was not stopped', async () => {
+  await using served = await operator.serve()
+  served.signal('SIGKILL')
+  await served.exit()
+  const { code, stdout } = await operator.run(['status'])
+  expect([code, stdout.split('\n')[0]]).toEqual([8, 'service           down, and was not stopped'])
+  const found = await service()
+  expect(found.service).toMatchObject({ state: 'down', port: served.port })
+  expect(found.firstAid[0]).toStartWith('the service is down: ')
+})
+
+test('a backup made beside a service has nothing of it, and one too old is told', async () => {
+  const backup = operator.folder.file('backup.age')
+  {
+    await using served = await operator.serve()
+    await operator.do('backup', backup)
+    await served.stop()
+  }
+  const restored = operator.folder.file('restored.sqlite')
+  await operator.do(
+    'restore',
+    backup,
+    '--to',
+    restored,
+    '--yes',
+    '--master-key-file',
+    `${operator.database}.key`,
+  )
+  const at = ['--database', restored, '--master-key-file', `${operator.database}.key`]
+  expect((await service(...at)).service).toEqual({ state: 'down' })
+  expect((await service('--backup-max-age', '1h')).firstAid).not.toContainEqual(
+    expect.stringContaining('too old'),
+  )
+  expect((await operator.run(['status', '--backup-max-age', '36'])).stderr).toBe(
+    'anteroom: --backup-max-age: must be hours or days, as 36h or 2d\n',
+  )
+})

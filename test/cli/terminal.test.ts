@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { provider, region } from '../support/builders'
+import { Operator } from '../support/operator'
+import { runOnTerminal } from '../support/terminal'
+
+// Each command is a process.
+setDefaultTimeout(30_000)
+
+const operator = new Operator()
+const env = { ANTEROOM_DATABASE: operator.database }
+const bio = 'Listens first, and keeps a kettle warm for every conversation, however long it takes to begin.'
+
+beforeAll(async () => {
+  await operator.do('init')
+  await operator.do('organization', 'add', 'North')
+  const providers = [
+    provider('on-001', { firstName: 'Ada', lastName: 'Lovelace of the Analytical Engine', bio }),
+    provider('on-002', { firstName: '渡辺 渡辺 渡辺', lastName: '渡辺 渡辺 渡辺 渡辺', active: false }),
+  ]
+  writeFileSync(operator.folder.file('directory.json'), JSON.stringify({ regions: [region()], providers }))
+  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+})
+
+afterAll(() => {
+  operator[Symbol.dispose]()
+})
+
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => Bun.stringWidth(line)))
+
+describe('on a terminal', () => {
+  test.each([60, 80, 140])('no table and no record is wider than %d columns', async (columns) => {
+    for (const words of [
+      ['provider', 'list'],
+      ['provider', 'show', 'on-001'],
+      ['doctor'],
+      ['audit', 'list'],
+    ]) {
+      const { code, shown } = await runOnTerminal(words, { columns, env })
+      expect([words, code]).toEqual([words, 0])
+      expect(widest(shown), words.join(' ')).toBeLessThanOrEqual(columns)
+    }
+  })
+
+  test('states are in color, and the titles in bold', async () => {
+    const { shown } = await runOnTerminal(['organization', 'list'], { env })
+    expect(shown).toBe('\u001b[1mID  NAME   STATE\u001b[22m\n1   North  \u001b[32mactive\u001b[39m\n')
+  })
+
+  test('there is no color where NO_COLOR or TERM asks for none', async () => {
+    for (const asked of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+      const { shown } = await runOnTerminal(['organization', 'list'], { env: { ...env, ...asked } })
+      expect(shown).toBe('ID  NAME   STATE\n1   North  active\n')
+    }
+  })
+
+  test('JSON has neither color nor another width', async () => {
+    const { shown } = await runOnTerminal(['provider', 'show', 'on-001', '--json'], { columns: 40, env })
+    expect(JSON.parse(shown)).toMatchObject({ ref: 'on-001', bio })
+    expect(shown).toBe(Bun.stripANSI(shown))
+  })
+
+  test.each([
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGHUP', 'SIGHUP'],
+    ['a no', 'n\r'],
+    ['no word', '\r'],
+  ])('%s at a question changes nothing, and says so', async (_, answer) => {
+    const { code, shown } = await runOnTerminal(['organization', 'deactivate', 'North'], { env, answer })
+    expect(code).toBe(2)
+    expect(shown).toEndWith('\nanteroom: nothing was changed\n')
+    expect(await operator.ask('organization', 'list')).toMatchObject([{ name: 'North', active: true }])
+  })
+
+  test('a yes does it', async () => {
+    const words = ['organization', 'deactivate', 'North']
+    const { code, shown } = await runOnTerminal(words, { env, answer: 'y\r' })
+    expect([code, shown.split('\n').slice(-2)]).toEqual([0, ['Organization North is deactivated.', '']])
+    expect(await operator.ask('organization', 'reactivate', 'North')).toEqual({ id: 1, active: true })
+  })
+})
+
+test('nothing is cut and nothing in color where stdout is no terminal', async () => {
+  const { stdout } = await operator.run(['provider', 'list'], '', { FORCE_COLOR: '1', COLUMNS: '40' })
+  expect(stdout).toContain('Ada Lovelace of the Analytical Engine')
+  expect(stdout).toBe(Bun.stripANSI(stdout))
+})
+
+test('a stdout without room is told in one line, whatever is printed', async () => {
+  for (const words of [
+    'organization list',
+    'organization list --json',
+    'audit export',
+    'provider show on-001',
+    'completion bash',
+    'version',
+    '--version',
+    '--help',
+    'serve --port 0 --base-url https://api.example',
+  ]) {
+    const { code, stderr } = await operator.runShell(`${words} > /dev/full`)
+    expect([words, code, stderr]).toEqual([words, 1, 'anteroom: the output could not be written\n'])
+  }
+})

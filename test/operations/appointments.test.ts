@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { unreadableMember } from '../../src/domain/member'
+import { readAppointments } from '../../src/operations/appointments'
+import { requireProvider } from '../../src/operations/find-records'
+import { acceptRequest, declineRequest } from '../../src/operations/requests'
+import { builtInZones } from '../../src/zones/packed'
+import { booking, provider, region } from '../support/builders'
+import { startService } from '../support/service'
+
+const zones = builtInZones()
+let service: Awaited<ReturnType<typeof startService>>
+
+beforeEach(async () => {
+  service = await startService({
+    // 09:30 in Toronto, 07:30 in Vancouver, and already Wednesday in Auckland.
+    now: '2026-12-01T14:30:00Z',
+    directory: {
+      regions: [region(), region({ stateProvinceCode: 'BC', stateProvinceNameLocal: 'British Columbia' })],
+      providers: [
+        provider('on-1', { firstName: 'Marlow', lastName: 'Fernhill' }),
+        provider('bc-1', { timeZone: 'America/Vancouver' }),
+        provider('night', { workingHours: [{ weekdays: ['monday'], start: '00:00', end: '00:45' }] }),
+        provider('nz-1', { timeZone: 'Pacific/Auckland' }),
+      ],
+    },
+  })
+})
+afterEach(() => service.stop())
+
+const idOf = (ref: string) => requireProvider(service.context, ref).id
+
+async function book(externalUserId: string, ref: string, utcStartTime: string, memberData = {}) {
+  const body = booking(externalUserId, { providerId: idOf(ref), utcStartTime }, memberData)
+  const { status, body: answer } = await service.post('/partners/v1/booking-request/', body)
+  expect(status).toBe(201)
+  return answer.id as number
+}
+
+async function read(on: string, different: { ref?: string; zone?: string } = {}) {
+  const { ref, zone } = different
+  const provider = ref === undefined ? null : requireProvider(service.context, ref)
+  const asked = { on, provider, zone: zone === undefined ? null : zones.find(zone) }
+  return readAppointments(service.context, zones, asked, service.act())
+}
+
+const idsOn = async (...words: Parameters<typeof read>) => {
+  const { dates, appointments } = await read(...words)
+  return [dates, appointments.map(({ request }) => request.id)]
+}
+
+const linesSince = async (line: number) =>
+  (await service.context.store.listAudit(100, { after: line })).map(({ action, record, outcome }) => [
+    action,
+    record,
+    outcome,
+  ])
+
+describe('the appointments of a day', () => {
+  test('tell both clocks, whose they are and how to reach them', async () => {
+    const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z', {
+      preferredName: 'Robbie',
+      phoneNumber: '+1 604 555 0100',
+      leaveVoicemail: 'No',
+      state: 'BC',
+    })
+    const { dates, appointments } = await read('tomorrow', { ref: 'on-1' })
+    expect(dates).toEqual(['2026-12-02'])
+    expect(appointments).toEqual([
+      {
+        request: expect.objectContaining({ id, state: 'pending' }),
+        startsAt: Date.parse('2026-12-02T14:00:00Z'),
+        provider: expect.objectContaining({ ref: 'on-1' }),
+        local: 'Wed 2026-12-02 09:00',
+        memberTime: {
+          earliest: 'Wed 2026-12-02 07:00',
+          latest: 'Wed 2026-12-02 08:00',
+          zones: ['America/Vancouver', 'America/Edmonton'],
+        },
+        partner: 'Test Partner',
+      },
+    ])
+    expect(appointments[0]?.request.member?.profile).toMatchObject({
+      preferredName: 'Robbie',
+      phoneNumber: '+1 604 555 0100',
+      leaveVoicemail: 'No',
+    })
+  })
+
+  test('are those pending and accepted, in order of time, and each leaves its line before it is told', async () => {
+    const late = await book('late', 'on-1', '2026-12-02T15:30:00Z')
+    const declined = await book('declined', 'on-1', '2026-12-02T14:00:00Z')
+    const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')
+    await declineRequest(service.context, declined, service.act())
+    await acceptRequest(service.context, late, service.act())
+    const { id: before } = await service.context.store.auditHead()
+    expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [early, late]])
+    expect(await linesSince(before)).toEqual([
+      ['request.read-appointment', `request ${early}`, 'done'],
+      ['request.read-appointment', `request ${late}`, 'done'],
+    ])
+    const { id: after } = await service.context.store.auditHead()
+    expect(await idsOn('2026-12-03')).toEqual([['2026-12-03'], []])
+    expect(await linesSince(after)).toEqual([])
+  })
+
+  test('are not told where their lines cannot be written', async () => {
+    await book('robin', 'on-1', '2026-12-02T14:00:00Z')
+    const store = { ...service.context.store, appendAudit: () => Promise.reject(new Error('disk')) }
+    const asked = { on: '2026-12-02', provider: null, zone: null }
+    const told = readAppointments({ ...service.context, store }, zones, asked, service.act())
+    await expect(told).rejects.toThrow('disk')
+  })
+
+  test("lie on that date by each provider's own clock, or by the one that is named", async () => {
+    // 09:00 on the 3rd in Auckland, 15:00 on the 2nd in Toronto; and 09:00 on the 2nd in Vancouver, seven hours behind UTC.
+    const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
+    const vancouver = await book('v', 'bc-1', '2026-12-02T16:00:00Z')
+    expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [vancouver]])
+    expect(await idsOn('2026-12-03')).toEqual([['2026-12-03'], [auckland]])
+    expect(await idsOn('2026-12-02', { zone: 'America/Toronto' })).toEqual([
+      ['2026-12-02'],
+      [vancouver, auckland],
+    ])
+    expect(await idsOn('2026-12-02', { zone: 'America/Toronto', ref: 'bc-1' })).toEqual([
+      ['2026-12-02'],
+      [vancouver],
+    ])
+    expect(await idsOn('2026-12-03', { zone: 'Pacific/Auckland' })).toEqual([
+      ['2026-12-03'],
+      [vancouver, auckland],
+    ])
+  })
+
+  test('today and tomorrow are told by the same clocks, and the dates that they are', async () => {
+    const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
+    const toronto = await book('t', 'on-1', '2026-12-02T14:00:00Z')
+    expect(await idsOn('today')).toEqual([['2026-12-01', '2026-12-02'], []])
+    expect(await idsOn('tomorrow')).toEqual([
+      ['2026-12-02', '2026-12-03'],
+      [toronto, auckland],
+    ])
+    expect(await idsOn('today', { zone: 'Pacific/Auckland' })).toEqual([['2026-12-02'], []])
+  })
+
+  test('of a day that is over are told too', async () => {
+    const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
+    service.setNow('2027-12-02T14:00:00Z')
+    expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [id]])
+  })
+
+  test('of a day when the clocks change begin and end with its midnights', async () => {
+    service.setNow('2027-03-12T14:30:00Z')
+    // The Monday's midnight, which a day earlier was at 05:00 in UTC.
+    const monday = await book('m', 'night', '2027-03-15T04:00:00Z')
+    const at = async (on: string) => (await idsOn(on, { zone: 'America/Toronto' }))[1]
+    expect([await at('2027-03-14'), await at('2027-03-15')]).toEqual([[], [monday]])
+  })
+
+  test('of somebody who was erased are told as such, and nobody is noted as read', async () => {
+    const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
+    const member = await service.context.store.findMember(service.partner.partner.id, 'robin')
+    await service.context.store.eraseMember(member?.id as number, service.act())
+    const { id: before } = await service.context.store.auditHead()
+    const { appointments } = await read('2026-12-02')
+    expect(appointments).toEqual([
+      expect.objectContaining({
+        request: expect.objectContaining({ id, member: null }),
+        memberTime: null,
+        partner: null,
+      }),
+    ])
+    expect(await linesSince(before)).toEqual([])
+  })
+
+  test('with a provider whose record cannot be read, or somebody who cannot be, are told all the same', async () => {
+    const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
+    const { directory, store } = service.context
+    const named = { id: idOf('on-1'), ref: 'on-1', active: true, fault: 'x' }
+    const broken = Object.assign(Object.create(directory), {
+      listProviders: () => [],
+      listUnreadable: () => [named],
+      findAnyListing: () => null,
+    })
+    const unreadable = async (...words: Parameters<typeof store.listHeld>) =>
+      (await store.listHeld(...words)).map((one) => ({
+        ...one,
+        member: { ...one.member, ...unreadableMember },
+      }))
+    const context = {
+      ...service.context,
+      directory: broken,
+      store: { ...store, listHeld: unreadable as never },
+    }
+    const asked = { on: '2026-12-02', provider: null, zone: null }
+    const { appointments } = await readAppointments(context, zones, asked, service.act())
+    expect(appointments).toEqual([
+      expect.objectContaining({
+        request: expect.objectContaining({ id }),
+        provider: { id: named.id, ref: 'on-1' },
+        local: null,
+        memberTime: null,
+      }),
+    ])
+  })
+
+  test('of no day are refused', async () => {
+    await expect(read('yesterweek')).rejects.toMatchObject({ kind: 'field_invalid' })
+  })
+})

@@ -1,0 +1,264 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { parseAway, previewAway, takeAway } from '../../src/operations/away'
+import { requireProvider } from '../../src/operations/find-records'
+import { listFreeSlots } from '../../src/operations/free-slots'
+import type { Offer } from '../../src/operations/offer-slots'
+import { declineRequest } from '../../src/operations/requests'
+import { removeTimeOff } from '../../src/operations/time-off'
+import { formatInstant } from '../../src/scheduling/calendar'
+import { builtInZones } from '../../src/zones/packed'
+import { booking, countryWide, provider, region } from '../support/builders'
+import { startService } from '../support/service'
+
+const zones = builtInZones()
+let service: Awaited<ReturnType<typeof startService>>
+
+beforeEach(async () => {
+  const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
+  service = await startService({
+    // A Tuesday, 07:00 in Toronto.
+    now: '2026-12-01T12:00:00Z',
+    directory: {
+      regions: [region(), quebec, countryWide('IE', 'Ireland')],
+      providers: [
+        provider('ill', { languagesSpoken: ['en', 'fr'] }),
+        provider('en-1'),
+        provider('en-2', { timeZone: 'America/Winnipeg' }),
+        provider('fr-1', { languagesSpoken: ['fr-CA'] }),
+        provider('phone', { modalities: ['telephonic'] }),
+        provider('qc-1', { licenses: [{ region: 'CA-QC', from: '2020-01-01' }] }),
+        provider('gone', { active: false }),
+      ],
+    },
+  })
+})
+afterEach(() => service.stop())
+
+const named = (ref: string) => requireProvider(service.context, ref)
+
+async function book(externalUserId: string, utcStartTime: string, memberData = {}, ref = 'ill') {
+  const slot = { providerId: named(ref).id, utcStartTime }
+  const body = booking(externalUserId, slot, { state: 'ON', preferredModality: 'video', ...memberData })
+  const { status, body: answer } = await service.post('/partners/v1/booking-request/', body)
+  expect(status).toBe(201)
+  return answer.id as number
+}
+
+const tomorrow = { from: '2026-12-02', until: '2026-12-02' }
+const take = (absence = tomorrow) => takeAway(service.context, zones, named('ill'), absence, service.act())
+const told = (offers: readonly Offer[] | undefined) =>
+  offers?.map(({ provider: { ref }, startsAt, local }) => [ref, formatInstant(startsAt), local])
+const startsOf = (ref: string) =>
+  listFreeSlots(service.context, named(ref), null, service.act().at).map(formatInstant)
+
+async function linesDuring(work: () => Promise<unknown>) {
+  const { store } = service.context
+  const { id } = await store.auditHead()
+  await work()
+  return (await store.listAudit(100, { after: id })).map(({ action, record }) => [action, record])
+}
+
+describe('whoever is away tomorrow', () => {
+  test('has no slots then, and those concerned are told what they can be offered, by whom and when', async () => {
+    const id = await book('robin', '2026-12-02T14:00:00Z')
+    const { isKnown, concerned } = await take()
+    expect(isKnown).toBe(false)
+    expect(named('ill').staffTimeOff).toEqual([tomorrow])
+    expect(startsOf('ill').filter((start) => start.startsWith('2026-12-02'))).toEqual([])
+    expect(concerned.map(({ appointment: { request, local } }) => [request.id, local])).toEqual([
+      [id, 'Wed 2026-12-02 09:00'],
+    ])
+    const { offers } = concerned[0] ?? {}
+    expect(told(offers?.afterwards)).toEqual([
+      ['ill', '2026-12-03T14:00:00Z', 'Thu 2026-12-03 09:00'],
+      ['ill', '2026-12-03T14:45:00Z', 'Thu 2026-12-03 09:45'],
+      ['ill', '2026-12-03T15:30:00Z', 'Thu 2026-12-03 10:30'],
+    ])
+    // In the region, in English, by video: from their own time on, not the slots of this morning.
+    const [other, west, ...more] = told(offers?.elsewhere) ?? []
+    expect(other).toEqual(['en-1', '2026-12-02T14:00:00Z', 'Wed 2026-12-02 09:00'])
+    expect(west?.[0]).toBe('en-2')
+    expect(more).toEqual([])
+    expect(offers?.elsewhere[0]?.memberTime?.zones[0]).toBe('America/Toronto')
+    expect(offers).toMatchObject({ region: { code: 'ON' }, isLicensed: true })
+  })
+
+  test('is away once, however often it is said, and the list is told again', async () => {
+    const id = await book('robin', '2026-12-02T14:00:00Z')
+    const record = `provider ${named('ill').id}`
+    expect(await linesDuring(take)).toEqual([
+      ['provider.time-off-add', record],
+      ['request.read-appointment', `request ${id}`],
+    ])
+    const first = await take()
+    expect(first.isKnown).toBe(true)
+    expect(await linesDuring(take)).toEqual([['request.read-appointment', `request ${id}`]])
+    expect(await take()).toEqual(first)
+    expect(named('ill').staffTimeOff).toEqual([tomorrow])
+    expect(await removeTimeOff(service.context, named('ill'), tomorrow, service.act())).toEqual({
+      isOfDirectory: false,
+    })
+    expect(startsOf('ill')).toContain('2026-12-02T14:45:00Z')
+  })
+
+  test('is previewed with the same list, and nothing changed but for the lines of who was read', async () => {
+    const id = await book('robin', '2026-12-02T14:00:00Z')
+    const before = startsOf('ill')
+    let preview: unknown
+    const lines = await linesDuring(async () => {
+      preview = await previewAway(service.context, zones, named('ill'), tomorrow, service.act())
+    })
+    expect(lines).toEqual([['request.read-appointment', `request ${id}`]])
+    expect([named('ill').staffTimeOff, startsOf('ill')]).toEqual([[], before])
+    const { concerned } = await take()
+    expect(preview).toEqual({
+      isKnown: false,
+      concerned: concerned.map((one) => ({
+        ...one,
+        appointment: { ...one.appointment, provider: expect.objectContaining({ staffTimeOff: [] }) },
+        offers: {
+          ...one.offers,
+          afterwards: one.offers?.afterwards.map((offer) => ({
+            ...offer,
+            provider: expect.objectContaining({ staffTimeOff: [] }),
+          })),
+        },
+      })),
+    })
+  })
+
+  test('concerns those alone whose slot touches the absence and is neither declined nor over', async () => {
+    const early = await book('early', '2026-12-02T14:00:00Z')
+    const later = await book('later', '2026-12-02T15:30:00Z')
+    const declined = await book('declined', '2026-12-02T14:45:00Z')
+    await book('elsewhere', '2026-12-02T14:00:00Z', {}, 'en-1')
+    await book('after', '2026-12-03T14:00:00Z')
+    await declineRequest(service.context, declined, service.act())
+    const idsIn = async (absence: typeof tomorrow) =>
+      (await take(absence)).concerned.map(({ appointment }) => appointment.request.id)
+    expect(await idsIn(tomorrow)).toEqual([early, later])
+    expect(await idsIn({ from: '2026-12-02T09:44', until: '2026-12-02T10:30' })).toEqual([early])
+    expect(await idsIn({ from: '2026-12-02T15:00:00Z', until: '2026-12-02T16:00:00Z' })).toEqual([later])
+    service.setNow('2026-12-02T15:00:00Z')
+    expect(await idsIn(tomorrow)).toEqual([later])
+  })
+})
+
+describe('what is offered', () => {
+  test('is offered to one person alone, and to the next what is left', async () => {
+    for (const [name, at] of [
+      ['a', '2026-12-02T14:00:00Z'],
+      ['b', '2026-12-02T14:45:00Z'],
+      ['c', '2026-12-02T15:30:00Z'],
+    ] as const) {
+      await book(name, at)
+    }
+    const { concerned } = await take()
+    const all = concerned.flatMap(({ offers }) => [
+      ...(told(offers?.afterwards) ?? []),
+      ...(told(offers?.elsewhere) ?? []),
+    ])
+    const slots = all.map(([ref, start]) => `${ref} ${start}`)
+    expect(slots.length).toBe(3 * (3 + 2))
+    expect(new Set(slots).size).toBe(slots.length)
+  })
+
+  test('speaks their language, and sees people as they wish', async () => {
+    await book('claude', '2026-12-02T14:00:00Z', { preferredSpokenLanguage: 'fr' })
+    await book('kim', '2026-12-02T14:45:00Z', { preferredModality: 'by phone' })
+    await book('lee', '2026-12-02T15:30:00Z', { preferredModality: 'whatever' })
+    const { concerned } = await take()
+    expect(concerned.map(({ offers }) => offers?.elsewhere.map(({ provider: { ref } }) => ref))).toEqual([
+      ['fr-1'],
+      ['phone'],
+      ['en-1', 'en-2', 'phone'],
+    ])
+  })
+
+  test('is licensed where they are, if the one who is away is not', async () => {
+    await book('quebec', '2026-12-02T14:00:00Z', { state: 'Quebec' })
+    const [{ offers } = { offers: null }] = (await take()).concerned
+    expect(offers).toMatchObject({ region: { code: 'QC' }, isLicensed: false })
+    expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['qc-1'])
+    expect(offers?.afterwards).toHaveLength(3)
+  })
+
+  test('may practise where the one who is away may, where theirs is not told', async () => {
+    await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
+    const [{ offers } = { offers: null }] = (await take()).concerned
+    expect(offers).toMatchObject({ region: null, isLicensed: true })
+    expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['en-1', 'en-2'])
+  })
+
+  test('can be had as it is said', async () => {
+    await book('robin', '2026-12-02T14:00:00Z')
+    const [{ offers } = { offers: null }] = (await take()).concerned
+    for (const {
+      provider: { ref },
+      startsAt,
+    } of [...(offers?.afterwards ?? []), ...(offers?.elsewhere ?? [])]) {
+      expect(startsOf(ref)).toContain(formatInstant(startsAt))
+    }
+  })
+
+  test('lies as far off as it has to where nobody is free in the days that follow', async () => {
+    await book('robin', '2026-12-02T14:00:00Z')
+    const weeks = { from: '2026-12-02', until: '2026-12-20' }
+    for (const ref of ['en-1', 'en-2']) {
+      await takeAway(service.context, zones, named(ref), weeks, service.act())
+    }
+    const [{ offers } = { offers: null }] = (await take()).concerned
+    expect(told(offers?.elsewhere)?.map(([ref, start]) => [ref, start?.slice(0, 10)])).toEqual([
+      ['en-1', '2026-12-21'],
+      ['en-2', '2026-12-21'],
+    ])
+  })
+
+  test('is nothing to somebody who was erased, who is not noted as read', async () => {
+    const id = await book('robin', '2026-12-02T14:00:00Z')
+    const member = await service.context.store.findMember(service.partner.partner.id, 'robin')
+    await service.context.store.eraseMember(member?.id as number, service.act())
+    const { concerned } = await take()
+    expect(concerned).toMatchObject([{ appointment: { request: { id, member: null } }, offers: null }])
+    expect(await linesDuring(take)).toEqual([])
+  })
+})
+
+describe('the words of an absence', () => {
+  const parse = (from: string, until: string, now = '2026-12-01T12:00:00Z') =>
+    parseAway(service.context, named('ill'), { from, until }, Date.parse(now))
+
+  test("today and tomorrow are dates by the provider's clock", () => {
+    expect(parse('today', 'tomorrow')).toEqual({ from: '2026-12-01', until: '2026-12-02' })
+    expect(parse('today', 'today', '2026-12-02T04:59:00Z')).toEqual({
+      from: '2026-12-01',
+      until: '2026-12-01',
+    })
+    expect(parse('today', '2026-12-24', '2026-12-02T05:00:00Z')).toEqual({
+      from: '2026-12-02',
+      until: '2026-12-24',
+    })
+  })
+
+  test.each([
+    ['tomorrow', 'today'],
+    ['tomorrow', '2026-12-02T10:00'],
+    ['yesterday', 'today'],
+    ['2026-12-02', '2026-12-01'],
+  ])('%s to %s is refused', (from, until) => {
+    expect(() => parse(from, until)).toThrow(expect.objectContaining({ kind: 'field_invalid' }))
+  })
+})
+
+test('a directory that is loaded brings its own absence back, and says nothing of those of staff', async () => {
+  const known = { from: '2026-12-24', until: '2026-12-26' }
+  const directory = { regions: [region()], providers: [provider('ill', { timeOff: [known] })] }
+  await service.load(directory)
+  await take()
+  expect(await removeTimeOff(service.context, named('ill'), known, service.act())).toEqual({
+    isOfDirectory: true,
+  })
+  await service.load(directory)
+  const { timeOff, staffTimeOff } = named('ill')
+  expect({ timeOff, staffTimeOff }).toEqual({ timeOff: [known], staffTimeOff: [tomorrow] })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test'
+import { homeZonesOf } from '../../src/domain/home-zones'
+import { memberTimeAt } from '../../src/operations/member-time'
+import { builtInZones } from '../../src/zones/packed'
+
+const zones = builtInZones()
+// Noon in Greenwich, in winter.
+const noon = Date.UTC(2026, 11, 1, 12)
+
+const there = (country: string, state: string | null, at = noon) =>
+  memberTimeAt(zones, { country, state }, at)
+const only = (time: string, ...names: string[]) => ({ earliest: time, latest: time, zones: names })
+
+describe('the time where a member is', () => {
+  test.each([
+    ['US', 'CO', only('Tue 2026-12-01 05:00', 'America/Denver')],
+    ['US', 'us-co', only('Tue 2026-12-01 05:00', 'America/Denver')],
+    ['US', ' Colorado ', only('Tue 2026-12-01 05:00', 'America/Denver')],
+    ['US', 'new york', only('Tue 2026-12-01 07:00', 'America/New_York')],
+    ['AU', 'VIC', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
+    ['GB', null, only('Tue 2026-12-01 12:00', 'Europe/London')],
+    ['FR', 'Bretagne', only('Tue 2026-12-01 13:00', 'Europe/Paris')],
+  ])('in %s, %s, is told by the one zone of the region or country', (country, state, expected) =>
+    expect(there(country, state)).toEqual(expected),
+  )
+
+  test.each([
+    ['US', 'KS', ['Tue 2026-12-01 05:00', 'Tue 2026-12-01 06:00'], ['America/Chicago', 'America/Denver']],
+    [
+      'CA',
+      'Québec',
+      ['Tue 2026-12-01 07:00', 'Tue 2026-12-01 08:00'],
+      ['America/Toronto', 'America/Halifax'],
+    ],
+    ['US', 'TN', ['Tue 2026-12-01 06:00', 'Tue 2026-12-01 07:00'], ['America/Chicago', 'America/New_York']],
+  ] as const)('in %s, %s, lies between those of its zones', (country, state, [earliest, latest], names) =>
+    expect(there(country, state)).toEqual({ earliest, latest, zones: names }),
+  )
+
+  test('is one where the clocks of a region agree: all year, or for a season', () => {
+    expect(there('CA', 'NT')).toEqual(there('CA', 'AB'))
+    const [winter, summer] = [noon, Date.UTC(2026, 6, 1, 12)].map((at) => there('US', 'AZ', at))
+    expect([winter?.earliest === winter?.latest, summer?.earliest === summer?.latest]).toEqual([true, false])
+  })
+
+  test('is told by the whole country where the state says nothing that is known', () => {
+    const time = there('US', 'Nowhere')
+    expect([time?.earliest, time?.latest]).toEqual(['Tue 2026-12-01 02:00', 'Tue 2026-12-01 07:00'])
+  })
+
+  test('is unknown where the country is none', () => {
+    expect(there('(unreadable)', null)).toBeNull()
+    expect(there('ZZ', null)).toBeNull()
+  })
+})
+
+test('every zone that is told of a region is one of the data, and of its country', () => {
+  const countries = { CA: 13, US: 51, AU: 8 }
+  const found = Object.entries(countries).map(([country]) => {
+    const codes = Array.from({ length: 26 * 26 * 27 }, (_, place) => {
+      const letter = (at: number) => String.fromCharCode(65 + at)
+      const third = Math.floor(place / 676)
+      return letter(Math.floor(place / 26) % 26) + letter(place % 26) + (third === 26 ? '' : letter(third))
+    })
+    const told = codes.map((state) => homeZonesOf({ country, state }, () => []))
+    const known = told.filter((names) => names.length > 0)
+    for (const name of known.flat()) expect(zones.find(name), name).not.toBeNull()
+    for (const name of known.flat()) expect(zones.zonesOf(country), name).toContain(name)
+    return [country, known.length]
+  })
+  expect(Object.fromEntries(found)).toEqual(countries)
+})

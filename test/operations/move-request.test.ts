@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { RequestedSlot } from '../../src/domain/booking-request'
+import type { Provider } from '../../src/domain/provider'
+import type { Store } from '../../src/domain/store'
+import { assignProvider } from '../../src/operations/assign-provider'
+import type { Context } from '../../src/operations/context'
+import { requireProvider } from '../../src/operations/find-records'
+import { moveRequest } from '../../src/operations/move-request'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
+import { provider, region } from '../support/builders'
+import { defaultNow, startService } from '../support/service'
+
+const now = Date.parse(defaultNow)
+const act = { actor: 'test', at: now }
+// 09:00 and 09:45 in Toronto on Wednesday.
+const first = Date.parse('2026-12-02T14:00:00Z')
+const second = Date.parse('2026-12-02T14:45:00Z')
+
+let service: Awaited<ReturnType<typeof startService>>
+let context: Context
+let on1: Provider
+let on2: Provider
+
+beforeEach(async () => {
+  const providers = [provider('on-1'), provider('on-2')]
+  service = await startService({ directory: { regions: [region()], providers } })
+  context = service.context
+  on1 = requireProvider(context, 'on-1')
+  on2 = requireProvider(context, 'on-2')
+})
+afterEach(() => service.stop())
+
+async function submit(externalUserId: string, slot: RequestedSlot | null) {
+  const email = `${externalUserId}@example.com`
+  const submission = {
+    partnerId: service.partner.partner.id,
+    externalUserId,
+    member: { email, firstName: 'R', lastName: 'S', country: 'CA', state: 'ON' },
+    slot,
+    screeningAnswers: [],
+    retry: null,
+  }
+  return submitBookingRequest(context, submission, now)
+}
+
+const book = (externalUserId: string, startsAt = first, { id: providerId } = on1) =>
+  submit(externalUserId, { providerId, startsAt })
+
+const move = (id: number, to: Provider, at: number) => moveRequest(context, id, to, at, act)
+
+const isFree = ({ id }: Provider, at: number) => {
+  const listing = context.directory.findListing(id)
+  return listing !== null && context.directory.isOffered(listing, at, now)
+}
+
+describe('a request that is moved', () => {
+  test.each(['pending', 'accepted'] as const)(
+    'from %s is pending, its number the same, and its earlier slot can be booked',
+    async (state) => {
+      const { id, authorizationNumber } = await book('a')
+      if (state === 'accepted') await context.store.accept(id, act)
+      const before = await context.store.findRequest(id)
+      expect((await move(id, on2, second)) as unknown).toEqual({
+        ...before,
+        state: 'pending',
+        providerId: on2.id,
+        startsAt: second,
+        acceptedAt: null,
+        authorizationNumber,
+      })
+      expect([isFree(on1, first), isFree(on2, second)]).toEqual([true, false])
+      await book('b')
+    },
+  )
+
+  test('of an intake too, once it has a provider', async () => {
+    const { id } = await submit('a', null)
+    await expect(move(id, on1, first)).rejects.toMatchObject({
+      kind: 'move_unknown',
+      message: 'a request that is unassigned cannot be moved',
+    })
+    await assignProvider(context, id, on1, null, act)
+    expect(await move(id, on1, first)).toMatchObject({ state: 'pending', startsAt: first })
+    expect(isFree(on1, first)).toBe(false)
+  })
+})
+
+describe('is refused, and nothing is changed:', () => {
+  async function expectRefused(id: number, to: Provider, at: number, kind: string): Promise<string> {
+    const before = await context.store.findRequest(id)
+    const lines = (await context.store.listAudit(1000)).length
+    const refusal: unknown = await move(id, to, at).catch((error) => error)
+    expect(refusal).toMatchObject({ kind })
+    expect(await context.store.findRequest(id)).toEqual(before)
+    expect(await context.store.listAudit(1000)).toHaveLength(lines)
+    return (refusal as Error).message
+  }
+
+  test.each([
+    ['off the grid', first + 60_000],
+    ['outside working hours', first - 6 * 3_600_000],
+    ['in the past', now - 86_400_000],
+    ['after the horizon', first + 35 * 86_400_000],
+  ])('a slot %s', async (_, at) => {
+    const said = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
+    expect(said).toStartWith('the slot is not available; the reason: anteroom provider why on-1 2')
+  })
+
+  test("another's slot, and one that overlaps with another of the member's", async () => {
+    const { id } = await book('a')
+    await book('b', second)
+    await expectRefused(id, on1, second, 'slot_unavailable')
+    await book('a', second, on2)
+    await book('c', first, on2)
+    const { id: later } = await book('c', second + 45 * 60_000, on2)
+    await expectRefused(later, on1, first, 'slot_unavailable')
+    await context.store.decline(id, act)
+    await context.directory.catchUp()
+    await expectRefused(later, on1, first, 'slot_conflicts_with_yours')
+  })
+
+  test('the slot that it holds', async () => {
+    const said = await expectRefused((await book('a')).id, on1, first, 'move_unknown')
+    expect(said).toBe('the request holds that slot already')
+  })
+
+  test('one that is declined, one that is closed, and one whose person was erased', async () => {
+    const [declined, closed, erased] = [await book('a'), await submit('b', null), await book('c', second)]
+    await context.store.decline(declined.id, act)
+    await context.store.close(closed.id, act)
+    await context.store.eraseMember(erased.member.id as number, act)
+    const said = [
+      await expectRefused(declined.id, on1, first, 'move_unknown'),
+      await expectRefused(closed.id, on1, first, 'move_unknown'),
+      await expectRefused(erased.id, on1, first, 'move_unknown'),
+    ]
+    expect(said).toEqual([
+      'a request that is declined cannot be moved',
+      'a request that is closed cannot be moved',
+      'the person of this request was erased',
+    ])
+  })
+
+  test('a provider who is deactivated, and a request that is not there', async () => {
+    const { id } = await book('a')
+    await context.store.setProviderActive(on2.id, false, act)
+    await expectRefused(id, on2, second, 'move_unknown')
+    await expectRefused(4711, on1, second, 'record_unknown')
+  })
+})
+
+describe('what another process writes meanwhile is caught up with:', () => {
+  /** Does something right before the first move is written. */
+  function meanwhile(happens: () => Promise<unknown>): Context {
+    let isDone = false
+    const store: Store = {
+      ...context.store,
+      async move(...words) {
+        if (!isDone) await happens()
+        isDone = true
+        return context.store.move(...words)
+      },
+    }
+    return { ...context, store }
+  }
+
+  test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
+    const { id } = await book('a')
+    const away = (day: string) => () => context.store.addTimeOff(on1.id, { from: day, until: day }, act)
+    const later = meanwhile(away('2026-12-10'))
+    expect(await moveRequest(later, id, on1, second, act)).toMatchObject({ startsAt: second })
+    const sameDay = meanwhile(away('2026-12-02'))
+    await expect(moveRequest(sameDay, id, on1, first, act)).rejects.toMatchObject({
+      kind: 'slot_unavailable',
+    })
+  })
+
+  test('a slot that has been taken, and a request that has been declined', async () => {
+    const { id } = await book('a')
+    const taken = meanwhile(() => book('b', second))
+    await expect(moveRequest(taken, id, on1, second, act)).rejects.toMatchObject({ kind: 'slot_unavailable' })
+    const declined = meanwhile(() => context.store.decline(id, act))
+    await expect(moveRequest(declined, id, on2, second, act)).rejects.toMatchObject({
+      message: 'a request that is declined cannot be moved',
+    })
+  })
+})
+
+test('many who move to one slot at once: one gets it, and the others keep theirs', async () => {
+  const workdays = [1, 2, 5, 6, 7, 8]
+  const starts = workdays.map((days) => second + days * 86_400_000)
+  const booked = await Promise.all(starts.map((at, index) => book(`m${index}`, at)))
+  const ended = await Promise.allSettled(booked.map(({ id }) => move(id, on1, second)))
+  expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  const kept = await Promise.all(booked.map(({ id }) => context.store.findRequest(id)))
+  const held = kept.map((request) => request?.startsAt as number)
+  expect(new Set(held).size).toBe(6)
+  expect(held.filter((at) => at === second)).toHaveLength(1)
+  const refused = ended.flatMap((end) => (end.status === 'rejected' ? [end.reason.kind] : []))
+  expect(refused).toEqual(Array(5).fill('slot_unavailable'))
+})

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { ScreeningAnswer } from '../../src/domain/booking-request'
+import type { Records } from '../../src/operations/context'
+import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
+import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'
+import { openMemoryPlace } from '../db/memory-engine'
+
+let place: Place
+let records: Records
+/** By name. */
+let ids: Record<string, number>
+let submitted: number
+
+beforeEach(async () => {
+  place = await openMemoryPlace()
+  records = { store: place.store } as unknown as Records
+  ids = {}
+  submitted = 0
+})
+afterEach(() => place[Symbol.asyncDispose]())
+
+/** Nine answers, the ninth of which is told. */
+const phq9 = (others: number, ninth: string): ScreeningAnswer[] => [
+  ...Array.from({ length: 8 }, (_, item) => ({ question: `Question ${item + 1}`, answer: `${others}` })),
+  { question: 'Thoughts that you would be better off dead', answer: ninth },
+]
+
+/** Submits an intake, or a booking of a slot, of each name, one after another. */
+async function submit(all: Record<string, readonly ScreeningAnswer[]>, startsAt?: number) {
+  const { intake, book } = await furnished()
+  for (const [name, screeningAnswers] of Object.entries(all)) {
+    const told = { screeningAnswers, submittedAt: now + minutes(++submitted) }
+    const slot = (startsAt ?? 0) + minutes(45 * submitted)
+    const { id } = await stored(startsAt === undefined ? intake(name, told) : book(name, slot, told))
+    ids[name] = id
+  }
+}
+
+let furniture: ReturnType<typeof furnish> | undefined
+beforeEach(() => {
+  furniture = undefined
+})
+function furnished() {
+  furniture ??= furnish(place)
+  return furniture
+}
+
+async function queueBy(wish: Partial<QueueWish>) {
+  const asked = { filter: {}, sort: 'risk', page: 1, pageSize: 50, ...wish } as const
+  return listQueue(records, asked, act)
+}
+
+const namesIn = ({ requests }: Awaited<ReturnType<typeof queueBy>>) => {
+  const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]))
+  return requests.map(({ request }) => names.get(request.id))
+}
+
+describe('the queue in order of risk', () => {
+  test('has the ninth item first, then what a person must look at, then severity, then who has waited longer', async () => {
+    await submit({ none: [], mild: phq9(1, '0'), severe: phq9(3, '0'), alsoSevere: phq9(3, '0') })
+    await submit({ booked: phq9(0, '1'), bookedUnclear: phq9(0, 'un peu') }, nine)
+    await submit({ raised: phq9(3, '2'), unread: phq9(3, 'often'), french: phq9(0, 'plusieurs jours') })
+    const queue = await queueBy({})
+    expect(namesIn(queue)).toEqual([
+      'raised',
+      'booked',
+      'french',
+      'unread',
+      'bookedUnclear',
+      'severe',
+      'alsoSevere',
+      'mild',
+      'none',
+    ])
+    expect(queue).toMatchObject({ count: 9, oldestWaitingAt: now + minutes(1) })
+    expect(queue.requests.map(({ risk }) => [risk?.ninthItem, risk?.severity])).toEqual([
+      ['non-zero', 'severe'],
+      ['non-zero', 'minimal'],
+      ['non-zero', 'minimal'],
+      ['unclear', null],
+      ['unclear', null],
+      ['zero', 'severe'],
+      ['zero', 'severe'],
+      ['zero', 'mild'],
+      [undefined, undefined],
+    ])
+    expect(namesIn(await queueBy({ filter: { intakesOnly: true } }))).not.toContain('booked')
+  })
+
+  test('loses those that are handled', async () => {
+    await submit({ accepted: phq9(0, '1'), declined: phq9(0, '1'), waiting: phq9(0, '1') }, nine)
+    await place.store.accept(ids.accepted as number, act)
+    await place.store.decline(ids.declined as number, act)
+    expect(namesIn(await queueBy({}))).toEqual(['waiting'])
+    for (const state of ['accepted', 'declined', 'closed'] as const) {
+      expect(await endOf(queueBy({ filter: { state } }))).toBe('field_invalid')
+    }
+  })
+
+  test('leaves a line for each request that it shows with its risk, and for no other', async () => {
+    await submit({ first: phq9(0, '0'), second: phq9(3, '1'), none: [], third: phq9(1, '0') })
+    const { id: before } = await place.store.auditHead()
+    const linesSince = async () =>
+      (await place.store.listAudit(100, { after: before })).map(({ action, record, outcome }) => [
+        action,
+        record,
+        outcome,
+      ])
+    expect(namesIn(await queueBy({ pageSize: 2 }))).toEqual(['second', 'third'])
+    const shown = [
+      ['request.list', null, 'done: 2'],
+      ['request.read-risk', `request ${ids.second}`, 'done'],
+      ['request.read-risk', `request ${ids.third}`, 'done'],
+    ]
+    expect(await linesSince()).toEqual(shown)
+    expect(namesIn(await queueBy({ pageSize: 2, page: 2 }))).toEqual(['first', 'none'])
+    expect((await linesSince()).slice(3)).toEqual([
+      ['request.list', null, 'done: 2'],
+      ['request.read-risk', `request ${ids.first}`, 'done'],
+    ])
+    expect(namesIn(await queueBy({ pageSize: 2, page: 3 }))).toEqual([])
+  })
+
+  test('is shown to nobody of whom no line could be written', async () => {
+    await submit({ first: phq9(0, '1') })
+    const store = {
+      ...place.store,
+      appendAudit: () => Promise.reject(new Error('the disk is full')),
+    }
+    records = { store } as unknown as Records
+    expect(await endOf(queueBy({}))).toBe('Error: the disk is full')
+  })
+})
+
+describe('whether any that waits is at risk', () => {
+  const cases: [string, Record<string, readonly ScreeningAnswer[]>, boolean][] = [
+    ['of nobody', {}, false],
+    ['of those without answers, and with a ninth item of zero', { none: [], severe: phq9(3, '0') }, false],
+    ['of one whose ninth item is not', { severe: phq9(3, '0'), raised: phq9(0, '1') }, true],
+    ['of one whose ninth item cannot be read', { unread: phq9(0, 'un peu') }, true],
+  ]
+  test.each(cases)('%s', async (_, all, expected) => {
+    await submit(all)
+    expect(await isAnyAtRisk(records)).toBe(expected)
+  })
+
+  test('of one who is handled', async () => {
+    await submit({ raised: phq9(0, '1') }, nine)
+    expect(await isAnyAtRisk(records)).toBe(true)
+    await place.store.decline(ids.raised as number, act)
+    expect(await isAnyAtRisk(records)).toBe(false)
+  })
+})
+
+describe('the queue otherwise', () => {
+  test('is in order of submission or of slots, a page at a time, opens no answers, and leaves one line', async () => {
+    await submit({ first: phq9(0, '1') })
+    await submit({ late: phq9(0, '1') }, nine + minutes(600))
+    await submit({ soon: phq9(0, '1') }, nine)
+    const opened: number[] = []
+    const sortingAnswers = async (all: readonly number[]) => {
+      opened.push(...all)
+      return place.store.sortingAnswers(all)
+    }
+    records = { store: { ...place.store, sortingAnswers } } as unknown as Records
+    const { id: before } = await place.store.auditHead()
+    const pages = await Promise.all([1, 2, 3].map((page) => queueBy({ sort: 'age', page, pageSize: 2 })))
+    expect(pages.map(namesIn)).toEqual([['first', 'late'], ['soon'], []])
+    expect(pages.map(({ count }) => count)).toEqual([3, 3, 3])
+    expect(namesIn(await queueBy({ sort: 'slot' }))).toEqual(['soon', 'late', 'first'])
+    expect(pages[0]?.requests.map(({ risk }) => risk)).toEqual([null, null])
+    expect(opened).toEqual([])
+    const lines = await place.store.listAudit(100, { after: before })
+    expect(lines.map(({ action, outcome }) => [action, outcome]).toSorted()).toEqual([
+      ['request.list', 'done: 0'],
+      ['request.list', 'done: 1'],
+      ['request.list', 'done: 2'],
+      ['request.list', 'done: 3'],
+    ])
+  })
+})

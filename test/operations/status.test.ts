@@ -1,0 +1,150 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { takeServeLock } from '../../db/sqlite/serve-lock'
+import type { ScreeningAnswer } from '../../src/domain/booking-request'
+import { requireProvider } from '../../src/operations/find-records'
+import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
+import { readStatus } from '../../src/operations/status'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
+import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
+import { noteAct } from '../../src/operations/upkeep'
+import { provider, region } from '../support/builders'
+import { defaultNow, startService } from '../support/service'
+
+const now = Date.parse(defaultNow)
+const act = { actor: 'test', at: now }
+const slotAt = Date.parse('2026-12-02T14:00:00Z')
+
+let service: Awaited<ReturnType<typeof startService>>
+beforeEach(async () => {
+  service = await startService({ directory: { regions: [region()], providers: [provider('on-1')] } })
+})
+afterEach(() => service.stop())
+
+const status = (at = now) => readStatus(service.context, async () => true, at)
+
+const ninth = 'Thoughts that you would be better off dead, or of hurting yourself in some way'
+const raised: ScreeningAnswer[] = [{ question: ninth, answer: 'Several days' }]
+const unreadable: ScreeningAnswer[] = [{ question: ninth, answer: 'I would rather not say' }]
+const fine: ScreeningAnswer[] = [{ question: ninth, answer: 'Not at all' }]
+
+async function submit(externalUserId: string, screeningAnswers: ScreeningAnswer[], isBooking = false) {
+  const { context, partner } = service
+  const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
+  const slot = isBooking ? { providerId: requireProvider(context, 'on-1').id, startsAt: slotAt } : null
+  const submission = { partnerId: partner.partner.id, externalUserId, member, slot, screeningAnswers }
+  return (await submitBookingRequest(context, { ...submission, retry: null }, now)).id
+}
+
+test('of a service that is new, nothing waits', async () => {
+  expect(await status()).toEqual({
+    server: 'down',
+    note: null,
+    waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
+    unreadRisk: 0,
+    isRiskWhole: true,
+    backups: { backedUpAt: null, drilledAt: null },
+    nextCutover: null,
+    refused: [],
+    isRefusedWhole: true,
+    movedBookings: 0,
+  })
+})
+
+test('a server is up while its lock is held and it answers, and down without the lock, whatever is noted', async () => {
+  const { context, databasePath } = service
+  const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
+  const asked: unknown[] = []
+  const server = async (answers: boolean) => {
+    const found = await readStatus(context, async (one) => asked.push(one) > 0 && answers, now)
+    return [found.server, found.note]
+  }
+  await context.upkeep.noteServer(note)
+  expect(await server(true)).toEqual(['down', note])
+  // A stranger may listen there by now: it is not asked.
+  expect(asked).toEqual([])
+  {
+    using _ = takeServeLock(databasePath)
+    expect(await server(true)).toEqual(['up', note])
+    expect(await server(false)).toEqual(['silent', note])
+    expect(asked).toEqual([note, note])
+    await context.upkeep.noteServer(null)
+    expect(await server(true)).toEqual(['silent', null])
+  }
+  expect(await server(true)).toEqual(['down', null])
+})
+
+test('a risk is unread until somebody has read the answers or what they score, and counts for as long as the request waits', async () => {
+  const { context } = service
+  const [first, second, third] = [
+    await submit('a', raised),
+    await submit('b', unreadable),
+    await submit('c', raised),
+  ]
+  const booked = await submit('d', raised, true)
+  await submit('e', fine)
+  await submit('f', [])
+  expect(await status()).toMatchObject({
+    waiting: { intakes: 5, oldestIntakeAt: now, pending: 1 },
+    unreadRisk: 4,
+  })
+  // What was tried and refused, or is another's, is no reading.
+  await noteAct(context, act, 'request.read-screening', `request ${first}`, 'record_unknown')
+  await noteAct(context, act, 'request.show', `request ${first}`)
+  expect((await status()).unreadRisk).toBe(4)
+  await readScreening(context, first, act)
+  expect((await status()).unreadRisk).toBe(3)
+  await noteAct(context, act, 'request.read-risk', `request ${second}`)
+  expect((await status()).unreadRisk).toBe(2)
+  await acceptRequest(context, booked, act)
+  expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })
+  // What cannot be opened is for a person to look at, and stops nothing.
+  {
+    using database = new Database(service.databasePath)
+    database.run("UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE id = ?", [third])
+  }
+  expect((await status()).unreadRisk).toBe(1)
+  await readScreening(context, third, act).catch(() => {})
+  await declineRequest(context, booked, act)
+  expect((await status()).unreadRisk).toBe(1)
+})
+
+test('the next cutover is the first of those that wait', async () => {
+  const { context } = service
+  const other = await service.addPartner('Other')
+  await rotateToken(context, other.partner, now + 3_000, act)
+  await rotateToken(context, service.partner.partner, now + 5_000, act)
+  expect((await status()).nextCutover).toEqual({ partner: 'Other', at: now + 3_000 })
+  expect((await status(now + 4_000)).nextCutover).toEqual({ partner: 'Test Partner', at: now + 5_000 })
+  expect((await status(now + 5_000)).nextCutover).toBeNull()
+  // One that is cancelled is none.
+  const third = await context.store.addPartner('Third', null, act)
+  await issueFirstToken(context, third, act)
+  await rotateToken(context, third, now + 9_000, act)
+  await context.store.revokeKeys(third.id, act)
+  expect((await status(now + 5_000)).nextCutover).toBeNull()
+})
+
+test('refused authentications of the day are told by partner, and which of them anybody may have claimed', async () => {
+  const { context, partner } = service
+  const record = `partner ${partner.partner.id}`
+  const midnight = Date.parse('2026-12-01T00:00:00Z')
+  const refuse = (at: number, record: string | null, outcome: string) =>
+    noteAct(context, { actor: '192.0.2.1', at }, 'authentication.refuse', record, outcome)
+  await refuse(midnight - 1, record, 'partner_inactive')
+  await refuse(midnight, null, 'token_invalid')
+  await refuse(now, record, 'token_invalid, claimed')
+  await refuse(now, record, 'token_invalid, claimed')
+  await refuse(now, record, 'partner_inactive')
+  await refuse(now, 'partner 99', 'token_invalid, claimed')
+  const { refused } = await status()
+  expect(refused).toHaveLength(4)
+  for (const expected of [
+    { partner: null, reason: 'token_invalid', isClaimed: false, lines: 1 },
+    { partner: 'Test Partner', reason: 'token_invalid', isClaimed: true, lines: 2 },
+    { partner: 'Test Partner', reason: 'partner_inactive', isClaimed: false, lines: 1 },
+    { partner: 'partner 99', reason: 'token_invalid', isClaimed: true, lines: 1 },
+  ]) {
+    expect(refused).toContainEqual(expected)
+  }
+})

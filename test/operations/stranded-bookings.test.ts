@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { DirectoryFile } from '../../src/directory-files/document'
+import { requireProvider } from '../../src/operations/find-records'
+import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import { declineRequest } from '../../src/operations/requests'
+import { listStrandedBookings } from '../../src/operations/stranded-bookings'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
+import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
+import { provider, region } from '../support/builders'
+import { defaultNow, startService } from '../support/service'
+
+const now = Date.parse(defaultNow)
+const act = { actor: 'test', at: now }
+// 09:00 and 09:45 in Toronto on Wednesday.
+const first = Date.parse('2026-12-02T14:00:00Z')
+const second = Date.parse('2026-12-02T14:45:00Z')
+
+const directory = (different: Partial<DirectoryFile['providers'][number]> = {}, active = true) => ({
+  regions: [region({ active })],
+  providers: [provider('on-1', different), provider('on-2')],
+})
+
+let service: Awaited<ReturnType<typeof startService>>
+beforeEach(async () => {
+  service = await startService({ directory: directory() })
+})
+afterEach(() => service.stop())
+
+async function book(externalUserId: string, ref: string, startsAt: number): Promise<number> {
+  const { context, partner } = service
+  const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
+  const slot = { providerId: requireProvider(context, ref).id, startsAt }
+  const submission = { partnerId: partner.partner.id, externalUserId, member, slot }
+  return (await submitBookingRequest(context, { ...submission, screeningAnswers: [], retry: null }, now)).id
+}
+
+const stranded = (at = now) =>
+  listStrandedBookings(service.context, at).map(({ requestId, provider, startsAt, why }) => [
+    requestId,
+    provider.ref,
+    startsAt,
+    why,
+  ])
+
+test('bookings that their providers can hold are none', async () => {
+  await book('a', 'on-1', first)
+  await book('b', 'on-2', first)
+  expect(stranded()).toEqual([])
+})
+
+test('a provider who is switched off, by staff or by the directory, cannot hold what is to come', async () => {
+  const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
+  await book('c', 'on-2', first)
+  const on1 = requireProvider(service.context, 'on-1')
+  await deactivateProvider(service.context, on1, act)
+  expect(stranded()).toEqual([
+    [a, 'on-1', first, 'suspended'],
+    [b, 'on-1', second, 'suspended'],
+  ])
+  // What is over, or begins now, is nobody's to move any more.
+  expect(stranded(first)).toEqual([[b, 'on-1', second, 'suspended']])
+  await declineRequest(service.context, b, act)
+  expect(stranded(first)).toEqual([])
+  await reactivateProvider(service.context, on1, act)
+  expect(stranded()).toEqual([])
+  await service.load(directory({ active: false }))
+  expect(stranded()).toEqual([[a, 'on-1', first, 'deactivated']])
+})
+
+test('one who is away holds what their absence does not touch', async () => {
+  const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
+  const on1 = requireProvider(service.context, 'on-1')
+  const absence = { from: '2026-12-02T09:40', until: '2026-12-02T09:50' }
+  await addTimeOff(service.context, on1, absence, act)
+  expect(stranded()).toEqual([
+    [a, 'on-1', first, 'away'],
+    [b, 'on-1', second, 'away'],
+  ])
+  await removeTimeOff(service.context, requireProvider(service.context, 'on-1'), absence, act)
+  expect(stranded()).toEqual([])
+  await service.load(directory({ timeOff: [{ from: '2026-12-02T09:45', until: '2026-12-02T12:00' }] }))
+  expect(stranded()).toEqual([[b, 'on-1', second, 'away']])
+})
+
+test('one without a license then cannot hold it, be it that the region is deactivated', async () => {
+  const a = await book('a', 'on-1', first)
+  const b = await book('b', 'on-2', second)
+  await service.load(directory({ licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-01' }] }))
+  expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
+  await service.load(directory({ licenses: [] }))
+  expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
+  await service.load(directory({}, false))
+  expect(stranded()).toEqual([
+    [a, 'on-1', first, 'unlicensed'],
+    [b, 'on-2', second, 'unlicensed'],
+  ])
+})

@@ -1,0 +1,34 @@
+import { eventually, theProgram } from './process'
+
+interface OnTerminal {
+  readonly columns?: number
+  readonly env?: Readonly<Record<string, string>>
+  /** What is typed, or the signal that comes, at the program's question. */
+  readonly answer?: string | NodeJS.Signals
+}
+
+/** Runs the program on a terminal (pty): how it ended, and all that the terminal was sent, its lines ended by \n. */
+export async function runOnTerminal(
+  words: readonly string[],
+  { columns = 80, env = {}, answer }: OnTerminal = {},
+): Promise<{ code: number | null; shown: string }> {
+  let shown = ''
+  const decoder = new TextDecoder()
+  await using terminal = new Bun.Terminal({
+    cols: columns,
+    rows: 24,
+    data: (_, bytes) => {
+      shown += decoder.decode(bytes, { stream: true })
+    },
+  })
+  const child = Bun.spawn([...theProgram, ...words], { terminal, env: { TERM: 'xterm', ...env } })
+  if (answer !== undefined) {
+    await eventually('the question', () => shown.includes('[y/N]') || child.exitCode !== null)
+    if (answer.startsWith('SIG')) child.kill(answer as NodeJS.Signals)
+    else terminal.write(answer)
+  }
+  await child.exited
+  // What it has written may still be on its way.
+  await Bun.sleep(20)
+  return { code: child.exitCode, shown: shown.replaceAll('\r\n', '\n') }
+}
