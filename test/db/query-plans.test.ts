@@ -344,10 +344,10 @@ test('what waits for staff, and who has looked at it, is read from indexes that 
     ['SCAN booking_requests USING INDEX booking_requests_waiting'],
   ])
   expect(of("'request.read-risk'").map(([search]) => search)).toEqual([
-    'SEARCH audit USING INDEX audit_record (record=?)',
+    'SEARCH audit USING INDEX audit_record (record=? AND action=?)',
   ])
   expect(of("'authentication.refuse' and").map((plan) => plan.slice(0, 2))).toEqual([
-    ['CO-ROUTINE refusals', 'SEARCH audit USING INDEX audit_refusals (at>?)'],
+    ['CO-ROUTINE refusals', 'SEARCH audit USING INDEX audit_action (action=? AND at>?)'],
   ])
 })
 
