@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { answerTo } from '../src/http/errors'
-import { booking, provider, region } from './support/builders'
+import { booking } from './support/builders'
 import { Operator } from './support/operator'
 import {
   eventually,
@@ -416,14 +416,6 @@ describe('nothing that an operator gives comes back where it is refused', () => 
     return name
   }
 
-  /** A text in each place of a value. */
-  function withCanaries(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(withCanaries)
-    if (typeof value !== 'object' || value === null) return `canary-${value}`
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withCanaries(inner)]))
-  }
-
-  const directory = { regions: [region()], providers: [provider('on-1')] }
   const csv = (name: string) => `ref,region,from\n${name},canary-region,canary-from\n"canary`
   const theirs = ['--partner', 'Lantern', '--external-id', 'canary-external-id']
 
@@ -459,11 +451,6 @@ describe('nothing that an operator gives comes back where it is refused', () => 
     ['a port', ['serve', '--base-url', 'https://x.example'], { settings: { ANTEROOM_PORT: 'canary-port' } }],
     ['an address to serve', ['serve', '--base-url', 'https://canary:canary@canary.example/?canary']],
     ['a file that is no JSON', ['directory', 'load', file('broken.json', '{"canary": canary')]],
-    ['a file that is no directory', ['directory', 'load', file('other.json', '{"regions": "canary"}')]],
-    [
-      'a directory of canaries',
-      ['directory', 'check', file('wrong.json', JSON.stringify(withCanaries(directory)))],
-    ],
     ['tables of canaries', ['directory', 'load', '--yes', file('licenses.csv', csv('canary-ref'))]],
     [
       'a table without a header',

@@ -2,7 +2,7 @@ import { constants, Database } from 'bun:sqlite'
 import { Refusal } from '../../src/domain/errors'
 import { type InForce, type Named, type TokenInForce, type Undone, undoneBy } from '../../src/domain/undone'
 import { isThere } from '../../src/files/durable'
-import { recognizeFile, unusable } from './file-head'
+import { isVacant, recognizeFile, unusable } from './file-head'
 
 /** The database that a backup is to take the place of. It is read and never written. */
 export interface Replaced extends Disposable {
@@ -17,6 +17,7 @@ export interface Replaced extends Disposable {
 /** @throws Refusal database_unusable for what is no database of ours */
 export function openReplaced(path: string): Replaced {
   try {
+    if (isVacant(path)) throw unusable(`there is no database at ${path}`)
     recognizeFile(path, false)
   } catch (error) {
     throw error instanceof Refusal ? unusable(`--against: ${error.message}`) : error

@@ -57,7 +57,7 @@ const descriptions: Readonly<Record<keyof typeof commands, string>> = {
   key: 'The master key',
   migrate: 'Bring the database of an older version up to date, after a copy',
   status: 'Tell whether the service is up, what waits for staff, and what to do first',
-  doctor: 'Check the database, its files, the zone data and the disk',
+  doctor: 'Check the database, its files, what is booked, the zone data and the disk',
   completion: 'Print what makes a shell complete commands, options and values',
   complete: 'Print what can follow the words of a command line, for a shell',
   version: 'Print the version, and those of the runtime and the database engine',

@@ -96,7 +96,7 @@ describe('a command that is refused leaves a line', () => {
     ['request acknowledge 1', 4, ['request.acknowledge', intake, 'move_unknown']],
     ['request assign 1 --provider nobody', 3, ['request.assign', intake, 'record_unknown']],
     [
-      'request assign 1 --provider on-1 --slot 2020-01-01T00:00:00Z',
+      'request assign 1 --provider on-1 --slot 2020-01-01T00:00:00Z --yes',
       4,
       ['request.assign', intake, 'slot_unavailable'],
     ],

@@ -79,7 +79,8 @@ test('init, migrate and key rotate tell programs what came of them', async () =>
   expect(await operator.ask('migrate')).toEqual({ upgraded: false, copy: null })
   expect(await operator.ask('key', 'rotate', '--yes')).toEqual({
     masterKeyFile: `${database}.key`,
-    isPurged: true,
+    purged: true,
+    resumed: false,
   })
 })
 

@@ -123,7 +123,7 @@ test('what is no later state of the same database is refused, and nothing is mad
     for (const [against, fault] of [
       [other.database, 'that database is no later state of the one that the backup was made of'],
       [file('text'), 'the file is not a database that can be read'],
-      [file('absent'), 'there is no database at that path'],
+      [file('absent'), `there is no database at ${file('absent')}`],
     ] as const) {
       expect(await restore('refused.sqlite', '--yes', '--against', against)).toEqual({
         code: 6,

@@ -519,13 +519,16 @@ export class Oracle {
     return { isKnown, held }
   }
 
-  removeTimeOff(provider: KnownProvider, { from, until }: Absence): string | null {
+  /** Tells whether the absence was the directory's. */
+  removeTimeOff(provider: KnownProvider, { from, until }: Absence) {
     const others = (all: readonly Absence[]) => all.filter((one) => one.from !== from || one.until !== until)
     const [timeOff, away] = [others(provider.said.timeOff ?? []), others(provider.away)]
     if (timeOff.length + away.length === absencesOf(provider).length) return 'record_unknown'
+    const isOfDirectory = timeOff.length < (provider.said.timeOff ?? []).length
     provider.said = { ...provider.said, timeOff }
     provider.away = away
-    return this.#did('provider.time-off-remove', `provider ${provider.id}`)
+    this.#did('provider.time-off-remove', `provider ${provider.id}`)
+    return { isOfDirectory }
   }
 
   switchPartner(partner: OraclePartner, active: boolean): null {

@@ -216,7 +216,7 @@ async function changeProvider(world: World, move: ProviderMove): Promise<Outcome
         : { ...added, held: added.held.map(({ requestId }) => requestId).sort() }
     return { told, foretold: oracle.addTimeOff(known, move.absence) }
   }
-  const absence = known.said.timeOff?.[0] ?? move.absence
+  const absence = known.away[0] ?? known.said.timeOff?.[0] ?? move.absence
   const told = (await comingTo(removeTimeOff(context, provider, absence, act))) ?? null
   return { told, foretold: oracle.removeTimeOff(known, absence) }
 }

@@ -5,7 +5,6 @@ const undone: Readonly<Record<number, readonly string[]>> = {
   7: ['DROP TABLE replays'],
   8: [
     'DROP TABLE request_notes',
-    'DROP INDEX audit_refusals',
     'DROP INDEX audit_record',
     'DROP INDEX audit_actor',
     'DROP INDEX audit_action',

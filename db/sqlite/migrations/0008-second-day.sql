@@ -69,9 +69,6 @@ CREATE TABLE request_notes (
 ) STRICT;
 CREATE INDEX request_notes_request ON request_notes (request_id);
 
--- Refused authentications of a day, however many other lines it has.
-CREATE INDEX audit_refusals ON audit (at) WHERE action = 'authentication.refuse';
-
 -- Who touched a record, who did what, and what was done, each in the order of the instants, without a look at more lines
 -- than are asked for.
 DROP INDEX audit_record;
