@@ -2,7 +2,10 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
+import { exitCodes } from '../src/cli/exit-code'
 import { createProgram } from '../src/cli/program'
+import { settings } from '../src/config'
+import { slotReasons } from '../src/operations/explain-slot'
 
 const root = new URL('..', import.meta.url).pathname
 const pages = [
@@ -67,6 +70,20 @@ test('every command is told of', async () => {
   )
   expect(names.length).toBeGreaterThan(30)
   expect(names.filter((name) => !commands.includes(`\`${name}`))).toEqual([])
+})
+
+test('every setting and every exit code is told of', () => {
+  const [named = '', codes = ''] = textOf('docs/settings.md').split('## Exit codes')
+  const all = [...Object.values(settings).map(({ variable }) => variable), 'ANTEROOM_MASTER_KEY']
+  expect(all.filter((variable) => !named.includes(`| \`${variable}\``))).toEqual([])
+  const told = Array.from(codes.matchAll(/^\| (\d) /gm), ([, code]) => Number(code))
+  expect(told).toEqual(Object.values(exitCodes))
+})
+
+test('every reason why a slot is not offered is told of, in the order in which they are looked for', () => {
+  const firstColumn = textOf('docs/slots.md').match(/^\| `.*? \|/gm) ?? []
+  const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, reason]) => reason))
+  expect(told).toEqual([...slotReasons])
 })
 
 /** The commands below one that its help lists, but for help itself. */
