@@ -12,12 +12,13 @@ import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
 import type { Undone } from './domain/undone'
-import type { Manifest, ServerNote, TellStep } from './domain/upkeep'
+import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
 import { Notebook } from './operations/notebook'
+import type { AskServer } from './operations/status'
 import { type BackupKeys, openBackup } from './vault/backup'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
@@ -271,18 +272,21 @@ export async function verifyBackup(restoring: Restoring, tell: TellStep): Promis
   return restored
 }
 
-/** How long a server has to answer whoever asks whether it is there. */
-const answerMillis = 500
+/** How long a server has to answer whoever asks whether it is there, and whether it can store what is sent to it. */
+const [answerMillis, readyMillis] = [500, 1_500]
 
-/** Whether a server answers at what it noted that it listens on. */
-export async function isAnswering({ host, port }: ServerNote): Promise<boolean> {
-  const signal = AbortSignal.timeout(answerMillis)
-  // Whatever proxy the environment names: it is asked on this machine.
-  const options = { proxy: false, signal } as RequestInit
-  return await fetch(`http://${urlHost(host)}:${port}/livez`, options).then(
-    ({ ok }) => ok,
-    () => false,
-  )
+/** Asks a server at what it noted that it listens on. */
+export const askServer: AskServer = async ({ host, port }) => {
+  const isFine = (path: string, millis: number) => {
+    // Whatever proxy the environment names: it is asked on this machine.
+    const options = { proxy: false, signal: AbortSignal.timeout(millis) } as RequestInit
+    return fetch(`http://${urlHost(host)}:${port}${path}`, options).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  }
+  if (!(await isFine('/livez', answerMillis))) return 'silent'
+  return (await isFine('/readyz', readyMillis)) ? 'up' : 'unready'
 }
 
 /** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */

@@ -9,6 +9,7 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { server, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const lines = [
     server === 'down' && 'the service is down: read its log, start it again (anteroom serve)',
+    server === 'unready' && 'the service can store nothing: anteroom doctor, and read its log',
     server === 'silent' && 'the service does not answer: read its log, start it again',
     unreadRisk > 0 &&
       `${counted(unreadRisk, 'request', 'a raised ninth item, unread')}: anteroom request list --risk`,

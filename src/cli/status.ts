@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
 import type { ServerNote } from '../domain/upkeep'
 import { readStatus, type Status } from '../operations/status'
-import { isAnswering, type Service } from '../service'
+import { askServer, type Service } from '../service'
 import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
@@ -19,7 +19,7 @@ export function statusCommand(): Command {
 async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
   const now = context.clock.now()
   const mostAge = readBackupMaxAge(flags)
-  const status = await readStatus(context, isAnswering, now)
+  const status = await readStatus(context, askServer, now)
   const { backedUpAt } = status.backups
   const isBackupOld = mostAge !== null && (backedUpAt === null || now - backedUpAt > mostAge)
   const toDo = firstAid(status, isBackupOld)
@@ -74,7 +74,11 @@ function recordOf(status: Status, now: number): Record<string, string | number |
 }
 
 function serviceLines({ server, note }: Status, now: number): Record<string, string> {
-  const state = { service: { up: 'up', silent: 'does not answer', down: 'down' }[server] }
+  const state = {
+    service: { up: 'up', unready: 'up, and can store nothing', silent: 'does not answer', down: 'down' }[
+      server
+    ],
+  }
   if (!note) return state
   const since = agoText(note.startedAt, now) as string
   const address = `${note.host} port ${note.port}`

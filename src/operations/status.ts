@@ -7,8 +7,14 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
 
-/** Up: it answers. Silent: a process serves the database and does not answer. Down: none does. */
-export type ServerState = 'up' | 'silent' | 'down'
+/**
+ * Up: it answers. Unready: it answers, and can store nothing. Silent: a process serves the database and does not answer.
+ * Down: none does.
+ */
+export type ServerState = 'up' | 'unready' | 'silent' | 'down'
+
+/** Asks a server how it is. */
+export type AskServer = (server: ServerNote) => Promise<Exclude<ServerState, 'down'>>
 
 /** A token that is to take the place of the one in force. */
 export interface Cutover {
@@ -46,21 +52,15 @@ const dayMillis = dayMinutes * minuteMillis
 
 /**
  * How things stand at `now` (ms), in counts alone. The screening answers are opened to be counted, and never shown.
- *
- * @param isAnswering asks a server whether it is there
  */
-export async function readStatus(
-  context: Context,
-  isAnswering: (server: ServerNote) => Promise<boolean>,
-  now: number,
-): Promise<Status> {
+export async function readStatus(context: Context, ask: AskServer, now: number): Promise<Status> {
   const { store, upkeep } = context
   const { isServing, note } = await upkeep.findServer()
-  const answers = isServing && note !== null && (await isAnswering(note))
+  const server = !isServing ? 'down' : note === null ? 'silent' : await ask(note)
   const open = await store.listWaiting(mostOpened)
   const refused = await refusedSince(context, now - (now % dayMillis))
   return {
-    server: answers ? 'up' : isServing ? 'silent' : 'down',
+    server,
     note,
     waiting: await store.countWaiting(),
     unreadRisk: await countUnreadRisk(context, open),

@@ -47,6 +47,9 @@ test('what was found is told most urgent first, in at most ten lines that fit a 
   expect(firstAid({ ...sick, server: 'silent' }, true)[0]).toBe(
     'the service does not answer: read its log, start it again',
   )
+  expect(firstAid({ ...sick, server: 'unready' }, true)[0]).toBe(
+    'the service can store nothing: anteroom doctor, and read its log',
+  )
 })
 
 test('of a backup that was never made, its age is not told too', () => {

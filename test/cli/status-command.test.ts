@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
 import { version } from '../../package.json'
 import { Operator } from '../support/operator'
 
@@ -71,4 +72,17 @@ test('a backup made beside a service has nothing of it, and one too old is told'
   expect((await operator.run(['status', '--backup-max-age', '36'])).stderr).toBe(
     'anteroom: --backup-max-age: must be hours or days, as 36h or 2d\n',
   )
+})
+
+test('a service that answers and can store nothing is not told to be well', async () => {
+  await using served = await operator.serve()
+  rmSync(`${operator.database}-shm`)
+  // For a second, what it stored last says that it can.
+  const readiness = `http://127.0.0.1:${served.port}/readyz`
+  while ((await fetch(readiness)).ok) await Bun.sleep(50)
+  const found = await service()
+  expect([found.code, found.service.state]).toEqual([8, 'unready'])
+  expect(found.firstAid[0]).toBe('the service can store nothing: anteroom doctor, and read its log')
+  expect((await operator.run(['status'])).stdout).toStartWith('service           up, and can store nothing\n')
+  await served.stop()
 })

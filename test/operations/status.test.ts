@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-const status = (at = now) => readStatus(service.context, async () => true, at)
+const status = (at = now) => readStatus(service.context, async () => 'up', at)
 
 const ninth = 'Thoughts that you would be better off dead, or of hurting yourself in some way'
 const raised: ScreeningAnswer[] = [{ question: ninth, answer: 'Several days' }]
@@ -55,23 +55,28 @@ test('a server is up while its lock is held and it answers, and down without the
   const { context, databasePath } = service
   const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
   const asked: unknown[] = []
-  const server = async (answers: boolean) => {
-    const found = await readStatus(context, async (one) => asked.push(one) > 0 && answers, now)
+  const server = async (answer: 'up' | 'unready' | 'silent') => {
+    const ask = async (one: unknown) => {
+      asked.push(one)
+      return answer
+    }
+    const found = await readStatus(context, ask, now)
     return [found.server, found.note]
   }
   await context.upkeep.noteServer(note)
-  expect(await server(true)).toEqual(['down', note])
+  expect(await server('up')).toEqual(['down', note])
   // A stranger may listen there by now: it is not asked.
   expect(asked).toEqual([])
   {
     using _ = takeServeLock(databasePath)
-    expect(await server(true)).toEqual(['up', note])
-    expect(await server(false)).toEqual(['silent', note])
-    expect(asked).toEqual([note, note])
+    expect(await server('up')).toEqual(['up', note])
+    expect(await server('unready')).toEqual(['unready', note])
+    expect(await server('silent')).toEqual(['silent', note])
+    expect(asked).toEqual([note, note, note])
     await context.upkeep.noteServer(null)
-    expect(await server(true)).toEqual(['silent', null])
+    expect(await server('up')).toEqual(['silent', null])
   }
-  expect(await server(true)).toEqual(['down', null])
+  expect(await server('up')).toEqual(['down', null])
 })
 
 test('a risk is unread until somebody has read the answers or what they score, and counts for as long as the request waits', async () => {
