@@ -16,11 +16,6 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }
 
-/** Whether a statement failed because a record would hold what its table does not allow. */
-export function isRuleBroken(error: unknown): boolean {
-  return error instanceof SQLiteError && /^SQLITE_CONSTRAINT/.test(error.code ?? '')
-}
-
 /** Whether a statement failed because the file is not as it was written. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && damage.test(error.code ?? '')

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { listUnfinished } from '../../src/files/durable'
-import { isBusy, isRuleBroken } from './constraint'
+import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
 import {
   applicationId,
@@ -113,7 +113,7 @@ export function upgradeSchema(upgrading: Upgrading, path: string): void {
   })
   // What lay readable shall not lie in a temporary file either.
   database.run('PRAGMA temp_store = MEMORY')
-  holdToRules(() => upgrade.immediate())
+  upgrade.immediate()
   database.run('PRAGMA temp_store = DEFAULT')
   // So that nothing is left of what lay readable before. Where nothing was carried over, the rest is as it was: to write it
   // anew takes minutes of a large database, and room for it two times more.
@@ -121,18 +121,6 @@ export function upgradeSchema(upgrading: Upgrading, path: string): void {
   // The lock goes only without a log.
   database.run('PRAGMA journal_mode = DELETE')
   database.run('PRAGMA locking_mode = NORMAL')
-}
-
-/** A record that this program would not have written cannot be carried over: who can tell what was meant? */
-function holdToRules(work: () => void): void {
-  try {
-    work()
-  } catch (error) {
-    if (!isRuleBroken(error)) throw error
-    const way =
-      'nothing was changed; doctor of the version before tells which table, and a backup may be sound'
-    throw unusable(`the database holds a record that breaks a rule of its table: ${way}`)
-  }
 }
 
 /**

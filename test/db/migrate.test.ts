@@ -368,21 +368,6 @@ test('an upgrade that adds tables alone writes nothing anew of what is there', (
   database.close()
 })
 
-test('a request that breaks a rule of its table is told of, and nothing is changed', () => {
-  using folder = new Folder()
-  const path = firstRelease(folder)
-  const former = new Database(path)
-  former.run('PRAGMA ignore_check_constraints = ON')
-  former.run("UPDATE booking_requests SET accepted_at = NULL WHERE state = 'accepted'")
-  former.close()
-  const before = contentOfFile(path)
-  expect(messageOf(() => upgrade(path))).toBe(
-    'database_unusable: the database holds a record that breaks a rule of its table: nothing was changed; ' +
-      'doctor of the version before tells which table, and a backup may be sound',
-  )
-  expect(contentOfFile(path)).toEqual(before)
-})
-
 /** Upgrades in a process of its own, which is killed so long after it began. Whether that was before its end. */
 async function upgradeKilled(path: string, millis: number): Promise<boolean> {
   const place = new URL('./place.ts', import.meta.url).pathname
