@@ -114,7 +114,7 @@ function openRecords({
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
   const opening = { path: database, purpose, masterKey: masterKeyOf(key), create, upgrade }
   const { store, upkeep, feed, watch, close } = openEngine(opening, largestGroup)
-  if (keptCopy !== null) report(keptCopyNote(keptCopy))
+  if (keptCopy !== null) for (const note of upgradeNotes(keptCopy)) report(note)
   const records: Records = { store, upkeep, clock, custody, directory: null }
   return { records, feed, watch, close, key }
 }
@@ -220,6 +220,13 @@ export const offeredBy: Readonly<Record<string, Offered>> = {
 /** What a shell may offer for a word that begins so: no person's name. Nothing is made or changed. @throws Refusal database_unusable */
 export function listOffers(database: string, offered: Offered, begin: string): string[] {
   return readOffers(database, offered, begin)
+}
+
+/** What an operator has to know after an upgrade, which left a copy. */
+export function upgradeNotes(copy: string): string[] {
+  const absences =
+    'Time off that staff entered before stands among that of the directory: the next load asks before it takes it back.'
+  return [keptCopyNote(copy), absences]
 }
 
 /** What an operator has to know of the copy that an upgrade leaves. */

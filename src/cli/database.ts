@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Flags, readStorageConfig } from '../config'
 import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
-import { keptCopyNote, migrateDatabase } from '../service'
+import { migrateDatabase, upgradeNotes } from '../service'
 import { asJson } from './command'
 import { examples } from './command-help'
 import { finishDatabase, makeDatabase } from './new-database'
@@ -86,5 +86,5 @@ function migrate(flags: Flags & CommonFlags): void {
   const copy = migrateDatabase({ purpose: 'production', ...readStorageConfig(flags) })
   if (flags.json) printJson({ upgraded: copy !== null, copy })
   else if (copy === null) printLines('The database is up to date.')
-  else printLines('The database is up to date now.', keptCopyNote(copy))
+  else printLines('The database is up to date now.', ...upgradeNotes(copy))
 }

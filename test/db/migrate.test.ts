@@ -368,6 +368,54 @@ test('an upgrade that adds tables alone writes nothing anew of what is there', (
   database.close()
 })
 
+test('an upgrade carries over a request that breaks a rule of its table, and knows who was switched off by staff', () => {
+  using folder = new Folder()
+  const path = folder.file('a.sqlite')
+  openTestDatabase(path).close()
+  const former = new Database(path)
+  makeFormer(former, 7)
+  former.run('PRAGMA ignore_check_constraints = ON')
+  const insert = (table: string, row: Record<string, string | number>) =>
+    former
+      .query(`INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => '?')})`)
+      .run(...Object.values(row))
+  for (const [id, active] of [
+    [1, 0],
+    [2, 0],
+    [3, 1],
+    [4, 0],
+  ] as const) {
+    const names = { first_name: 'Marlow', last_name: 'Fernhill', time_zone: 'UTC' }
+    const lists = {
+      languages_spoken: '["en"]',
+      modalities: '["in-video"]',
+      working_hours: '[]',
+      overrides: '[]',
+    }
+    const rest = { time_off: '[]', minimum_notice_minutes: 0, active }
+    insert('providers', { id, ref: `p${id}`, ...names, ...lists, ...rest })
+  }
+  const acts = ['1 deactivate', '3 deactivate', '4 deactivate', '4 reactivate', '12 deactivate'] as const
+  for (const act of acts) {
+    const [id, done] = act.split(' ')
+    const what = { action: `provider.${done}`, record: `provider ${id}`, outcome: 'done' }
+    insert('audit', { at: 1, actor: 'olive', ...what, hash: '0' })
+  }
+  insert('booking_requests', { id: 9, record_key: 'k', is_intake: 0, state: 'lost', submitted_at: 1 })
+  former.close()
+  const database = openTestDatabase(path, { upgrade: true })
+  const values = (sql: string) => database.query(sql).values()
+  expect(values('SELECT id, active, suspended FROM providers ORDER BY id')).toEqual([
+    [1, 0, 1],
+    [2, 0, 0],
+    [3, 1, 0],
+    [4, 0, 0],
+  ])
+  expect(values('SELECT id, state FROM booking_requests')).toEqual([[9, 'lost']])
+  expect(() => database.run("UPDATE booking_requests SET state = 'gone' WHERE id = 9")).toThrow('CHECK')
+  database.close()
+})
+
 /** Upgrades in a process of its own, which is killed so long after it began. Whether that was before its end. */
 async function upgradeKilled(path: string, millis: number): Promise<boolean> {
   const place = new URL('./place.ts', import.meta.url).pathname

@@ -1,11 +1,18 @@
 -- What the operator's staff do on a second day: an intake that is closed, notes, and what they say of a provider, which
 -- directory files neither bring nor take away.
 
--- To add a column SQLite checks every row, and one that cannot be read must not keep the rest from being brought over.
+-- To add a column, or to copy a table, SQLite checks every row, and one that breaks a rule must not keep the rest from being
+-- brought over: doctor tells of it.
 PRAGMA ignore_check_constraints = ON;
 ALTER TABLE providers ADD COLUMN suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1));
 ALTER TABLE providers ADD COLUMN staff_time_off TEXT NOT NULL DEFAULT '[]';
-PRAGMA ignore_check_constraints = OFF;
+-- Whom staff have switched off, and not the directory, as far as the audit log tells.
+UPDATE providers SET suspended = 1
+  WHERE active = 0 AND 'provider.deactivate' = (
+    SELECT action FROM audit
+    WHERE record = 'provider ' || providers.id AND action IN ('provider.deactivate', 'provider.reactivate')
+    ORDER BY audit.id DESC LIMIT 1
+  );
 
 CREATE TABLE new_booking_requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -44,6 +51,7 @@ DELETE FROM sqlite_sequence WHERE name = 'new_booking_requests';
 INSERT INTO sqlite_sequence SELECT 'new_booking_requests', seq FROM sqlite_sequence WHERE name = 'booking_requests';
 DROP TABLE booking_requests;
 ALTER TABLE new_booking_requests RENAME TO booking_requests;
+PRAGMA ignore_check_constraints = OFF;
 
 CREATE INDEX booking_requests_member ON booking_requests (member_id);
 -- The last word on double booking.
