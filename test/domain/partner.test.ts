@@ -17,6 +17,7 @@ test.each([
   ['3', 'name: must not be a number, which would be taken for an id'],
   ['007', 'name: must not be a number, which would be taken for an id'],
   ['none', 'name: must not be none, which would be taken for no organization'],
+  ['--yes', 'name: must not begin with a dash, which would be taken for an option'],
   ['None', 'name: must not be none, which would be taken for no organization'],
   ['North\nCare', 'name: must not hold a control character'],
   ['North\u001b[31m', 'name: must not hold a control character'],
