@@ -55,7 +55,8 @@ export function openDatabase(opening: Opening): Database {
   } catch (error) {
     opened?.close()
     const refusal = toRefusal(error)
-    throw refusal instanceof Refusal && refusal !== error ? unusable(refusal.message) : error
+    if (!(refusal instanceof Refusal) || refusal === error) throw error
+    throw new Refusal('database_unusable', refusal.message, { cause: error })
   }
 }
 

@@ -1,6 +1,13 @@
 import { constants, Database } from 'bun:sqlite'
 import { Refusal } from '../../src/domain/errors'
-import { type InForce, type Named, type TokenInForce, type Undone, undoneBy } from '../../src/domain/undone'
+import {
+  type AbsenceOfStaff,
+  type InForce,
+  type Named,
+  type TokenInForce,
+  type Undone,
+  undoneBy,
+} from '../../src/domain/undone'
 import { isThere } from '../../src/files/durable'
 import { isVacant, recognizeFile, unusable } from './file-head'
 
@@ -63,6 +70,9 @@ function requireLater(later: Database, earlier: Database): void {
   throw unusable('--against: that database is no later state of the one that the backup was made of')
 }
 
+const staffAbsences = `SELECT ref || ', ' || (value ->> 'from') || ' to ' || (value ->> 'until') AS id
+  FROM providers, json_each(staff_time_off) ORDER BY providers.id`
+
 /** In words that every schema understands. */
 function inForceIn(database: Database): InForce {
   const all = <T>(sql: string) => database.query<T, []>(sql).all()
@@ -82,6 +92,10 @@ function inForceIn(database: Database): InForce {
     members: all<{ id: number; active: number }>('SELECT id, active FROM members ORDER BY id').map(
       ({ id, active }) => ({ id, active: active === 1 }),
     ),
-    newestRequest: all<{ id: number | null }>('SELECT max(id) AS id FROM booking_requests')[0]?.id ?? 0,
+    requests: all<InForce['requests'][number]>(
+      'SELECT id, json_array(state, provider_id, starts_at) AS standing FROM booking_requests ORDER BY id',
+    ),
+    // Suspensions and absences of staff are of one schema.
+    absences: isSuspendable ? all<AbsenceOfStaff>(staffAbsences) : [],
   }
 }

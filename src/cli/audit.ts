@@ -80,7 +80,7 @@ export function auditCommand(): Command {
         'check this archive of pruned lines instead, and that the log goes on from it',
       )
       .option('--json', 'print the verdict as JSON'),
-    asking(recordsCommand('prune', 'Move old lines to an archive', prune))
+    asking(asJson(recordsCommand('prune', 'Move old lines to an archive', prune)))
       .requiredOption('--before <instant>', 'the lines up to the first that is not older', utcInstant)
       .requiredOption('--output <file>', 'the archive: a new file, which its owner alone can read', fileName)
       .option('--refusals', 'the refused authentications, and otherwise all lines but those'),
@@ -182,8 +182,11 @@ async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promis
   const what = refusals ? 'refused authentications' : 'audit lines'
   await confirm(`Move the ${what} before ${formatInstant(before)} from the log to ${target}?`, flags)
   const count = await pruneAudit(context, { chain: refusals ? 'refusals' : 'acts', before, target }, act())
-  if (count === 0) printLines(`There are no ${what} before ${formatInstant(before)}; nothing was changed.`)
-  else printLines(`Moved ${count} ${what} to ${target}. Keep it: audit verify --archive checks it.`)
+  const line =
+    count === 0
+      ? `There are no ${what} before ${formatInstant(before)}; nothing was changed.`
+      : `Moved ${count} ${what} to ${target}. Keep it: audit verify --archive checks it.`
+  printResult(flags, { moved: count, archive: count === 0 ? null : target }, line)
 }
 
 const columns: Columns<AuditLine> = {

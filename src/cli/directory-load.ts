@@ -19,12 +19,13 @@ export function changeLimit(text: string): ChangeLimit {
   throw new InvalidArgumentError('It must be a whole number, as 50, or a share from 0% to 100%.')
 }
 
-/** What is asked before a load that takes something away or brings somebody back. */
+/** What is asked before a load that takes something away, shifts hours or brings somebody back. */
 export function loadQuestion(load: LoadDescription): string {
   const acts = [
     load.losses.length > 0 ? `take away ${joined(load.losses.map(lossText))}` : '',
     actOn('deactivate', load.deactivated),
     actOn('reactivate', load.reactivated),
+    actOn('change the time zone of', { regions: [], providers: load.rezoned }),
   ].filter((act) => act !== '')
   const question = acts.join('; ')
   return `${question.charAt(0).toUpperCase()}${question.slice(1)}?`

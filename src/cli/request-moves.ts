@@ -288,15 +288,27 @@ function tellConcern(
   return concern !== null
 }
 
-/** Asks about a request whose person the question names, which the audit log is told before. */
+/**
+ * Asks about a request whose person the question names, which the audit log is told before.
+ *
+ * @throws Refusal not_confirmed also where a colleague has moved it while the question stood: the yes was to something else
+ */
 async function askAbout(
   context: Records,
-  { id }: RequestRecord,
+  request: RequestRecord,
   question: string,
   flags: CommonFlags,
 ): Promise<void> {
+  const { id } = request
   if (!flags.yes && process.stdin.isTTY) await noteAct(context, makeAct(), 'request.show', `request ${id}`)
   await confirm(question, flags)
+  if (flags.yes || standingOf(request) === standingOf(await requireRequest(context, id))) return
+  throw new Refusal('not_confirmed', `request ${id} is not as it was asked about by now; nothing was changed`)
+}
+
+/** What a question about a request says of it, and what may change before the answer. */
+function standingOf({ state, providerId, startsAt, member }: RequestRecord): string {
+  return [state, providerId, startsAt, member?.id].join()
 }
 
 /** With whom a request is, and when by their clock: `on-001 at Wed 2026-12-02 09:00 America/Toronto`. */

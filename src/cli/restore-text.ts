@@ -9,6 +9,7 @@ export function validAgain(madeAt: string | null, undone: Undone | null, against
   if (undone) return [`what ${against} did since the backup is not in it:`, ...linesOf(undone)]
   return [
     `what was revoked, deactivated or erased after ${since} is valid or there again`,
+    'requests that were moved or declined since, and time off that was entered, are as they were before',
     'to have it listed, name the database that is replaced: --against FILE',
     'where there is none, look in what was exported of its audit log, and in your own notes',
   ]
@@ -26,7 +27,7 @@ export function afterRestore(madeAt: string | null, undone: Undone | null): stri
   return [
     'What was done since is not in it:',
     ...lines,
-    'Do that again: anteroom token revoke, partner deactivate, provider deactivate, member erase.',
+    'Do that again: anteroom token revoke, partner deactivate, provider deactivate, provider away, member erase, request move.',
   ]
 }
 
@@ -40,6 +41,8 @@ function linesOf(undone: Undone): string[] {
     named('provider', namesOf(undone.providers), 'offered again'),
     named('member', people(undone.deactivatedMembers), 'active again'),
     named('member', people(undone.erasedMembers), 'erased, and there again'),
+    named('provider', undone.lostAbsences, 'offered again in this time off'),
+    named('request', people(undone.changedRequests), 'as it was before, its slot too'),
     named('token', undone.lostTokens.map(tokenText), 'not known any more: rotate it'),
     undone.lostRequests > 0 ? [`  requests submitted since: ${undone.lostRequests} lost`] : [],
   ].flat()

@@ -3,7 +3,7 @@ import { readStorageConfig, type Setting, type SettingName, type StorageConfig, 
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
-import { whyNoAccess } from '../files/access'
+import { isFolderWritable, whyNoAccess } from '../files/access'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
 import { openService, openStorage, type Service, type ServiceOptions } from '../service'
@@ -36,13 +36,21 @@ export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 /** Opens the production database for a command that asks the records alone, and no directory. */
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
   const config = readStorageConfig(flags)
-  const { records, close } = openStorage(optionsOf(config))
+  const { records, close } = openRecords(config)
   try {
     await work(records, makeAct)
   } catch (error) {
     throw writeFault(error, config)
   } finally {
     await close()
+  }
+}
+
+function openRecords(config: StorageConfig) {
+  try {
+    return openStorage(optionsOf(config))
+  } catch (error) {
+    throw writeFault(error, config)
   }
 }
 
@@ -71,17 +79,24 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
 /** Why a database can be read and not written is for whoever gives the command, and no partner of the service. */
 function writeFault(error: unknown, { database }: StorageConfig): unknown {
   const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  if (!(error instanceof Refusal) || !code.startsWith('SQLITE_READONLY')) return error
+  // A log beside it that cannot be made keeps it from being opened at all.
+  const isUnwritable =
+    code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(database))
+  if (!(error instanceof Refusal && isUnwritable)) return error
   const why = `the database ${database} may not be written: ${whyNoAccess(database)}`
   return new Refusal(error.kind, why, { cause: error })
 }
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */
-export function openProduction(
+export async function openProduction(
   config: StorageConfig & Pick<ServiceOptions, 'limits' | 'noDocs'>,
   allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone'> = {},
 ): Promise<Service> {
-  return openService({ ...optionsOf(config), ...allowed })
+  try {
+    return await openService({ ...optionsOf(config), ...allowed })
+  } catch (error) {
+    throw writeFault(error, config)
+  }
 }
 
 function optionsOf(config: StorageConfig): ServiceOptions {

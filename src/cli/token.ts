@@ -132,7 +132,7 @@ function inWaiting({ kid, startsAt }: KeyRecord): string {
 
 type Standing = Awaited<ReturnType<typeof findStanding>>
 
-/** Holds the tokens to be those that were asked about: a cutover may have come before the answer. @throws Refusal not_confirmed */
+/** Holds the tokens to be those that were asked about: a cutover may have come, or another token. @throws Refusal not_confirmed */
 async function requireUnchanged(context: Records, partner: Partner, asked: Standing): Promise<void> {
   const kidsOf = ({ current, waiting }: Standing) => [current, ...waiting].map((key) => key?.kid).join()
   if (kidsOf(await findStanding(context, partner)) === kidsOf(asked)) return
@@ -172,12 +172,14 @@ async function cancel({ context, flags, act }: Call<Records>, partner: Partner):
 }
 
 async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
-  const { current, waiting } = await findStanding(context, partner)
+  const standing = await findStanding(context, partner)
+  const { current, waiting } = standing
   const lost = [
     ...(current ? [`${inForce(current)} ends now. `] : []),
     ...waiting.map((key) => `${inWaiting(key)} never starts. `),
   ]
   await confirm(`${lost.join('')}Revoke the token of ${partner.name}?`, flags)
+  if (!flags.yes) await requireUnchanged(context, partner, standing)
   await revokeToken(context, partner, act())
   const ended = [...(current ? [current] : []), ...waiting]
   const told = { partner: partner.name, revoked: ended.map(({ kid }) => kid) }

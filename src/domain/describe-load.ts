@@ -39,6 +39,8 @@ export interface LoadDescription {
   readonly deactivated: Records
   /** Without those whom staff have suspended: they stay so. */
   readonly reactivated: Records
+  /** Providers whose hours stand as they were and are at other instants: their time zone is another. */
+  readonly rezoned: readonly string[]
   /** The lists of which no provider has anything any more, though some had. */
   readonly emptied: readonly ('licenses' | 'workingHours')[]
   /** Providers who are active by the files, and whom staff have suspended. */
@@ -63,6 +65,7 @@ export function describeLoad(
     losses: losableFields.flatMap((field) => lossIn(changes, field) ?? []),
     deactivated: refsBy(records.filter(({ kind }) => kind === 'deactivated')),
     reactivated: refsBy(records.filter(isReactivated)),
+    rezoned: changes.filter(isRezoned).map(({ ref }) => ref),
     emptied: (['licenses', 'workingHours'] as const).filter(
       (list) => providers.some((one) => one[list].length > 0) && after.every((one) => one[list].length === 0),
     ),
@@ -70,10 +73,10 @@ export function describeLoad(
   }
 }
 
-/** Whether a load takes something away or brings somebody back, so that a person should say yes to it. */
-export function isAskedAbout({ losses, deactivated, reactivated }: LoadDescription): boolean {
+/** Whether a load takes something away, shifts hours or brings somebody back, so that a person should say yes to it. */
+export function isAskedAbout({ losses, deactivated, reactivated, rezoned }: LoadDescription): boolean {
   const refs = [deactivated, reactivated].flatMap(({ regions, providers }) => [...regions, ...providers])
-  return losses.length + refs.length > 0
+  return losses.length + refs.length + rezoned.length > 0
 }
 
 /** All providers as a load leaves them. */
@@ -86,6 +89,10 @@ function afterwards(records: readonly ChangedRecord[], providers: readonly Provi
 function isReactivated({ before, after }: ChangedRecord): boolean {
   const isSuspended = 'suspended' in after && after.suspended
   return before?.active === false && after.active && !isSuspended
+}
+
+function isRezoned({ fields }: RecordChange): boolean {
+  return fields.some(({ field }) => field === 'timeZone')
 }
 
 function refsBy(records: readonly ChangedRecord[]): Records {

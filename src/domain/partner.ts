@@ -5,7 +5,8 @@ const mostNameCharacters = 200
 
 /**
  * Holds a text to be a name that an organization or a partner can have: 1 to 200 characters, none of them a control
- * character, and no space at either end.
+ * character, no dash before it, and no space at either end. Commands take a name or an id, and `none` for no
+ * organization: a name that is one of those would cut off somebody else.
  *
  * @throws Refusal field_invalid
  */
@@ -23,6 +24,9 @@ function nameFault(name: string): string | null {
     !name.isWellFormed()
   )
     return 'must not hold a control character'
+  if (/^\d+$/.test(name)) return 'must not be a number, which would be taken for an id'
+  if (/^none$/i.test(name)) return 'must not be none, which would be taken for no organization'
+  if (name.startsWith('-')) return 'must not begin with a dash, which would be taken for an option'
   return name === name.trim() ? null : 'must not begin or end with a space'
 }
 

@@ -7,8 +7,16 @@ export interface InForce {
   readonly organizations: readonly Named[]
   readonly providers: readonly Named[]
   readonly members: readonly { readonly id: number; readonly active: boolean }[]
-  /** The id of the newest request; 0 for none. */
-  readonly newestRequest: number
+  /** Each request, and a text that is another once it was accepted, moved, declined, closed or assigned. */
+  readonly requests: readonly { readonly id: number; readonly standing: string }[]
+  /** The absences that staff entered. */
+  readonly absences: readonly AbsenceOfStaff[]
+}
+
+/** An absence that staff entered, which no directory brings back. */
+export interface AbsenceOfStaff {
+  /** All of it: the provider's ref, from when, until when. */
+  readonly id: string
 }
 
 /** A token by its kid. */
@@ -35,6 +43,10 @@ export interface Undone {
   readonly deactivatedMembers: readonly number[]
   /** Members who were erased: they are there again. */
   readonly erasedMembers: readonly number[]
+  /** Requests that were accepted, moved, declined, closed or assigned: they stand, and hold slots, as before. */
+  readonly changedRequests: readonly number[]
+  /** Absences that staff entered: who is ill is offered again. */
+  readonly lostAbsences: readonly string[]
   /** Tokens that were handed over since: they are not known any more. */
   readonly lostTokens: readonly TokenInForce[]
   /** How many requests were submitted since. */
@@ -45,6 +57,8 @@ export interface Undone {
 export function undoneBy(earlier: InForce, replaced: InForce): Undone {
   const activeOf = ({ members }: InForce) => members.filter(({ active }) => active)
   const erased = without(earlier.members, replaced.members)
+  const standings = new Map(replaced.requests.map(({ id, standing }) => [id, standing]))
+  const changed = earlier.requests.filter(({ id, standing }) => (standings.get(id) ?? standing) !== standing)
   const inactive = without(activeOf(earlier), activeOf(replaced))
   return {
     tokens: without(earlier.tokens, replaced.tokens),
@@ -53,8 +67,10 @@ export function undoneBy(earlier: InForce, replaced: InForce): Undone {
     providers: without(earlier.providers, replaced.providers),
     deactivatedMembers: without(inactive, erased).map(({ id }) => id),
     erasedMembers: erased.map(({ id }) => id),
+    changedRequests: changed.map(({ id }) => id),
+    lostAbsences: without(replaced.absences, earlier.absences).map(({ id }) => id),
     lostTokens: without(replaced.tokens, earlier.tokens),
-    lostRequests: Math.max(0, replaced.newestRequest - earlier.newestRequest),
+    lostRequests: without(replaced.requests, earlier.requests).length,
   }
 }
 

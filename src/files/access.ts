@@ -1,4 +1,5 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** Why a file may not be used, in the words of somebody who can change that. */
 export function whyNoAccess(path: string): string {
@@ -12,6 +13,16 @@ export function whyNoAccess(path: string): string {
   if ((found.mode & 0o600) !== 0o600)
     return `its mode is ${(found.mode & 0o777).toString(8)}, and 600 is needed`
   return 'nothing may be written in its folder'
+}
+
+/** Whether new files can be made beside one. */
+export function isFolderWritable(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function statVisible(path: string): Stats | null {

@@ -39,7 +39,12 @@ export function parseAway(context: Context, provider: Provider, words: TimeOff, 
     ['today', formatDate(today)],
     ['tomorrow', formatDate(today + 1)],
   ])
-  return parseTimeOff(days.get(words.from) ?? words.from, days.get(words.until) ?? words.until)
+  const absence = parseTimeOff(days.get(words.from) ?? words.from, days.get(words.until) ?? words.until)
+  // A year or month that is mistyped would leave all slots of the days that were meant on offer.
+  if (compileTimeOff(absence, zone).end * minuteMillis <= now) {
+    throw new Refusal('field_invalid', 'until: that time off is over already')
+  }
+  return absence
 }
 
 /** Notes that a provider is away and tells who is concerned, each of whom leaves a line in the audit log. */

@@ -289,6 +289,7 @@ describe('the log', () => {
     expect(await operator.do(...nothing)).toBe(
       'There are no audit lines before 2000-01-01T00:00:00Z; nothing was changed.\n',
     )
+    expect(await operator.ask(...nothing)).toEqual({ moved: 0, archive: null })
     // Of all that was told, sent and shown above, the log has ids alone.
     const written = `${text}${await operator.do('audit', 'export')}`
     expect(/canary|555 0123|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
 // Each command is a process.
@@ -183,4 +184,38 @@ test('commands on what is not there say so', async () => {
   expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual(Array(5).fill([3, '']))
   for (const { stderr } of ends)
     expect(stderr).toMatch(/^anteroom: there is no (such request|request of that id)\n$/)
+})
+
+test('a yes to a request that a colleague moves while the question stands changes nothing', async () => {
+  const [first = '', second = ''] = await practice.slotsOf('on-2')
+  const id = await submit(first)
+  const { code, shown } = await runOnTerminal(['request', 'decline', String(id)], {
+    columns: 200,
+    env: { ANTEROOM_DATABASE: practice.operator.database },
+    meanwhile: () => ask('move', id, '--slot', second, '--yes'),
+    answer: 'y\r',
+  })
+  expect(shown).toContain(`request ${id} is not as it was asked about by now; nothing was changed`)
+  expect([code, (await ask('show', id)).utcStartTime]).toEqual([2, second])
+  expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
+})
+
+test('a yes to the revoking of a token that a colleague replaces while the question stands changes nothing', async () => {
+  const { operator, service } = practice
+  await operator.do('partner', 'add', 'Harbour')
+  await operator.do('token', 'issue', 'Harbour')
+  let newer = ''
+  const { code, shown } = await runOnTerminal(['token', 'revoke', 'Harbour'], {
+    columns: 200,
+    env: { ANTEROOM_DATABASE: operator.database },
+    meanwhile: async () => {
+      newer = (await operator.do('token', 'rotate', 'Harbour', '--yes')).trim()
+    },
+    answer: 'y\r',
+  })
+  expect(shown).toContain('the tokens of Harbour are others by now; nothing was changed')
+  // Without an organization: known, and refused for that alone.
+  expect([code, (await service.get('/partners/v1/provider-regions/?country_code=CA', newer)).status]).toEqual(
+    [2, 409],
+  )
 })

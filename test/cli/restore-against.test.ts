@@ -34,6 +34,8 @@ beforeAll(async () => {
   second = (await operator.do('token', 'issue', 'Lantern')).trim()
   await operator.do('partner', 'deactivate', 'Harbour', '--yes')
   await operator.do('provider', 'deactivate', 'on-2', '--yes')
+  await operator.do('provider', 'away', 'on-1', '2099-12-01', '2099-12-02')
+  await operator.do('request', 'close', '2', '--yes')
   await operator.do('member', 'erase', '1', '--yes')
   await operator.do('member', 'deactivate', '2', '--yes')
   await service.stop()
@@ -56,6 +58,8 @@ test('what the replaced database revoked, deactivated and erased is told before 
       '  provider on-2: offered again',
       '  member 2: active again',
       '  member 1: erased, and there again',
+      '  provider on-1, 2099-12-01 to 2099-12-02: offered again in this time off',
+      '  request 2: as it was before, its slot too',
       `  token ${kidOf(second)} of Lantern: not known any more: rotate it`,
       '  requests submitted since: 1 lost',
       'anteroom: this needs --yes where there is no terminal to ask on',
@@ -80,6 +84,8 @@ test('with --yes it is made, and what becomes valid again is told for programs',
       providers: [{ id: 2, name: 'on-2' }],
       deactivatedMembers: [2],
       erasedMembers: [1],
+      changedRequests: [2],
+      lostAbsences: ['on-1, 2099-12-01 to 2099-12-02'],
       lostTokens: [{ id: kidOf(second), partner: 'Lantern' }],
       lostRequests: 1,
     },
@@ -93,7 +99,7 @@ test('with --yes a person is told what to do again', async () => {
   expect(stdout).toContain('\nWhat was done since is not in it:\n  token ')
   expect(stdout).toContain('\n  member 1: erased, and there again\n')
   expect(stdout).toEndWith(
-    'Do that again: anteroom token revoke, partner deactivate, provider deactivate, member erase.\n',
+    'Do that again: anteroom token revoke, partner deactivate, provider deactivate, provider away, member erase, request move.\n',
   )
 })
 
@@ -110,7 +116,7 @@ test('where no replaced database is named, that nothing is known is said plainly
   const { code, stdout, stderr } = await restore('unknown.sqlite')
   expect([code, stdout, existsSync(file('unknown.sqlite'))]).toEqual([2, '', false])
   expect(stderr).toMatch(
-    /^anteroom: what was revoked, deactivated or erased after \S+Z is valid or there again\nto have it listed, .*--against FILE\n/,
+    /^anteroom: what was revoked, deactivated or erased after \S+Z is valid or there again\nrequests that were moved or declined since, .*as they were before\nto have it listed, .*--against FILE\n/,
   )
 })
 

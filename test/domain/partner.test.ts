@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { requireName } from '../../src/domain/partner'
 
-test.each(['N', 'North Care', "Zoë's & Söhne", '渡辺', 'x'.repeat(200), '👩'.repeat(200)])(
+test.each(['N', '3M', 'Nonesuch', 'North Care', "Zoë's & Söhne", '渡辺', 'x'.repeat(200), '👩'.repeat(200)])(
   '%p is a name',
   (name) => {
     expect(() => requireName(name)).not.toThrow()
@@ -14,6 +14,11 @@ test.each([
   ['North\u00a0', 'name: must not begin or end with a space'],
   [' ', 'name: must not begin or end with a space'],
   ['x'.repeat(201), 'name: must have at most 200 characters'],
+  ['3', 'name: must not be a number, which would be taken for an id'],
+  ['007', 'name: must not be a number, which would be taken for an id'],
+  ['none', 'name: must not be none, which would be taken for no organization'],
+  ['--yes', 'name: must not begin with a dash, which would be taken for an option'],
+  ['None', 'name: must not be none, which would be taken for no organization'],
   ['North\nCare', 'name: must not hold a control character'],
   ['North\u001b[31m', 'name: must not hold a control character'],
   ['\u007fNorth', 'name: must not hold a control character'],

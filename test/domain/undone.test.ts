@@ -10,7 +10,8 @@ const state: InForce = {
     { id: 1, active: true },
     { id: 2, active: false },
   ],
-  newestRequest: 3,
+  requests: [1, 2, 3].map((id) => ({ id, standing: 'pending' })),
+  absences: [],
 }
 const nothing = {
   tokens: [],
@@ -19,6 +20,8 @@ const nothing = {
   providers: [],
   deactivatedMembers: [],
   erasedMembers: [],
+  changedRequests: [],
+  lostAbsences: [],
   lostTokens: [],
   lostRequests: 0,
 }
@@ -41,6 +44,14 @@ test.each<[Partial<InForce>, Partial<ReturnType<typeof undoneBy>>]>([
   [{ partners: [] }, { partners: state.partners }],
   [{ organizations: [] }, { organizations: state.organizations }],
   [{ providers: [] }, { providers: state.providers }],
+  [
+    { requests: state.requests.map(({ id }) => ({ id, standing: id === 2 ? 'declined' : 'pending' })) },
+    { changedRequests: [2] },
+  ],
+  [
+    { absences: [{ id: 'on-1, 2026-12-01 to 2026-12-02' }] },
+    { lostAbsences: ['on-1, 2026-12-01 to 2026-12-02'] },
+  ],
   [{ members: [{ id: 1, active: true }] }, { erasedMembers: [2] }],
   [{ members: [{ id: 2, active: false }] }, { erasedMembers: [1] }],
   [{ members: state.members.map(({ id }) => ({ id, active: false })) }, { deactivatedMembers: [1] }],
@@ -52,7 +63,8 @@ test.each<[Partial<InForce>, Partial<ReturnType<typeof undoneBy>>]>([
 
 test('what is merely lost makes nothing valid again', () => {
   const handed = { id: 'kid-2', partner: 'Lantern' }
-  const found = undoneBy(state, { ...state, tokens: [...state.tokens, handed], newestRequest: 5 })
+  const requests = [1, 2, 3, 4, 5].map((id) => ({ id, standing: 'pending' }))
+  const found = undoneBy(state, { ...state, tokens: [...state.tokens, handed], requests })
   expect(found).toEqual({ ...nothing, lostTokens: [handed], lostRequests: 2 })
   expect(isAnyValidAgain(found)).toBe(false)
 })

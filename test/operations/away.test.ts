@@ -245,6 +245,8 @@ describe('the words of an absence', () => {
     ['tomorrow', '2026-12-02T10:00'],
     ['yesterday', 'today'],
     ['2026-12-02', '2026-12-01'],
+    ['2025-12-02', '2025-12-03'],
+    ['2026-12-01T05:00', '2026-12-01T07:00'],
   ])('%s to %s is refused', (from, until) => {
     expect(() => parse(from, until)).toThrow(expect.objectContaining({ kind: 'field_invalid' }))
   })

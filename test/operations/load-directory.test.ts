@@ -264,6 +264,7 @@ describe('a load is told field by field', () => {
     ['hours of a day', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '12:00' }] }],
     ['a license', { licenses: [] }],
     ['the provider', { active: false }],
+    ['all hours, which are others in another time zone', { timeZone: 'America/Vancouver' }],
   ]
   test.each(asked)('and somebody is asked where it takes away %s', (_, different) => {
     expect(isAskedAbout(foretell(read(fileWith({ 'on-2': different }))))).toBe(true)

@@ -5,12 +5,14 @@ interface OnTerminal {
   readonly env?: Readonly<Record<string, string>>
   /** What is typed, or the signal that comes, at the program's question. */
   readonly answer?: string | NodeJS.Signals
+  /** What happens while the question stands. */
+  readonly meanwhile?: () => Promise<unknown>
 }
 
 /** Runs the program on a terminal (pty): how it ended, and all that the terminal was sent, its lines ended by \n. */
 export async function runOnTerminal(
   words: readonly string[],
-  { columns = 80, env = {}, answer }: OnTerminal = {},
+  { columns = 80, env = {}, answer, meanwhile }: OnTerminal = {},
 ): Promise<{ code: number | null; shown: string }> {
   let shown = ''
   const decoder = new TextDecoder()
@@ -24,6 +26,7 @@ export async function runOnTerminal(
   const child = Bun.spawn([...theProgram, ...words], { terminal, env: { TERM: 'xterm', ...env } })
   if (answer !== undefined) {
     await eventually('the question', () => shown.includes('[y/N]') || child.exitCode !== null)
+    await meanwhile?.()
     if (answer.startsWith('SIG')) child.kill(answer as NodeJS.Signals)
     else terminal.write(answer)
   }
