@@ -14,7 +14,7 @@ import { type Call, commandsIn } from './command'
 import { examples } from './command-help'
 import { calledName, voicemailText } from './contact'
 import { formatCalendar } from './icalendar'
-import { type Columns, printJson, printLines, printTable, printText } from './output'
+import { type Columns, oneLine, printJson, printLines, printTable, printText } from './output'
 import { makeAct, withService } from './storage'
 
 interface Flags {
@@ -110,7 +110,12 @@ function csvOf(appointments: readonly Appointment[]): string {
     const told = presentAppointment(appointment)
     return { ...told, memberTimeZones: told.memberTimeZones.join(' ') }
   })
-  return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => row[title]))])
+  return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => inCell(row[title])))])
+}
+
+/** A pipe may lead to a terminal, which must get nothing to act on, and a calendar day is read by people. */
+function inCell(value: string | number | null): string | number | null {
+  return typeof value === 'string' ? oneLine(value) : value
 }
 
 function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, only: Provider | null): void {

@@ -92,7 +92,16 @@ interface Item {
 interface Asked {
   /** The question, folded. */
   readonly words: string
-  readonly about: 'ninth item' | 'another item' | 'difficulty' | 'unknown'
+  /** Which of the other eight, by its place among them. */
+  readonly item: number | null
+  /** In the published words, in a paraphrase of them, or in words that turn a zero round; `unknown` may be the ninth too. */
+  readonly about:
+    | 'ninth item'
+    | 'like the ninth'
+    | 'reversed ninth'
+    | 'another item'
+    | 'difficulty'
+    | 'unknown'
 }
 
 // The questions that were read: partners ask the same of everybody, and a queue of thousands is put in order at once.
@@ -102,69 +111,147 @@ const mostQuestions = 1_000
 function askedBy(question: string): Asked {
   const known = knownQuestions.get(question)
   if (known) return known
-  const words = fold(question)
-  const asked: Asked = { words, about: subjectOf(words) }
+  const words = foldQuestion(question)
+  const about = subjectOf(words)
+  const item = about === 'another item' ? otherItems.findIndex((each) => each.test(words)) : null
+  const asked: Asked = { words, item, about }
   if (knownQuestions.size >= mostQuestions) knownQuestions.clear()
   knownQuestions.set(question, asked)
   return asked
 }
 
 function subjectOf(words: string): Asked['about'] {
-  if (ninthWords.test(words)) return 'ninth item'
+  if (ninthWords.test(words)) {
+    if (reversingWords.test(words)) return 'reversed ninth'
+    return publishedNinth.test(words) ? 'ninth item' : 'like the ninth'
+  }
+  if (wordsOfLife.test(words)) return 'unknown'
   if (difficultyWords.test(words)) return 'difficulty'
-  return otherWords.test(words) ? 'another item' : 'unknown'
+  return otherItems.some((item) => item.test(words)) ? 'another item' : 'unknown'
 }
 
-// Of each language the standard words first, then what a paraphrase of them is likely to say. All are folded.
-const ninthWords = new RegExp(
-  [
-    /better off|hurt(ing)? (your|my)self|\bharm|\bself-?harm|suicid|\bkill|\bdead\b|\bdie\b|\bdying\b/,
-    /\bend (it|(your|my) life)\b|worth living/,
-    /\bmort(e|es|s)?\b|\bmourir\b|\bblesser\b|faire (du )?mal\b|\b(vous|me|se) tuer\b|\ben finir\b|fin a (mes|ses|vos) jours/,
-    /\bmuert[oa]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
+/** Expressions as one, of which any will do. All are of folded words. */
+function anyOf(...expressions: readonly RegExp[]): RegExp {
+  return new RegExp(expressions.map(({ source }) => source).join('|'))
+}
+
+// Of each language the standard words first, then what a paraphrase of them is likely to say.
+const ninthWords = anyOf(
+  /better off|hurt(ing)? (your|my)self|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
+  /\b(end|ending|tak(e|ing)) (it( all)?|(your|my)( own)? life)\b|worth living/,
+  /\bmort(e|es|s)?\b|\bmourir\b|\bblesser\b|faire (du )?mal\b|\b(vous|me|se) tuer\b|\ben finir\b|fin a (mes|ses|vos) jours/,
+  /\bmuert[oa]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,
+)
+
+/** What no other question says: where it is asked so, no question in other words is the ninth. */
+const publishedNinth = anyOf(
+  /better off dead/,
+  /mieux (mort|mourir)|preferable de mourir/,
+  /mejor (estar )?muert|preferi\w* estar muert/,
+)
+
+/** Who agrees with what has not been thought, or with what is worth living for, answers with more than zero. */
+const reversingWords = anyOf(
+  /\b(no|not(?! at all)|never|none|without|\w+n't|safe)\b|worth living/,
+  /\b(ne|n'\w+|pas(?! du tout)|aucune?|sans)\b/,
+  /\b(ningun(?! dia)|ninguna|nunca|sin)\b/,
+)
+
+// A question that has words of another item and of these too may be the ninth: going to sleep and never waking up.
+const wordsOfLife = anyOf(
+  /\b(life|live|living|alive|exist\w*|disappear\w*|end|ending|giv(e|ing) up|(go|going|carry|carrying) on|be here|forever)\b/,
+  /(\b(not|never)|n't) wak|\bsafe|\burge/,
+  /\b(vie|vivre|disparaitre|exister|reveiller|pour toujours)\b/,
+  /\b(vida|vivir|desaparecer|existir|despertar|para siempre)\b/,
 )
 
 // What the other eight ask, each by the words that every edition of it has.
-const otherWords = new RegExp(
-  [
-    /little interest|depressed|\bsleep|\btired\b|\bappetite\b|\bovereating\b|bad about (your|my)self|\bconcentr|\bmoving\b/,
-    /peu d'interet|deprime|sommeil|dormi|fatigue|d'appetit|\bperdant|mauvaise (opinion|perception)|\bbouge/,
-    /poco interes|deprimid|\bsueno\b|cansad|apetito|\bfracas|\bmov(er|id|iend)/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-)
+const otherItems: readonly RegExp[] = [
+  /little interest|peu d'interet|poco interes/,
+  /depressed|deprime|deprimid/,
+  /\bsleep|sommeil|dormi|\bsueno\b/,
+  /\btired\b|fatigue|cansad/,
+  /\bappetite\b|\bovereating\b|d'appetit|apetito/,
+  /bad about (your|my)self|\bperdant|mauvaise (opinion|perception)|\bfracas/,
+  /\bconcentr/,
+  /\bmoving\b|\bbouge|\bmov(er|id|iend)/,
+]
 
 const difficultyWords =
-  /how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan|con que) dificil|que tanta dificultad/
+  /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan|con que) dificil|que tanta dificultad)/
 
-/** By its words, wherever it stands; else the last of nine. What is neither is unclear unless it is known. */
+/**
+ * By its words, wherever it stands; else the last of nine. It is zero only where no question that may be it was answered
+ * otherwise: a paraphrase may be of something else, and unknown words may be in any order.
+ */
 function ninthItemOf(items: readonly Item[]): NinthItem {
-  const worded = items.filter(({ asked }) => asked.about === 'ninth item')
-  const found = worded.length > 0 ? worded : items.length === itemCount ? items.slice(-1) : []
+  const worded = items.filter(({ asked }) => isLikeNinth(asked))
+  const twice = itemsAskedTwice(items)
+  const candidates = items.filter(({ asked }) => asked.item === null || twice.has(asked.item))
+  if (candidates.length === 0) return 'not asked'
+  const isNumbered = areNumbered(items)
+  const last = candidates.filter((item) => items.length === itemCount && item === items.at(-1))
+  const found = worded.length === 0 || isNumbered ? [...worded, ...last] : worded
   if (found.some(({ score }) => score !== null && score > 0)) return 'non-zero'
-  if (found.some(({ score }) => score === null)) return 'unclear'
-  if (found.length > 0) return 'zero'
-  return items.every(({ asked }) => asked.about === 'another item') ? 'not asked' : 'unclear'
+  if (
+    found.length === 0 ||
+    found.some(({ score, asked }) => score === null || asked.about === 'reversed ninth')
+  ) {
+    return 'unclear'
+  }
+  const isKnown = isNumbered || found.some(({ asked }) => asked.about === 'ninth item')
+  return isKnown || candidates.every(({ score }) => score === 0) ? 'zero' : 'unclear'
 }
 
-/** In small letters without accents, however they are composed, each apostrophe the plain one. */
+/** Which of the other eight are asked in more than one wording: one may be the ninth, and name another by the way. */
+function itemsAskedTwice(items: readonly Item[]): ReadonlySet<number> {
+  const wordings = new Map<number, string>()
+  const twice = new Set<number>()
+  for (const { asked } of items) {
+    if (asked.item === null) continue
+    const words = wordings.get(asked.item)
+    if (words === undefined) wordings.set(asked.item, asked.words)
+    else if (words !== asked.words) twice.add(asked.item)
+  }
+  return twice
+}
+
+function isLikeNinth({ about }: Asked): boolean {
+  return about === 'ninth item' || about === 'like the ninth' || about === 'reversed ninth'
+}
+
+/** Whether they are nine that are numbered from 1 on, in order: the last is the ninth then, whatever its words. */
+function areNumbered(items: readonly Item[]): boolean {
+  const numbers = items.map(({ asked }) => asked.words.match(/\d+/g) ?? [])
+  const isInOrder = (place: number) => numbers.every((found, index) => found.at(place) === `${index + 1}`)
+  return items.length === itemCount && (isInOrder(0) || isInOrder(-1))
+}
+
+/** In small letters without accents, however they are composed. */
 function fold(text: string): string {
   // Most texts have nothing to take away.
-  const plain = isAscii.test(text) ? text : withoutAccents(text)
+  const plain = isAscii.test(text) ? text : text.normalize('NFD').replace(accents, '')
   return plain.trim().replace(/\s+/g, ' ').toLowerCase()
 }
 
 const isAscii = /^[\x20-\x7e]*$/
 
-function withoutAccents(text: string): string {
+/** Those of French and Spanish: other marks, as one that strikes a letter through, may say something else. */
+const accents = /[\u0300-\u0303\u0308\u0327]/g
+
+/**
+ * The words of a question alone, however they are joined, each apostrophe the plain one: a field's name is a question
+ * too, and what was copied from a page holds what nobody sees.
+ */
+function foldQuestion(text: string): string {
   return text
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
     .replace(/[\u2018\u2019]/g, "'")
+    .replace(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
+    .replace(/[^\p{L}\p{N}']+/gu, ' ')
+    .trim()
+    .toLowerCase()
 }
 
 /** What a screening says of how soon somebody should be seen to. */

@@ -21,12 +21,14 @@ describe("an operator asks for a day's appointments", () => {
   beforeAll(async () => {
     practice = await startPractice()
     start = (await practice.slotsOf('on-1')).at(-2) ?? ''
-    for (const [providerId, name] of [
+    for (const [providerId, firstName] of [
       [1, '=cmd()'],
       [2, 'Ada'],
     ] as const) {
       const slot = { providerId, utcStartTime: start }
-      const person = { firstName: name, lastName: 'Lovelace, née Byron', state: 'AB', leaveVoicemail: 'No' }
+      const preferredModality = 'video\u001b[2J\u009b\u202e'
+      const name = { firstName, lastName: 'Lovelace, née Byron' }
+      const person = { ...name, preferredModality, state: 'AB', leaveVoicemail: 'No' }
       const told = { phoneNumber: '+1 416 555 0100', preferredName: 'Addie', ...person, ...health }
       const { status } = await practice.service.post(booking(`P-${providerId}`, slot, told), practice.token)
       expect(status).toBe(201)
@@ -53,6 +55,8 @@ describe("an operator asks for a day's appointments", () => {
     expect(JSON.parse(await list('--json'))).toEqual(rows)
     const csv = await list('--format', 'csv')
     expect(csv).not.toMatch(/(^|[,"\n])[=+@-]/)
+    // A pipe may lead to a terminal.
+    expect(csv.replaceAll('\r\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     const [titles = [], first = []] = readCsv(Buffer.from(csv)).map(({ cells }) => cells)
     expect(first[titles.indexOf('firstName')]).toBe('=cmd()')
     const ics = await list('--format', 'ics')

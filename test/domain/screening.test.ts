@@ -122,6 +122,69 @@ describe('the ninth item', () => {
     ['eight other standard items', answered([3, 3, 3, 3, 3, 3, 3, 3]), 'not asked'],
   ] as const)('%s', (_, answers, expected) => expect(scoreScreening(answers).ninthItem).toBe(expected))
 
+  const raised = (asked: string) => ({ question: asked, answer: '3' })
+  const german = [
+    'Wenig Interesse oder Freude an Ihren Tätigkeiten',
+    'Niedergeschlagenheit, Schwermut oder Hoffnungslosigkeit',
+    'Schwierigkeiten, ein- oder durchzuschlafen',
+    'Müdigkeit oder Gefühl, keine Energie zu haben',
+    'Verminderter Appetit oder übermäßiges Bedürfnis zu essen',
+    'Schlechte Meinung von sich selbst; Gefühl, die Familie enttäuscht zu haben',
+    'Schwierigkeiten, sich auf etwas zu konzentrieren',
+    'Waren Ihre Bewegungen oder Ihre Sprache verlangsamt',
+    'Gedanken, dass Sie lieber tot wären oder sich Leid zufügen möchten',
+  ]
+
+  test.each([
+    ['an article that is a word of the ninth in English', answered([1, 1, 1, 1, 1, 0, 1, 1, 3], german)],
+    ['unknown words in another order', [raised(german[8] as string), ...answered(Array(8).fill(0), german)]],
+    ['fields from the ninth to the first', answered([3, 0, 0, 0, 0, 0, 0, 0, 0], [...'987654321'])],
+    [
+      'a paraphrase of something else',
+      [{ question: 'Feeling half dead with fatigue', answer: '0' }, raised('Die Gedanken')],
+    ],
+    ['a question about others', [{ question: 'Harm to others', answer: '0' }, raised('Ideation')]],
+    [
+      'words of another item',
+      [...totalling(0).slice(0, 8), raised('To go to sleep and never wake up'), raised('Else')],
+    ],
+    [
+      'what another item asks, asked again in other words',
+      [...totalling(0).slice(0, 8), raised('Tired of it all'), ...totalling(0).slice(0, 1)],
+    ],
+    ['words of tiredness', [raised('Tired of living')]],
+    ['words of difficulty', [raised('How difficult is it to stay here?')]],
+    ['words that turn zero round', [{ question: 'I never think of suicide', answer: '0' }]],
+    ['words that turn it round in French', [{ question: 'Je ne pense pas à mourir', answer: '0' }]],
+    ['a life that is worth living', [{ question: 'Life is worth living', answer: '0' }]],
+    ['an answer that is struck through', [{ question: words, answer: 'N\u0336o\u0336t at all' }]],
+  ])('is never zero, nor not asked, for %s', (_, answers) =>
+    expect(scoreScreening(answers).ninthItem).toMatch(/^(non-zero|unclear)$/),
+  )
+
+  test.each([
+    'better_off_dead',
+    'betterOffDead',
+    'self-harm',
+    'Thoughts that you would be better\u00a0off de\u00adad',
+    'Thoughts that you would be better off\u200b dead',
+    '\uff44\uff45\uff41\uff44',
+    'Thoughts of ending it all',
+    'Thoughts of taking your own life',
+  ])('is known in %j', (question) => {
+    expect(scoreScreening([...totalling(0).slice(0, 7), raised(question)]).ninthItem).toBe('non-zero')
+  })
+
+  test('is the last of nine that are numbered, in whatever words', () => {
+    const numbered = german.map((question, place) => `${place + 1}. ${question}`)
+    const given = [1, 2, 3, 1, 2, 0, 1, 2]
+    expect(scoreScreening(answered([...given, 0], numbered)).ninthItem).toBe('zero')
+    expect(scoreScreening(answered([...given, 1], numbered)).ninthItem).toBe('non-zero')
+    const fields = numbered.map((_, place) => `phq9_q${place + 1}`)
+    expect(scoreScreening(answered([...given, 0], fields)).ninthItem).toBe('zero')
+    expect(scoreScreening(answered([...given, 0], german)).ninthItem).toBe('unclear')
+  })
+
   test('of no answers at all is not asked, and there is no total', () => {
     expect(scoreScreening([])).toEqual({
       total: null,
