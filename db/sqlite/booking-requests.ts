@@ -45,7 +45,10 @@ function isWanted(filter: RequestFilter) {
 function isOfState(state: RequestFilter['state']) {
   if (state === undefined) return undefined
   if (state === 'waiting') return isWaiting
-  return state === 'unassigned' ? isUnassigned : eq(bookingRequests.state, state)
+  if (state === 'unassigned') return isUnassigned
+  const isOne = eq(bookingRequests.state, state)
+  // Twice, for the index of what waits.
+  return state === 'pending' ? and(isWaiting, isOne) : isOne
 }
 
 function orderOf(part: RequestPart | undefined) {

@@ -209,8 +209,6 @@ function memberStore({ members, requests, notes }: Queries, read: Read, change: 
 
 function statusStore({ status }: Queries, read: Read) {
   return {
-    countWaiting: () => read(status.countWaiting),
-    listWaiting: (most) => read(() => status.listWaiting(most)),
     listLookedAt: (ids) => read(() => status.listLookedAt(ids)),
     countRefusals: (since, most) => read(() => status.countRefusals(since, most)),
   } satisfies Partial<Store>

@@ -6,13 +6,8 @@ import type { RequestFilter } from '../domain/store'
 import type { Context } from '../operations/context'
 import { requirePartner, requireProvider } from '../operations/find-records'
 import { listPartners } from '../operations/partners'
-import {
-  isAnyAtRisk,
-  listQueue,
-  type Queue,
-  type QueuedRequest,
-  type QueueWish,
-} from '../operations/requests'
+import { isAnyAtRisk } from '../operations/request-risk'
+import { listQueue, type Queue, type QueuedRequest, type QueueWish } from '../operations/requests'
 import { formatInstant, minuteMillis, parseDate } from '../scheduling/calendar'
 import { ageText, lengthOfTime } from './age'
 import { utcInstant, wholeNumber } from './arguments'

@@ -1,13 +1,3 @@
-/** What waits for staff. */
-export interface Waiting {
-  /** Intakes without a provider. */
-  readonly intakes: number
-  /** When the oldest of them was submitted, in ms; null for none. */
-  readonly oldestIntakeAt: number | null
-  /** Requests whose provider has not accepted. */
-  readonly pending: number
-}
-
 /** Refused authentications of one kind. */
 export interface RefusalCount {
   /** Whose key was named; null for a key that is nobody's. */

@@ -15,7 +15,7 @@ import type { PartnerRates } from './limits'
 import type { Member } from './member'
 import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
-import type { RefusalCount, Waiting } from './status'
+import type { RefusalCount } from './status'
 
 /** Which requests are asked for: those that fit all that is given. */
 export interface RequestFilter {
@@ -155,9 +155,6 @@ export interface Store {
   /** Removes a member, and tells which of their requests still hold a slot. */
   eraseMember(id: number, act: Act): Promise<number[]>
 
-  countWaiting(): Promise<Waiting>
-  /** The ids of the requests that are unassigned or pending, newest first, at most so many. */
-  listWaiting(most: number): Promise<number[]>
   /** Those of the requests named whose screening answers, or what they score, somebody has read. */
   listLookedAt(requestIds: readonly number[]): Promise<number[]>
   /** Refused authentications since an instant (ms), counted in at most so many of the newest lines of the audit log. */

@@ -118,7 +118,10 @@ const BookingResponse = Type.Object(
     phoneNumber: Type.String({ description: "The member's; empty where there is none" }),
     preferredModality: Type.String({ description: "The member's; empty where there is none" }),
     acceptedAt: nullable(Type.String({ format: 'date-time' }), 'Null until the request is accepted'),
-    declinedAt: nullable(Type.String({ format: 'date-time' }), 'Null unless the request is declined or the intake is closed'),
+    declinedAt: nullable(
+      Type.String({ format: 'date-time' }),
+      'Null unless the request is declined or the intake is closed',
+    ),
     member: MemberReference,
     utcStartTime: nullable(SlotTime, 'Null for an intake without a slot'),
   },

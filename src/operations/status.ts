@@ -1,11 +1,10 @@
-import type { ScreeningAnswer } from '../domain/booking-request'
 import { keyStateAt } from '../domain/partner'
-import { scoreScreening } from '../domain/screening'
-import type { RefusalCount, Waiting } from '../domain/status'
+import type { RefusalCount } from '../domain/status'
 import type { LastBackups, ServerNote } from '../domain/upkeep'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
+import { countUnreadRisk } from './request-risk'
 
 /** Up: it answers. Silent: a process serves the database and does not answer. Down: none does. */
 export type ServerState = 'up' | 'silent' | 'down'
@@ -19,6 +18,16 @@ export interface Cutover {
 
 /** Refused authentications of one kind: by the partner whose key was named, null for a key that is nobody's. */
 export type RefusedBy = Omit<RefusalCount, 'partnerId'> & { readonly partner: string | null }
+
+/** What waits for staff. */
+export interface Waiting {
+  /** Intakes without a provider. */
+  readonly intakes: number
+  /** When the oldest of them was submitted, in ms; null for none. */
+  readonly oldestIntakeAt: number | null
+  /** Requests whose provider has not accepted. */
+  readonly pending: number
+}
 
 /** How things stand. Instants in ms. */
 export interface Status {
@@ -41,7 +50,6 @@ export interface Status {
 
 /** The most requests that are looked at for their ninth item, and lines of refused authentications that are counted. */
 const [mostOpened, mostCounted] = [20_000, 100_000]
-const openedAtOnce = 1_000
 const dayMillis = dayMinutes * minuteMillis
 
 /**
@@ -57,14 +65,14 @@ export async function readStatus(
   const { store, upkeep } = context
   const { isServing, note } = await upkeep.findServer()
   const answers = isServing && note !== null && (await isAnswering(note))
-  const open = await store.listWaiting(mostOpened)
+  const waiting = await store.listRequestIds({ state: 'waiting' })
   const refused = await refusedSince(context, now - (now % dayMillis))
   return {
     server: answers ? 'up' : isServing ? 'silent' : 'down',
     note,
-    waiting: await store.countWaiting(),
-    unreadRisk: await countUnreadRisk(context, open),
-    isRiskWhole: open.length < mostOpened,
+    waiting: await countWaiting(context),
+    unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),
+    isRiskWhole: waiting.length <= mostOpened,
     backups: await upkeep.findLastBackups(),
     nextCutover: await findNextCutover(context, now),
     refused,
@@ -73,21 +81,10 @@ export async function readStatus(
   }
 }
 
-async function countUnreadRisk({ store }: Records, ids: readonly number[]): Promise<number> {
-  let unread = 0
-  for (let start = 0; start < ids.length; start += openedAtOnce) {
-    const some = ids.slice(start, start + openedAtOnce)
-    const answers = await store.sortingAnswers(some)
-    const raised = some.filter((id) => isRaised(answers.get(id)))
-    unread += raised.length - (await store.listLookedAt(raised)).length
-  }
-  return unread
-}
-
-/** @param answers undefined where they cannot be opened: a person has to look at those too */
-function isRaised(answers: readonly ScreeningAnswer[] | undefined): boolean {
-  if (!answers) return true
-  return answers.length > 0 && ['non-zero', 'unclear'].includes(scoreScreening(answers).ninthItem)
+async function countWaiting({ store }: Records): Promise<Waiting> {
+  const intakes = await store.countRequests({ state: 'unassigned' })
+  const { count: pending } = await store.countRequests({ state: 'pending' })
+  return { intakes: intakes.count, oldestIntakeAt: intakes.oldestWaitingAt, pending }
 }
 
 async function findNextCutover({ store }: Records, now: number): Promise<Cutover | null> {

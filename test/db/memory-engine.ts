@@ -426,21 +426,9 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
 }
 
 function status(kept: Kept, read: Read) {
-  const inState = (...states: string[]) =>
-    rowsOf(kept, 'request').filter(({ state }) => states.includes(state))
   const isLook = ({ action, outcome }: AuditLine) =>
     /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
   return {
-    countWaiting: () =>
-      read(() => {
-        const intakes = inState('unassigned')
-        const pending = inState('pending').length
-        return { intakes: intakes.length, oldestIntakeAt: intakes[0]?.submittedAt ?? null, pending }
-      }),
-    listWaiting: (most) =>
-      read(() => inState('unassigned', 'pending').map(({ id }) => id)).then((ids) =>
-        ids.toReversed().slice(0, most),
-      ),
     listLookedAt: (ids) =>
       read(() =>
         ids.filter((id) => kept.audit.some((line) => isLook(line) && line.record === `request ${id}`)),

@@ -1183,28 +1183,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('how things stand', () => {
-    test('what waits is counted and listed, newest first', async () => {
-      await using place = await open()
-      const { store } = place
-      const { book, intake, first } = await furnish(place)
-      expect(await store.countWaiting()).toEqual({ intakes: 0, oldestIntakeAt: null, pending: 0 })
-      expect(await store.listWaiting(9)).toEqual([])
-      const oldest = await stored(intake('robin', { submittedAt: now - 5 }))
-      const newer = await stored(intake('kim'))
-      const booked = await stored(book('lee', nine))
-      const declined = await stored(book('max', nine + minutes(60)))
-      await store.decline(declined.id, act)
-      const accepted = await stored(book('noa', nine + minutes(120)))
-      await store.accept(accepted.id, act)
-      expect(await store.countWaiting()).toEqual({ intakes: 2, oldestIntakeAt: now - 5, pending: 1 })
-      expect(await store.listWaiting(9)).toEqual([booked.id, newer.id, oldest.id])
-      expect(await store.listWaiting(2)).toEqual([booked.id, newer.id])
-      const draft = { providerId: first, startsAt: null, localOffsetMinutes: null }
-      const version = await versionOf(place)
-      await store.assign(oldest.id, { ...draft, version, authorizationNumber: 'AUTH-X' }, act)
-      expect(await store.countWaiting()).toEqual({ intakes: 1, oldestIntakeAt: now, pending: 2 })
-    })
-
     test('who has looked at a risk is found by their lines in the audit log', async () => {
       await using place = await open()
       const { store } = place
