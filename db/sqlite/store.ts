@@ -36,7 +36,6 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     ...directoryStore(queries, change),
     ...requestStore(queries, read, change, writer),
     ...memberStore(queries, read, change),
-    ...statusStore(queries, read),
     ...auditStore(queries, read, writer),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -207,18 +206,12 @@ function memberStore({ members, requests, notes }: Queries, read: Read, change: 
   } satisfies Partial<Store>
 }
 
-function statusStore({ status }: Queries, read: Read) {
-  return {
-    listLookedAt: (ids) => read(() => status.listLookedAt(ids)),
-    countRefusals: (since, most) => read(() => status.countRefusals(since, most)),
-  } satisfies Partial<Store>
-}
-
 function auditStore({ audit }: Queries, read: Read, writer: Writer) {
   return {
     appendAudit: (entries) => writer.write(() => audit.append(entries)),
     listAudit: (limit, filter) => read(() => audit.list(limit, filter)),
-    countRefusalsOf: (partnerId, since) => read(() => audit.countRefusals(`partner ${partnerId}`, since)),
+    countRefusals: (asked) => read(() => audit.countRefusals(asked)),
+    listLookedAt: (ids) => read(() => audit.looksAtRisk(ids)),
     auditHead: () => read(audit.head),
     verifyAudit: (noted) => read(() => audit.verify(noted)),
   } satisfies Partial<Store>

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { ReasonCount } from '../domain/audit'
 import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import type { PartnerRates } from '../domain/limits'
@@ -15,7 +14,8 @@ import {
   setPartnerOrganization,
   setPartnerRates,
 } from '../operations/partners'
-import { countRefusalsToday, listTokens } from '../operations/tokens'
+import { countRefusalsToday } from '../operations/refusals'
+import { listTokens } from '../operations/tokens'
 import { rateOverride } from './arguments'
 import {
   asJson,
@@ -39,6 +39,7 @@ import {
   printRows,
   printTable,
 } from './output'
+import { presentRefusal, refusalsText } from './refusal-text'
 import { withRecords } from './storage'
 
 /** `anteroom partner`: the platforms that call the API. */
@@ -106,13 +107,16 @@ async function list({ context, flags }: Call<Records>): Promise<void> {
 
 async function show({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
   const keys = await listTokens(context, partner)
-  const tokens = presentTokens(keys, context.clock.now())
-  const { lastUsedAt } = tokenSummary(keys, context.clock.now())
-  const refusedToday = presentRefusals(await countRefusalsToday(context, partner))
-  if (flags.json) return printJson({ ...partner, lastUsedAt, refusedToday, tokens })
+  const now = context.clock.now()
+  const tokens = presentTokens(keys, now)
+  const { lastUsedAt } = tokenSummary(keys, now)
+  const refusals = await countRefusalsToday(context, now, partner)
+  if (flags.json) {
+    return printJson({ ...partner, lastUsedAt, refusedToday: refusals.map(presentRefusal), tokens })
+  }
   const { id, name } = partner
   const [state, organization] = [stateOf(partner), organizationOf(partner)]
-  const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusedToday) }
+  const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
   printRecord({ id, name, state, organization, rates: ratesText(partner), ...use })
   printLines('')
   printTable(tokens, tokenColumns, 'It has no token.')
@@ -206,17 +210,6 @@ export function tokenState(key: KeyRecord, now: number): string {
   if (state === 'in force') return endsAt === null ? state : `in force until ${instantText(endsAt)}`
   if (endReason === 'cancelled') return 'cancelled'
   return `${endReason === 'rotated' ? 'rotated out' : endReason} at ${instantText(endsAt)}`
-}
-
-/** Refusals as commands print them. */
-export function presentRefusals(counts: readonly ReasonCount[]) {
-  return counts.map(({ lastAt, ...told }) => ({ ...told, lastAt: instantText(lastAt) }))
-}
-
-/** Refusals in a line. */
-export function refusalsText(refusals: ReturnType<typeof presentRefusals>): string {
-  const each = refusals.map(({ reason, count, lastAt }) => `${reason}: ${count}, last ${lastAt}`)
-  return each.join('; ') || 'nothing'
 }
 
 /** Tokens as commands print them: all that is known but the token itself. */

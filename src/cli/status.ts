@@ -7,6 +7,7 @@ import { asJson, type Call, commandsIn } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
 import { type CommonFlags, instantText, printJson, printLines, printRecord } from './output'
+import { presentRefusal } from './refusal-text'
 import { withService, withSettings } from './storage'
 
 /** `anteroom status`: how things stand, and what to do first. */
@@ -46,7 +47,7 @@ function presentStatus(status: Status) {
     backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
     nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
     refusedToday: {
-      kinds: refused.map(({ isClaimed, ...kind }) => ({ ...kind, claimed: isClaimed })),
+      kinds: refused.map((kind) => ({ partner: kind.partner, ...presentRefusal(kind) })),
       ofAll: status.isRefusedWhole,
     },
     movedBookings,
@@ -86,9 +87,9 @@ function serviceLines({ server, note }: Status, now: number): Record<string, str
 /** A line for each kind; the first has the name of all. */
 function refusedLines({ refused, isRefusedWhole }: Status): Record<string, string | number> {
   if (refused.length === 0) return { 'refused today': 0 }
-  const lines = refused.map(({ partner, reason, isClaimed, lines }) => {
+  const lines = refused.map(({ partner, reason, isClaimed, count }) => {
     const who = partner === null ? 'no known partner' : isClaimed ? `claimed to be ${partner}` : partner
-    return `${lines} ${reason}, ${who}`
+    return `${count} ${reason}, ${who}`
   })
   if (!isRefusedWhole) lines.push('and more before those')
   // Spaces: the names of a record differ, and only the first is to be seen.

@@ -1,4 +1,4 @@
-import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict, ReasonCount } from './audit'
+import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
 import type {
   BookingRequest,
   Replay,
@@ -15,7 +15,7 @@ import type { PartnerRates } from './limits'
 import type { Member } from './member'
 import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
-import type { RefusalCount } from './status'
+import type { RefusalCount, RefusalsAsked } from './refusal-count'
 
 /** Which requests are asked for: those that fit all that is given. */
 export interface RequestFilter {
@@ -155,16 +155,13 @@ export interface Store {
   /** Removes a member, and tells which of their requests still hold a slot. */
   eraseMember(id: number, act: Act): Promise<number[]>
 
-  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
-  listLookedAt(requestIds: readonly number[]): Promise<number[]>
-  /** Refused authentications since an instant (ms), counted in at most so many of the newest lines of the audit log. */
-  countRefusals(since: number, most: number): Promise<RefusalCount[]>
-
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** At most so many lines, oldest first. */
   listAudit(limit: number, filter?: AuditFilter): Promise<AuditLine[]>
-  /** Why and how often a partner was refused since an instant (ms), most often first. */
-  countRefusalsOf(partnerId: number, since: number): Promise<ReasonCount[]>
+  /** Refused authentications by partner and reason, most often first. */
+  countRefusals(asked: RefusalsAsked): Promise<RefusalCount[]>
+  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
+  listLookedAt(requestIds: readonly number[]): Promise<number[]>
   /** The newest line, refused authentications left out. */
   auditHead(): Promise<AuditHead>
   /**

@@ -1,9 +1,9 @@
 import { keyStateAt } from '../domain/partner'
-import type { RefusalCount } from '../domain/status'
+import type { RefusalCount } from '../domain/refusal-count'
 import type { LastBackups, ServerNote } from '../domain/upkeep'
-import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
+import { countRefusalsToday, mostCounted } from './refusals'
 import { countUnreadRisk } from './request-risk'
 
 /** Up: it answers. Silent: a process serves the database and does not answer. Down: none does. */
@@ -48,9 +48,8 @@ export interface Status {
   readonly movedBookings: number
 }
 
-/** The most requests that are looked at for their ninth item, and lines of refused authentications that are counted. */
-const [mostOpened, mostCounted] = [20_000, 100_000]
-const dayMillis = dayMinutes * minuteMillis
+/** The most requests that are looked at for their ninth item. */
+const mostOpened = 20_000
 
 /**
  * How things stand at `now` (ms), in counts alone. The screening answers are opened to be counted, and never shown.
@@ -66,7 +65,7 @@ export async function readStatus(
   const { isServing, note } = await upkeep.findServer()
   const answers = isServing && note !== null && (await isAnswering(note))
   const waiting = await store.listRequestIds({ state: 'waiting' })
-  const refused = await refusedSince(context, now - (now % dayMillis))
+  const refused = await refusedToday(context, now)
   return {
     server: answers ? 'up' : isServing ? 'silent' : 'down',
     note,
@@ -76,7 +75,7 @@ export async function readStatus(
     backups: await upkeep.findLastBackups(),
     nextCutover: await findNextCutover(context, now),
     refused,
-    isRefusedWhole: refused.reduce((sum, { lines }) => sum + lines, 0) < mostCounted,
+    isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
     movedBookings: countMovedBookings(context, now),
   }
 }
@@ -96,10 +95,10 @@ async function findNextCutover({ store }: Records, now: number): Promise<Cutover
   return { partner: partner?.name ?? `partner ${next.partnerId}`, at: next.startsAt }
 }
 
-async function refusedSince({ store }: Records, since: number): Promise<RefusedBy[]> {
-  const counts = await store.countRefusals(since, mostCounted)
+async function refusedToday(records: Records, now: number): Promise<RefusedBy[]> {
+  const counts = await countRefusalsToday(records, now)
   if (counts.length === 0) return []
-  const names = new Map((await store.listPartners()).map(({ id, name }) => [id, name]))
+  const names = new Map((await records.store.listPartners()).map(({ id, name }) => [id, name]))
   return counts.map(({ partnerId, ...count }) => ({
     partner: partnerId === null ? null : (names.get(partnerId) ?? `partner ${partnerId}`),
     ...count,

@@ -24,7 +24,6 @@ import { Refusal } from '../../src/domain/errors'
 import { foldEmail, type Member } from '../../src/domain/member'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
-import { countedRefusal } from '../../src/domain/status'
 import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
 import type { Change, Decision } from '../../src/domain/writes'
 import { dayMinutes, minuteMillis } from '../../src/scheduling/calendar'
@@ -88,7 +87,6 @@ function connect(kept: Kept): Connection {
       ...directory(kept, change),
       ...requests(kept, run, change),
       ...memberRecords(kept, run, change),
-      ...status(kept, run),
       ...auditLog(kept, run),
     },
     feed: {
@@ -425,35 +423,18 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
   } satisfies Partial<Store>
 }
 
-function status(kept: Kept, read: Read) {
-  const isLook = ({ action, outcome }: AuditLine) =>
-    /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
-  return {
-    listLookedAt: (ids) =>
-      read(() =>
-        ids.filter((id) => kept.audit.some((line) => isLook(line) && line.record === `request ${id}`)),
-      ),
-    countRefusals: (since, most) =>
-      read(() => {
-        const isCounted = ({ action, at }: AuditLine) => action === 'authentication.refuse' && at >= since
-        const lines = kept.audit.filter(isCounted).slice(-most)
-        const kindOf = ({ record, outcome }: AuditLine) => `${record ?? ''}/${outcome}`
-        const kinds = Object.groupBy(lines, kindOf)
-        return Object.keys(kinds)
-          .sort()
-          .flatMap((kind) => {
-            const [line, ...more] = kinds[kind] ?? []
-            return line ? [countedRefusal(line.record, line.outcome, 1 + more.length)] : []
-          })
-      }),
-  } satisfies Partial<Store>
-}
+const isLook = ({ action, outcome }: AuditLine) =>
+  /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
 
 function auditLog(kept: Kept, read: Read) {
   return {
     appendAudit: (entries) => read(() => append(kept, entries)),
     listAudit: (limit, filter = {}) => read(() => filterLines(kept.audit, limit, filter)),
-    countRefusalsOf: (partnerId, since) => read(() => countRefusals(kept.audit, partnerId, since)),
+    countRefusals: (asked) => read(() => countRefusals(kept.audit, asked)),
+    listLookedAt: (ids) =>
+      read(() =>
+        ids.filter((id) => kept.audit.some((line) => isLook(line) && line.record === `request ${id}`)),
+      ),
     auditHead: () => read(() => kept.auditState.acts.head),
     verifyAudit: (noted) => read(() => verifyLines(kept.auditState, kept.audit, noted)),
   } satisfies Partial<Store>
