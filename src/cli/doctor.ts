@@ -12,17 +12,17 @@ import { listStrandedBookings, type StrandedBooking } from '../operations/strand
 import { checkDatabase } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { keptCopyNote, type Service } from '../service'
-import { asJson, type Call, commandsIn } from './command'
+import { asJson, type Call, serviceCommand } from './command'
 import { exitCodes } from './exit-code'
 import { type CommonFlags, columnsOf, printJson, printLines, printTable } from './output'
-import { withService, withSettings } from './storage'
+import { fullName } from './person-text'
+import { withSettings } from './storage'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
-  const doctor = commandsIn(withService)
   const description = 'Check the database, its files, what is booked, the zone data and the disk'
   return asJson(
-    withSettings(doctor('doctor', description, examine), ['backupMaxAge']),
+    withSettings(serviceCommand('doctor', description, examine), ['backupMaxAge']),
     'print the findings as JSON',
   )
 }
@@ -130,7 +130,7 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
   const told = moved.map(({ requestId, provider, member, from, to }) => {
     // By their ids: whoever looks them up leaves a line in the audit log.
     const who = member ? `member ${member.id}` : 'a person who was erased'
-    const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
+    const whom = `${provider.ref} (${fullName(provider)})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
   return finding('booked times', named(told), 'as they were booked')

@@ -17,7 +17,7 @@ import {
   reactivateMember,
   releaseEmail,
 } from '../operations/members'
-import { listPartners } from '../operations/partners'
+import { partnerNames } from '../operations/partners'
 import { noteAct } from '../operations/upkeep'
 import type { Service } from '../service'
 import { recordId } from './arguments'
@@ -26,13 +26,14 @@ import {
   asking,
   type Call,
   commandGroup,
-  commandsIn,
+  type commandsIn,
   recordsCommand,
+  serviceCommand,
   stateOf,
   switchCommands,
 } from './command'
 import { examples } from './command-help'
-import { calledName, contactLines, presentContact } from './contact'
+import { contactLines, presentContact } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -47,8 +48,8 @@ import {
   printRows,
 } from './output'
 import { beginOutput, type OutputFlags, toOutput } from './output-file'
-import { personText } from './person-text'
-import { makeAct, withService } from './storage'
+import { calledName, personText } from './person-text'
+import { makeAct } from './storage'
 
 interface Flags extends CommonFlags, OutputFlags {
   readonly partner?: string
@@ -60,7 +61,7 @@ export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
     examples(
       asJson(
-        onMemberIn(onService, ({ context }) => context)(
+        onMemberIn(serviceCommand, ({ context }) => context)(
           'show',
           'Show a member, and what to know before calling them',
           show,
@@ -111,8 +112,6 @@ interface Person extends Member {
   readonly named: string
 }
 
-const onService = commandsIn(withService)
-
 /** The commands on one member, who is named in either of two ways. */
 function onMemberIn<On extends Records | Service>(
   make: ReturnType<typeof commandsIn<On>>,
@@ -129,8 +128,7 @@ function onMemberIn<On extends Records | Service>(
       if (name === 'erase' && (await wasErased(records, wanted, call.flags))) return
       const member = await requireMember(records, wanted)
       call.tried.id = member.id
-      const partners = await listPartners(records)
-      const partner = partners.find(({ id }) => id === member.partnerId)?.name ?? null
+      const partner = (await partnerNames(records)).get(member.partnerId) ?? null
       const named = `${await personText(records, member)} (member ${member.id}),`
       await action(call, { ...member, partner, named })
     })
@@ -170,7 +168,7 @@ function words(text: string): string {
 
 async function find({ context, flags }: Call<Records>, text: string): Promise<void> {
   const { found, count } = await findMembers(context, text, makeAct())
-  const partners = new Map((await listPartners(context)).map(({ id, name }) => [id, name]))
+  const partners = await partnerNames(context)
   const rows = found.map(({ member, by }) => ({
     id: member.id,
     state: stateOf(member),

@@ -1,11 +1,26 @@
 import type { Member } from '../domain/member'
 import type { Records } from '../operations/context'
-import { listPartners } from '../operations/partners'
+import { partnerNames } from '../operations/partners'
+
+interface Names {
+  readonly firstName: string
+  readonly lastName: string
+}
+
+/** A provider's or a member's name, as their papers have it. */
+export function fullName({ firstName, lastName }: Names): string {
+  return `${firstName} ${lastName}`
+}
+
+/** What a member is called: as their papers have it, and as they prefer where that is told. */
+export function calledName({ profile }: Pick<Member, 'profile'>): string {
+  const { preferredName } = profile
+  return `${fullName(profile)}${preferredName ? ` (${preferredName})` : ''}`
+}
 
 /** A person as questions name them, so that whoever is asked sees whom it is about: `Ada Lovelace, quietwater's P-123`. */
 export async function personText(records: Records, member: Member | null): Promise<string> {
   if (!member) return 'a person who was erased'
-  const { firstName, lastName } = member.profile
-  const partner = (await listPartners(records)).find(({ id }) => id === member.partnerId)
-  return `${firstName} ${lastName}, ${partner?.name}'s ${member.externalUserId}`
+  const partner = (await partnerNames(records)).get(member.partnerId)
+  return `${fullName(member.profile)}, ${partner}'s ${member.externalUserId}`
 }

@@ -32,6 +32,7 @@ import {
   printRows,
   printTable,
 } from './output'
+import { fullName } from './person-text'
 import { withContext } from './storage'
 
 interface Flags extends CommonFlags {
@@ -165,7 +166,7 @@ function show({ context, flags }: ProviderCall, provider: Provider) {
   printRecord({
     id: provider.id,
     ref: told.ref,
-    name: nameOf(told),
+    name: fullName(told),
     state: standingOf(provider),
     credentials: told.credentials ?? null,
     pronouns: told.pronouns ?? null,
@@ -208,7 +209,7 @@ function why({ context, flags }: ProviderCall, provider: Provider, startsAt: num
     return printJson({ provider: provider.ref, ...start, ...told, nearest })
   }
   printRecord({
-    provider: `${provider.ref}, ${nameOf(provider)}`,
+    provider: `${provider.ref}, ${fullName(provider)}`,
     slot: start.utcStartTime,
     local: `${start.local} ${start.timeZone}`,
     offered: explanation.offered ? 'yes' : 'no',
@@ -222,14 +223,12 @@ function heldOf(context: Context, provider: ProviderName): string {
   return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''
 }
 
-const nameOf = ({ firstName, lastName }: { firstName: string; lastName: string }) =>
-  `${firstName} ${lastName}`
 const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
   `${start} to ${end}${stepMinutes === undefined ? '' : ` every ${stepMinutes} min`}`
 
 const providerColumns: Columns<ReturnType<typeof presentProvider>> = {
   ...columnsOf('ref', 'id'),
-  NAME: nameOf,
+  NAME: fullName,
   STATE: standingOf,
   LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
   'TIME ZONE': ({ timeZone }) => timeZone,

@@ -22,6 +22,7 @@ import {
   printRecord,
   printTable,
 } from './output'
+import { fullName } from './person-text'
 import { namesOf, presentRow } from './request-list'
 
 /** The contract's own shape; one whose person was erased has nobody in it. */
@@ -46,9 +47,7 @@ export async function printRequest(
     kind: row.kind,
     state: row.state,
     submitted: row.submittedAt,
-    provider: provider
-      ? `${provider.ref} ${provider.firstName} ${provider.lastName}${markOf(provider)}`
-      : null,
+    provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(provider)}` : null,
     slot: row.utcStartTime,
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
@@ -143,8 +142,8 @@ function presentSuggestion({ provider, reasons, slots }: Suggestion) {
 
 /** What speaks for a provider (+), against them (-), and cannot be told (?). */
 function printSuggestion(place: number, { provider, reasons, slots }: Suggestion): void {
-  const { ref, firstName, lastName, credentials, timeZone } = provider
-  printLines('', `${place}. ${ref}  ${firstName} ${lastName}${credentials ? `, ${credentials}` : ''}`)
+  const { ref, credentials, timeZone } = provider
+  printLines('', `${place}. ${ref}  ${fullName(provider)}${credentials ? `, ${credentials}` : ''}`)
   for (const reason of reasons) printLines(`   ${signOf(reason)} ${reasonText(reason)}`)
   for (const { startsAt, localTime } of slots) {
     printLines(`       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`)

@@ -3,18 +3,17 @@ import { type Flags, readBackupMaxAge } from '../config'
 import type { ServerNote } from '../domain/upkeep'
 import { readStatus, type Status } from '../operations/status'
 import { isAnswering, type Service } from '../service'
-import { asJson, type Call, commandsIn } from './command'
+import { asJson, type Call, serviceCommand } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
 import { type CommonFlags, instantText, printJson, printLines, printRecord } from './output'
 import { presentRefusal } from './refusal-text'
-import { withService, withSettings } from './storage'
+import { withSettings } from './storage'
 
 /** `anteroom status`: how things stand, and what to do first. */
 export function statusCommand(): Command {
-  const status = commandsIn<Service>(withService)
   const description = 'Tell whether the service is up, what waits for staff, and what to do first'
-  return asJson(withSettings(status('status', description, tell), ['backupMaxAge']))
+  return asJson(withSettings(serviceCommand('status', description, tell), ['backupMaxAge']))
 }
 
 async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {

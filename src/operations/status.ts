@@ -3,6 +3,7 @@ import type { RefusalCount } from '../domain/refusal-count'
 import type { LastBackups, ServerNote } from '../domain/upkeep'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
+import { partnerNames } from './partners'
 import { countRefusalsToday, mostCounted } from './refusals'
 import { countUnreadRisk } from './request-risk'
 
@@ -86,19 +87,19 @@ async function countWaiting({ store }: Records): Promise<Waiting> {
   return { intakes: intakes.count, oldestIntakeAt: intakes.oldestWaitingAt, pending }
 }
 
-async function findNextCutover({ store }: Records, now: number): Promise<Cutover | null> {
-  const [next] = (await store.listKeys())
+async function findNextCutover(records: Records, now: number): Promise<Cutover | null> {
+  const [next] = (await records.store.listKeys())
     .filter((key) => keyStateAt(key, now) === 'waiting')
     .sort((a, b) => a.startsAt - b.startsAt)
   if (!next) return null
-  const partner = (await store.listPartners()).find(({ id }) => id === next.partnerId)
-  return { partner: partner?.name ?? `partner ${next.partnerId}`, at: next.startsAt }
+  const names = await partnerNames(records)
+  return { partner: names.get(next.partnerId) ?? `partner ${next.partnerId}`, at: next.startsAt }
 }
 
 async function refusedToday(records: Records, now: number): Promise<RefusedBy[]> {
   const counts = await countRefusalsToday(records, now)
   if (counts.length === 0) return []
-  const names = new Map((await records.store.listPartners()).map(({ id, name }) => [id, name]))
+  const names = await partnerNames(records)
   return counts.map(({ partnerId, ...count }) => ({
     partner: partnerId === null ? null : (names.get(partnerId) ?? `partner ${partnerId}`),
     ...count,
