@@ -1,11 +1,11 @@
-import { and, count, desc, eq, gte, inArray, max, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gte, max, sql } from 'drizzle-orm'
 import {
   type AlikeLines,
   countedRefusal,
   type RefusalCount,
   type RefusalsAsked,
 } from '../../src/domain/refusal-count'
-import { type Drizzle, placeholders } from './drizzle'
+import { type Drizzle, isAmong, placeholders } from './drizzle'
 import { audit } from './schema'
 
 /** How often refused authentications are of one kind, most often first. */
@@ -41,8 +41,7 @@ export function refusalCounts(db: Drizzle) {
 /** Those of the requests named whose screening answers, or what they come to, were read. */
 export function looksAtRisk(db: Drizzle) {
   const isLook = sql`${audit.action} in ('request.read-screening', 'request.read-risk') and ${audit.outcome} = 'done'`
-  // A list goes into a prepared statement as one text of JSON.
-  const areNamed = inArray(audit.record, sql`(select value from json_each(${sql.placeholder('records')}))`)
+  const areNamed = isAmong(audit.record, placeholders('records').records)
   const looks = db.selectDistinct({ record: audit.record }).from(audit).where(and(areNamed, isLook)).prepare()
   return (ids: readonly number[]): number[] =>
     looks

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, gte, inArray, lt, lte, type Placeholder, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, lt, lte, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
@@ -6,7 +6,7 @@ import { Refusal } from '../../src/domain/errors'
 import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
-import { type Drizzle, placeholders } from './drizzle'
+import { type Drizzle, isAmong, placeholders } from './drizzle'
 import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
@@ -17,10 +17,6 @@ const chunkSize = 1_000
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
-
-/** Whether a request is of providers who are named: a list of ids goes into a prepared statement as one text of JSON. */
-const areOf = (ids: Placeholder) =>
-  inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
 
 // In words for the same reason.
 const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
@@ -67,7 +63,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
   const { startsAt } = bookingRequests
   const heldBetween = select()
-    .where(and(areOf(ids), holdsSlot, gte(startsAt, from), lt(startsAt, until)))
+    .where(and(isAmong(bookingRequests.providerId, ids), holdsSlot, gte(startsAt, from), lt(startsAt, until)))
     .prepare()
   // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
   const isTheirs = sql`+${members.partnerId} = ${partnerId}`
@@ -159,7 +155,7 @@ function personQueries(db: Drizzle, vault: Vault) {
   const answersOfMany = db
     .select({ id: bookingRequests.id, recordKey, memberId, submittedAt, sealedScreeningAnswers })
     .from(bookingRequests)
-    .where(inArray(bookingRequests.id, sql`(select value from json_each(${ids}))`))
+    .where(isAmong(bookingRequests.id, ids))
     .prepare()
 
   const after = (id = 0) => answersAfter.all({ id })
@@ -226,7 +222,7 @@ export function slotQueries(db: Drizzle) {
   const taken = db
     .select({ providerId: bookingRequests.providerId, requestId, startsAt, endsAt, localOffsetMinutes })
     .from(bookingRequests)
-    .where(and(holdsSlot, areOf(ids), gt(startsAt, from)))
+    .where(and(holdsSlot, isAmong(bookingRequests.providerId, ids), gt(startsAt, from)))
     .orderBy(bookingRequests.providerId, startsAt)
     .prepare()
   const held = db

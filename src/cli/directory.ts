@@ -15,9 +15,10 @@ import {
 } from '../operations/load-directory'
 import { listUnreadable } from '../operations/providers'
 import { type Call, commandGroup, contextCommand } from './command'
+import { counted } from './counted'
 import { directoryCheckCommand } from './directory-check'
 import { filesOf, readEntries, readSource } from './directory-files'
-import { changeLimit, counted, loadJson, loadQuestion, printLoad, warnOfEmptied } from './directory-load'
+import { changeLimit, loadJson, loadQuestion, printLoad, warnOfEmptied } from './directory-load'
 import { confirm, printJson, printLines, printNotice, printText } from './output'
 import { type Progress, withProgress } from './progress'
 

@@ -13,6 +13,7 @@ import { checkDatabase } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { keptCopyNote, type Service } from '../service'
 import { asJson, type Call, serviceCommand } from './command'
+import { firstOf } from './counted'
 import { exitCodes } from './exit-code'
 import { type CommonFlags, columnsOf, printJson, printLines, printTable } from './output'
 import { fullName } from './person-text'
@@ -123,7 +124,7 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   // Those who are deactivated are missed by nobody.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', named(faults), 'all are listed')
+  return finding('providers', firstOf(faults, mostNamed, '; '), 'all are listed')
 }
 
 function bookedFinding(moved: readonly MovedBooking[]): Finding {
@@ -133,7 +134,7 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
     const whom = `${provider.ref} (${fullName(provider)})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  return finding('booked times', named(told), 'as they were booked')
+  return finding('booked times', firstOf(told, mostNamed, '; '), 'as they were booked')
 }
 
 function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
@@ -141,16 +142,11 @@ function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
     ({ requestId, provider, startsAt, why }) =>
       `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
   )
-  return finding('bookings', named(told), 'their providers can hold all of them')
+  return finding('bookings', firstOf(told, mostNamed, '; '), 'their providers can hold all of them')
 }
 
 /** Records that a finding names; of more it tells how many. */
 const mostNamed = 20
-
-function named(told: readonly string[]): string {
-  const more = told.length > mostNamed ? `; and ${told.length - mostNamed} more` : ''
-  return `${told.slice(0, mostNamed).join('; ')}${more}`
-}
 
 function zoneFinding(zones: ZoneData, now: number): Finding {
   return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)

@@ -13,6 +13,7 @@ import { ageText, lengthOfTime } from './age'
 import { localDate, utcInstant, wholeNumber } from './arguments'
 import { asJson, type Call, contextCommand } from './command'
 import { examples } from './command-help'
+import { counted } from './counted'
 import {
   type Columns,
   type CommonFlags,
@@ -209,9 +210,7 @@ function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, w
     return
   }
   const which =
-    count === requests.length
-      ? `${count} ${count === 1 ? 'request' : 'requests'}`
-      : `${before + 1} to ${last} of ${count} requests`
+    count === requests.length ? counted(count, 'request') : `${before + 1} to ${last} of ${count} requests`
   const oldest =
     oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
   printLines('', `${which}; ${oldest}${isMore ? `; ${next}` : ''}.`)

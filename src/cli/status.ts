@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
-import type { ServerNote } from '../domain/upkeep'
+import { isBackupTooOld, type ServerNote } from '../domain/upkeep'
 import { readStatus, type Status } from '../operations/status'
 import { isAnswering, type Service } from '../service'
+import { ageText } from './age'
 import { asJson, type Call, serviceCommand } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
@@ -18,11 +19,9 @@ export function statusCommand(): Command {
 
 async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
   const now = context.clock.now()
-  const mostAge = readBackupMaxAge(flags)
+  const maxAge = readBackupMaxAge(flags)
   const status = await readStatus(context, isAnswering, now)
-  const { backedUpAt } = status.backups
-  const isBackupOld = mostAge !== null && (backedUpAt === null || now - backedUpAt > mostAge)
-  const toDo = firstAid(status, isBackupOld)
+  const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
   if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
   else {
     printRecord(recordOf(status, now))
@@ -95,12 +94,7 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
-
 /** An instant (ms), and how long ago it was. */
 function agoText(at: number | null, now: number): string | null {
-  if (at === null) return null
-  const age = now - at
-  const [length, unit] = age < hour ? [minute, 'min'] : age < 2 * day ? [hour, 'h'] : [day, 'days']
-  return `${instantText(at)} (${Math.max(0, Math.floor(age / length))} ${unit} ago)`
+  return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
 }
