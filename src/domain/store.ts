@@ -9,7 +9,7 @@ import type {
 } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
-import type { AssignmentDraft, MoveDraft } from './decide-move'
+import type { AssignmentDraft, MoveDraft } from './decide-placement'
 import type { SubmissionDraft } from './decide-submission'
 import type { PartnerRates } from './limits'
 import type { Member } from './member'

@@ -1,9 +1,9 @@
 import type { Act, AuditEntry } from '../domain/audit'
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
-import { holdsSlot, refuseDecline } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
+import { holdsSlot, refuseMove } from '../domain/request-states'
 import { type Risk, type ScreeningScore, scoreScreening } from '../domain/screening'
 import type { RequestCount, RequestFilter, Store } from '../domain/store'
 import { type Records, thenShow } from './context'
@@ -26,7 +26,7 @@ export function declineRequest(records: Records, id: number, act: Act, reason?: 
 
 /** @throws Refusal move_unknown for what cannot be declined */
 export function requireDeclinable(request: RequestRecord): void {
-  const refusal = refuseDecline(request)
+  const refusal = refuseMove(request, 'declined')
   if (refusal) throw refusal
 }
 
