@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, gte, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, lt, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
@@ -9,6 +9,7 @@ import { refuseDuplicate } from './constraint'
 import { type Drizzle, isAmong, placeholders } from './drizzle'
 import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
+import { isWaiting, isWanted, orderOf } from './request-filter'
 import { bookingRequests, members } from './schema'
 import { answersPlace, openSealedText, type SealedRequest } from './sealed'
 
@@ -17,40 +18,6 @@ const chunkSize = 1_000
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
-
-// In words for the same reason.
-const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
-const isUnassigned = sql`${bookingRequests.state} = 'unassigned'`
-
-function isWanted(filter: RequestFilter) {
-  const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-  const { isIntake, startsAt, localOffsetMinutes, submittedAt } = bookingRequests
-  const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
-  return and(
-    intakesOnly ? eq(isIntake, true) : undefined,
-    isOfState(filter.state),
-    providerId === undefined ? undefined : eq(bookingRequests.providerId, providerId),
-    // The plus: not by the partner's members, of whom there may be many more than requests to look at.
-    partnerId === undefined ? undefined : sql`+${members.partnerId} = ${partnerId}`,
-    slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
-    submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
-    submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
-  )
-}
-
-function isOfState(state: RequestFilter['state']) {
-  if (state === undefined) return undefined
-  if (state === 'waiting') return isWaiting
-  if (state === 'unassigned') return isUnassigned
-  const isOne = eq(bookingRequests.state, state)
-  // Twice, for the index of what waits.
-  return state === 'pending' ? and(isWaiting, isOne) : isOne
-}
-
-function orderOf(part: RequestPart | undefined) {
-  const { startsAt, id } = bookingRequests
-  return part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)]
-}
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {

@@ -8,14 +8,15 @@ import { suggestProviders } from '../operations/suggest-providers'
 import { noteAct } from '../operations/upkeep'
 import type { Service } from '../service'
 import { recordId, wholeNumber } from './arguments'
-import { type Call, commandGroup, commandsOn, serviceCommand } from './command'
+import { type Call, commandGroup, serviceCommand } from './command'
 import { examples } from './command-help'
 import { presentContact } from './contact'
+import { onRequest } from './on-request'
 import { printJson } from './output'
 import { requestListCommand } from './request-list'
 import { moveCommands } from './request-moves'
 import { presentRequest, printRequest, printScreening, printSuggestions } from './request-text'
-import { makeAct, withContext } from './storage'
+import { makeAct } from './storage'
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
 export function requestCommand(): Command {
@@ -35,9 +36,6 @@ export function requestCommand(): Command {
     ...moveCommands(),
   ])
 }
-
-const argument = ['<request>', 'id', recordId] as const
-const onRequest = commandsOn(withContext, argument, requireRequest)
 
 async function show(call: Call<Service, { screening?: boolean }>, id: number) {
   const { context: service, flags, tried } = call
