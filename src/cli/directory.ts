@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { type Command, Option } from 'commander'
+import { formatTable } from '../directory-files/format-table'
 import { type TableName, tableNames } from '../directory-files/table-rows'
-import { formatTable } from '../directory-files/tables'
 import { type ChangeLimit, requireFewChanges } from '../domain/compare-directory'
 import { isAskedAbout } from '../domain/describe-load'
 import { Refusal } from '../domain/errors'

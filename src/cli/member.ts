@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
@@ -12,7 +12,6 @@ import {
   deactivateMember,
   eraseMember,
   exportMember,
-  findMembers,
   finishErasure,
   reactivateMember,
   releaseEmail,
@@ -34,21 +33,18 @@ import {
 } from './command'
 import { examples } from './command-help'
 import { contactLines, presentContact } from './contact'
+import { memberFindCommand } from './member-find'
 import {
-  type Columns,
   type CommonFlags,
-  columnsOf,
   confirm,
   formatJson,
   printJson,
   printLines,
-  printNotice,
   printRecord,
   printResult,
-  printRows,
 } from './output'
 import { beginOutput, type OutputFlags, toOutput } from './output-file'
-import { calledName, personText } from './person-text'
+import { personText } from './person-text'
 import { makeAct } from './storage'
 
 interface Flags extends CommonFlags, OutputFlags {
@@ -71,18 +67,7 @@ export function memberCommand(): Command {
       'anteroom member show 42',
       'anteroom member show --partner Lantern --external-id P-123',
     ),
-    examples(
-      asJson(
-        recordsCommand(
-          'find',
-          "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
-          find,
-        ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
-        'print them as JSON',
-      ),
-      "anteroom member find 'lovelace'",
-      "anteroom member find '416 555 0100' --json | jq -r .[].id",
-    ),
+    memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
       reactivate: ['Let a member be looked up and booked for again', reactivateMember],
@@ -158,45 +143,6 @@ async function show({ context: service, flags }: Call<Service, Flags>, person: P
     return printJson({ ...presentMember(person), partner, state, contact: presentContact(person, time) })
   }
   printRecord({ id, state, partner, "partner's id": person.externalUserId, ...contactLines(person, time) })
-}
-
-/** What somebody is looked for by. */
-function words(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
-  return text.trim()
-}
-
-async function find({ context, flags }: Call<Records>, text: string): Promise<void> {
-  const { found, count } = await findMembers(context, text, makeAct())
-  const partners = await partnerNames(context)
-  const rows = found.map(({ member, by }) => ({
-    id: member.id,
-    state: stateOf(member),
-    partner: partners.get(member.partnerId) ?? null,
-    externalUserId: member.externalUserId,
-    name: calledName(member),
-    foundBy: by,
-  }))
-  printRows(flags, rows, foundColumns, 'There is no such member.')
-  const more = count - found.length
-  if (more > 0) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
-  else if (!flags.json && count > 1) printLines('', `${count} members.`)
-}
-
-interface FoundRow {
-  readonly id: number
-  readonly state: string
-  readonly partner: string | null
-  readonly externalUserId: string
-  readonly name: string
-  readonly foundBy: string
-}
-
-const foundColumns: Columns<FoundRow> = {
-  ...columnsOf('id', 'state', 'partner'),
-  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
-  ...columnsOf('name'),
-  'FOUND BY': ({ foundBy }) => foundBy,
 }
 
 async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {

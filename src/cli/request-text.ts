@@ -11,7 +11,9 @@ import type { MemberTime } from '../operations/member-time'
 import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
+import { stateOf } from './command'
 import { contactLines } from './contact'
+import { standingOf } from './on-provider'
 import {
   type Columns,
   type CommonFlags,
@@ -47,12 +49,12 @@ export async function printRequest(
     kind: row.kind,
     state: row.state,
     submitted: row.submittedAt,
-    provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(provider)}` : null,
+    provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(standingOf(provider))}` : null,
     slot: row.utcStartTime,
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
-    member: member ? `${member.id}${markOf(member)}` : 'erased',
+    member: member ? `${member.id}${markOf(stateOf(member))}` : 'erased',
     ...(member && {
       partner: row.partner,
       "partner's id": row.externalUserId,
@@ -61,8 +63,8 @@ export async function printRequest(
   })
 }
 
-function markOf({ active }: { readonly active: boolean }): string {
-  return active ? '' : ' (deactivated)'
+function markOf(state: string): string {
+  return state === 'active' ? '' : ` (${state})`
 }
 
 /** The provider whom a request is for, or whom it is assigned to. */
