@@ -168,7 +168,7 @@ async function erase({ context, flags, act }: Call<Records, Flags>, person: Pers
   const { id, named } = person
   await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
   const { holding, isPurged } = await eraseMember(context, person, act())
-  if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, isPurged })
+  if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, purged: isPurged })
   else {
     printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
     printLines('Backups made before now hold what was erased until they are gone.')
@@ -185,7 +185,7 @@ async function wasErased(context: Records, named: MemberName, flags: CommonFlags
   const isPurged = await finishErasure(context, named.id)
   if (isPurged === null) return false
   requirePurged(isPurged)
-  const done = { member: named.id, erased: true, holdingRequests: [], isPurged }
+  const done = { member: named.id, erased: true, holdingRequests: [], purged: isPurged }
   printResult(flags, done, `Member ${named.id} was erased before. No trace of them is left.`)
   return true
 }

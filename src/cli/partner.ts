@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import type { PartnerRates } from '../domain/limits'
-import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
+import type { Partner } from '../domain/partner'
 import type { Records } from '../operations/context'
 import { requireOrganization, requirePartner } from '../operations/find-records'
 import {
@@ -31,7 +30,6 @@ import {
   type Columns,
   columnsOf,
   confirm,
-  instantText,
   printJson,
   printLines,
   printRecord,
@@ -41,6 +39,7 @@ import {
 } from './output'
 import { presentRefusal, refusalsText } from './refusal-text'
 import { withRecords } from './storage'
+import { presentTokens, tokenColumns, tokenSummary } from './token-text'
 
 /** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
@@ -183,53 +182,10 @@ function organizationOf({ organization }: Partner): string {
   return organization.active ? organization.name : `${organization.name} (deactivated)`
 }
 
-/** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
-function tokenSummary(keys: readonly KeyRecord[], now: number) {
-  const { current, waiting } = standingKeys(keys, now)
-  const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)
-  const last = Math.max(0, ...keys.map(({ lastUsedAt }) => lastUsedAt ?? 0))
-  return {
-    token: [...(current ? ['in force'] : []), ...cutover].join(', ') || 'none',
-    lastUsedAt: instantText(last || null),
-  }
-}
-
 const columns: Columns<Partner & ReturnType<typeof tokenSummary>> = {
   ...columnsOf('id', 'name'),
   STATE: stateOf,
   ORGANIZATION: organizationOf,
   TOKEN: ({ token }) => token,
-  'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-}
-
-/** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
-export function tokenState(key: KeyRecord, now: number): string {
-  const { startsAt, endsAt, endReason } = key
-  const state = keyStateAt(key, now)
-  if (state === 'waiting') return `waits until ${instantText(startsAt)}`
-  if (state === 'in force') return endsAt === null ? state : `in force until ${instantText(endsAt)}`
-  if (endReason === 'cancelled') return 'cancelled'
-  return `${endReason === 'rotated' ? 'rotated out' : endReason} at ${instantText(endsAt)}`
-}
-
-/** Tokens as commands print them: all that is known but the token itself. */
-export function presentTokens(keys: readonly KeyRecord[], now: number) {
-  return keys.map((key) => ({
-    kid: key.kid,
-    state: keyStateAt(key, now),
-    issuedAt: instantText(key.issuedAt),
-    startsAt: instantText(key.startsAt),
-    endsAt: instantText(key.endsAt),
-    endReason: key.endReason,
-    lastUsedAt: instantText(key.lastUsedAt),
-  }))
-}
-
-export const tokenColumns: Columns<ReturnType<typeof presentTokens>[number]> = {
-  KID: ({ kid }) => kid,
-  STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
-  ISSUED: ({ issuedAt }) => issuedAt,
-  STARTS: ({ startsAt }) => startsAt,
-  ENDS: ({ endsAt }) => endsAt,
   'LAST USED': ({ lastUsedAt }) => lastUsedAt,
 }

@@ -33,9 +33,10 @@ import {
   secretText,
 } from './output'
 import { type OutputFlags, toOutput, writeSecret } from './output-file'
-import { onPartner, presentTokens, tokenColumns, tokenState } from './partner'
+import { onPartner } from './partner'
 import { presentRefusal, refusalsText } from './refusal-text'
 import { withContext, withRecords } from './storage'
+import { presentTokens, tokenColumns, tokenState } from './token-text'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
