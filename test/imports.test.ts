@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
-// The import rule of the README: who may import whom, and which package has which home.
+// The import rule of docs/architecture.md: who may import whom, and which package has which home.
 const mayImport: Record<string, readonly string[]> = {
   'src/scheduling': [],
   'src/domain': ['src/scheduling'],
@@ -112,7 +112,7 @@ const processHomes: Record<string, Home> = {
 
 const root = new URL('..', import.meta.url).pathname
 
-test('every import of src and db keeps to the rule of the README', async () => {
+test('every import of src and db keeps to the rule of the architecture', async () => {
   const broken: string[] = []
   for (const [file, imported] of await importsOf(['src/**/*.ts', 'db/**/*.ts'])) {
     const room = roomOf(file)

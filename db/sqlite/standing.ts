@@ -51,7 +51,8 @@ export class Standing {
     }
     if (this.#file.isLost || this.#log.isLost) {
       // Of a file that was removed, the server holds the last of it.
-      const way = 'do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
+      const way =
+        'do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
       throw new Refusal('storage_failed', `the database file was removed or replaced: ${way}`)
     }
     if (this.isOverwritten) {

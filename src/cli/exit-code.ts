@@ -1,6 +1,6 @@
 import type { Kind } from '../domain/errors'
 
-/** What the program's exit codes mean, as the README documents them. */
+/** What the program's exit codes mean, as docs/settings.md documents them. */
 export const exitCodes = {
   done: 0,
   failed: 1,

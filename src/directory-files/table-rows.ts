@@ -41,7 +41,7 @@ function columns(header: string): readonly Column[] {
   })
 }
 
-/** The tables that a directory is written as, and their columns; documented in the README. */
+/** The tables that a directory is written as, and their columns; documented in docs/csv.md. */
 export const tables = {
   regions: columns('countryCode stateProvinceCode stateProvinceNameLocal stateProvinceLabel id? active?'),
   providers: columns(

@@ -261,7 +261,7 @@ describe('a start where somebody else has prepared it', () => {
     expect([code, stderr.match(/BUN_\w+/g)]).toEqual([2, ['BUN_OPTIONS', 'BUN_INSPECT_NOTIFY']])
   })
 
-  // What README tells the operator to unset: this program cannot.
+  // What docs/settings.md tells the operator to unset: this program cannot.
   test('is no start of this program under BUN_BE_BUN=1', async () => {
     const { stdout } = await runProgram(['--version'], { env: { BUN_BE_BUN: '1' } })
     expect(stdout).toBe(`${Bun.version}\n`)

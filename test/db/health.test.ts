@@ -51,7 +51,7 @@ function removingOnTheWay() {
 }
 
 const lost =
-  'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
+  'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
 const lostIndex = 'not ready: the -shm of the database was removed: stop the server, start again'
 
 /** The number of transactions that the database has had, as its head counts them. */

@@ -135,7 +135,7 @@ describe('under the running server', () => {
   const notes = 'uses of tokens, look-ups and refused authentications'
   // Stopping it would take with it what nobody else has.
   const lost =
-    'the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (README, Health)'
+    'the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
   const lostIndex = 'the -shm of the database was removed: stop the server, start again'
   const underIt: [string, (path: string) => void, string][] = [
     ['unlinked', (path) => rmSync(path), lost],

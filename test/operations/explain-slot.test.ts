@@ -5,7 +5,7 @@ import type { DirectoryChanges } from '../../src/domain/directory-feed'
 import { type Provider, unsaid } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Context } from '../../src/operations/context'
-import { explainSlot, slotReasons } from '../../src/operations/explain-slot'
+import { explainSlot } from '../../src/operations/explain-slot'
 import { listFreeSlots } from '../../src/operations/free-slots'
 import { horizonMinutes } from '../../src/scheduling/availability'
 import { minuteMillis } from '../../src/scheduling/calendar'
@@ -365,12 +365,4 @@ test('a slot over midnight between two licenses of one region is offered, by a s
     reason: 'license_ended',
     why: 'the license for CA-QC ended with 2015-12-31 in America/Toronto',
   })
-})
-
-test('README tells every reason, in the order in which they are looked for', async () => {
-  const readme = await Bun.file(new URL('../../README.md', import.meta.url)).text()
-  const [, section = ''] = /### Why a slot is not offered\n(.*?)\n##/s.exec(readme) ?? []
-  const firstColumn = section.split('\n').flatMap((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? [])
-  const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, reason]) => reason))
-  expect(told).toEqual([...slotReasons])
 })

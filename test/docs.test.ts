@@ -1,0 +1,92 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Command } from 'commander'
+import { exitCodes } from '../src/cli/exit-code'
+import { createProgram } from '../src/cli/program'
+import { settings } from '../src/config'
+import { slotReasons } from '../src/operations/explain-slot'
+
+const root = new URL('..', import.meta.url).pathname
+const pages = [
+  'README.md',
+  ...readdirSync(`${root}docs`)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+const textOf = (page: string) => readFileSync(join(root, page), 'utf8')
+
+/** What a page's headings are called in links. */
+function sectionsOf(page: string): Set<string> {
+  const prose = textOf(page).replaceAll(/^```[\s\S]*?^```/gm, '')
+  const titles = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title)
+  return new Set(
+    titles.map((title) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+test('every page leads to files and sections that are there', () => {
+  const missing = pages.flatMap((page) => {
+    const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+    return links.filter((target) => {
+      if (/^https?:/.test(target)) return false
+      const [path, section] = target.split('#')
+      const file = path ? join(dirname(page), path) : page
+      return !existsSync(join(root, file)) || (section !== undefined && !sectionsOf(file).has(section))
+    })
+  })
+  expect(pages.length).toBeGreaterThan(15)
+  expect(missing).toEqual([])
+})
+
+test('every page is led to from README', () => {
+  const readme = textOf('README.md')
+  expect(pages.filter((page) => page !== 'README.md' && !readme.includes(`(${page}`))).toEqual([])
+})
+
+test('README is read in a few minutes', () => {
+  expect(textOf('README.md').split('\n').length).toBeLessThan(150)
+})
+
+test('every threat names what holds it off', () => {
+  const [, table = ''] = textOf('docs/security.md').split('| Threat')
+  const rows = table.split('\n\n')[0]?.match(/^\| (?!---).*$/gm) ?? []
+  expect(rows.length).toBeGreaterThan(10)
+  expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w/-]+\.test\.ts\)/.test(row))).toEqual([])
+})
+
+test('every command is told of', async () => {
+  const commands = textOf('docs/commands.md')
+  const program = await createProgram()
+  const names = listed(program).flatMap((command) =>
+    command.commands.length === 0
+      ? [command.name()]
+      : listed(command).map((below) => `${command.name()} ${below.name()}`),
+  )
+  expect(names.length).toBeGreaterThan(30)
+  expect(names.filter((name) => !commands.includes(`\`${name}`))).toEqual([])
+})
+
+test('every setting and every exit code is told of', () => {
+  const [named = '', codes = ''] = textOf('docs/settings.md').split('## Exit codes')
+  const all = [...Object.values(settings).map(({ variable }) => variable), 'ANTEROOM_MASTER_KEY']
+  expect(all.filter((variable) => !named.includes(`| \`${variable}\``))).toEqual([])
+  const told = Array.from(codes.matchAll(/^\| (\d) /gm), ([, code]) => Number(code))
+  expect(told).toEqual(Object.values(exitCodes))
+})
+
+test('every reason why a slot is not offered is told of, in the order in which they are looked for', () => {
+  const firstColumn = textOf('docs/slots.md').match(/^\| `.*? \|/gm) ?? []
+  const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, reason]) => reason))
+  expect(told).toEqual([...slotReasons])
+})
+
+/** The commands below one that its help lists, but for help itself. */
+function listed(command: Command): Command[] {
+  return [...command.createHelp().visibleCommands(command)].filter((below) => below.name() !== 'help')
+}
