@@ -5,7 +5,6 @@ import {
   type AuditLine,
   type AuditSubject,
   auditActions,
-  type ReasonCount,
 } from '../../src/domain/audit'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit } from './schema'
@@ -90,19 +89,4 @@ function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter): Strea
     const each = actions ?? (isOfAny ? auditActions : null)
     return each ? each.map((action) => ({ ...subject, action })) : [subject]
   })
-}
-
-/** How often refused authentications are about one record since an instant, for each reason. */
-export function refusalCounts(db: Drizzle) {
-  const { record, since } = placeholders('record', 'since')
-  const count = sql<number>`count(*)`
-  const lastAt = sql<number>`max(${audit.at})`
-  const counts = db
-    .select({ reason: audit.outcome, count, lastAt })
-    .from(audit)
-    .where(and(eq(audit.record, record), eq(audit.action, 'authentication.refuse'), gte(audit.at, since)))
-    .groupBy(audit.outcome)
-    .orderBy(desc(count))
-    .prepare()
-  return (about: string, from: number): ReasonCount[] => counts.all({ record: about, since: from })
 }

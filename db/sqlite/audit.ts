@@ -17,7 +17,8 @@ import {
 } from '../../src/domain/audit'
 import type { conflictAsked } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
-import { lineLists, refusalCounts } from './audit-lists'
+import { looksAtRisk, refusalCounts } from './audit-counts'
+import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit, settings } from './schema'
 
@@ -194,6 +195,7 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     conflictAt: conflictQuery(db),
     list: lineLists(db),
     countRefusals: refusalCounts(db),
+    looksAtRisk: looksAtRisk(db),
     lines: (after: number, upTo: number) => linesOf(log, after, upTo),
     head: (): AuditHead => stand(log).state?.acts.head ?? lastOf(log),
     verify: (noted: AuditHead | null) => verify(log, noted),

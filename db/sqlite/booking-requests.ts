@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, gte, inArray, lt, lte, type Placeholder, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, lt, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
@@ -6,9 +6,10 @@ import { Refusal } from '../../src/domain/errors'
 import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { refuseDuplicate } from './constraint'
-import { type Drizzle, placeholders } from './drizzle'
+import { type Drizzle, isAmong, placeholders } from './drizzle'
 import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
+import { isWaiting, isWanted, orderOf } from './request-filter'
 import { bookingRequests, members } from './schema'
 import { answersPlace, openSealedText, type SealedRequest } from './sealed'
 
@@ -17,41 +18,6 @@ const chunkSize = 1_000
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
-
-/** Whether a request is of providers who are named: a list of ids goes into a prepared statement as one text of JSON. */
-const areOf = (ids: Placeholder) =>
-  inArray(bookingRequests.providerId, sql`(select value from json_each(${ids}))`)
-
-// In words for the same reason.
-const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
-const isUnassigned = sql`${bookingRequests.state} = 'unassigned'`
-
-function isWanted(filter: RequestFilter) {
-  const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-  const { isIntake, startsAt, localOffsetMinutes, submittedAt } = bookingRequests
-  const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
-  return and(
-    intakesOnly ? eq(isIntake, true) : undefined,
-    isOfState(filter.state),
-    providerId === undefined ? undefined : eq(bookingRequests.providerId, providerId),
-    // The plus: not by the partner's members, of whom there may be many more than requests to look at.
-    partnerId === undefined ? undefined : sql`+${members.partnerId} = ${partnerId}`,
-    slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
-    submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
-    submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
-  )
-}
-
-function isOfState(state: RequestFilter['state']) {
-  if (state === undefined) return undefined
-  if (state === 'waiting') return isWaiting
-  return state === 'unassigned' ? isUnassigned : eq(bookingRequests.state, state)
-}
-
-function orderOf(part: RequestPart | undefined) {
-  const { startsAt, id } = bookingRequests
-  return part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)]
-}
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
@@ -64,7 +30,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
   const byId = select().where(eq(bookingRequests.id, id)).prepare()
   const { startsAt } = bookingRequests
   const heldBetween = select()
-    .where(and(areOf(ids), holdsSlot, gte(startsAt, from), lt(startsAt, until)))
+    .where(and(isAmong(bookingRequests.providerId, ids), holdsSlot, gte(startsAt, from), lt(startsAt, until)))
     .prepare()
   // The plus: not by the partner's members, of whom there may be many more than requests since an instant.
   const isTheirs = sql`+${members.partnerId} = ${partnerId}`
@@ -156,7 +122,7 @@ function personQueries(db: Drizzle, vault: Vault) {
   const answersOfMany = db
     .select({ id: bookingRequests.id, recordKey, memberId, submittedAt, sealedScreeningAnswers })
     .from(bookingRequests)
-    .where(inArray(bookingRequests.id, sql`(select value from json_each(${ids}))`))
+    .where(isAmong(bookingRequests.id, ids))
     .prepare()
 
   const after = (id = 0) => answersAfter.all({ id })
@@ -223,7 +189,7 @@ export function slotQueries(db: Drizzle) {
   const taken = db
     .select({ providerId: bookingRequests.providerId, requestId, startsAt, endsAt, localOffsetMinutes })
     .from(bookingRequests)
-    .where(and(holdsSlot, areOf(ids), gt(startsAt, from)))
+    .where(and(holdsSlot, isAmong(bookingRequests.providerId, ids), gt(startsAt, from)))
     .orderBy(bookingRequests.providerId, startsAt)
     .prepare()
   const held = db

@@ -1,5 +1,5 @@
 import type { Changes, Database } from 'bun:sqlite'
-import { type Placeholder, sql } from 'drizzle-orm'
+import { type Column, inArray, type Placeholder, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 
 /** Drizzle over an open database, on which queries are prepared once and run often. */
@@ -23,4 +23,9 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as {
     readonly [N in Name]: Placeholder<N>
   }
+}
+
+/** Whether a column is among values that are left open: a list goes into a prepared statement as one text of JSON. */
+export function isAmong(column: Column, values: Placeholder) {
+  return inArray(column, sql`(select value from json_each(${values}))`)
 }

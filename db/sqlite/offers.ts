@@ -1,6 +1,5 @@
-import { constants, Database } from 'bun:sqlite'
-import { existsSync } from 'node:fs'
 import { recognizeFile } from './file-head'
+import { openUntouched } from './open-untouched'
 
 // What a shell offers while somebody types: read without the master key, so nothing of it is sealed, and no person's name
 // is among it. Each is bounded: whoever types wants a few.
@@ -34,11 +33,4 @@ export function readOffers(path: string, offered: Offered, begin: string): strin
   } finally {
     database.close()
   }
-}
-
-/** Without a log nobody has it open; then SQLite is not to make one, which it does even for those who only read. */
-function openUntouched(path: string): Database {
-  if (existsSync(`${path}-wal`)) return new Database(path, { readonly: true })
-  const uri = `${Bun.pathToFileURL(path)}?immutable=1`
-  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }

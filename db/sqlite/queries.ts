@@ -10,7 +10,6 @@ import { type RecordTables, recordTable } from './record-table'
 import { replayQueries, replayTable } from './replays'
 import { noteQueries, noteTable } from './request-notes'
 import { organizations, partners, regions } from './schema'
-import { statusQueries } from './status'
 
 /** All statements on a database, prepared once: those of a noun when one of them is first needed. */
 export function prepareQueries(db: Drizzle, vault: Vault) {
@@ -36,7 +35,6 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     replays: whenNeeded(() => replayQueries(db, vault)),
     changes: whenNeeded(() => changeQueries(db)),
     audit: whenNeeded(() => auditQueries(db, vault)),
-    status: whenNeeded(() => statusQueries(db)),
   }
 }
 

@@ -3,7 +3,9 @@ import { decideLoad } from '../../src/domain/compare-directory'
 import * as keys from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
+import { decideNote, decideReadingNotes } from '../../src/domain/decide-note'
 import * as onboarding from '../../src/domain/decide-onboarding'
+import * as placement from '../../src/domain/decide-placement'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
 import { decideForgetting, expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
@@ -36,7 +38,6 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     ...directoryStore(queries, change),
     ...requestStore(queries, read, change, writer),
     ...memberStore(queries, read, change),
-    ...statusStore(queries, read),
     ...auditStore(queries, read, writer),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   }
@@ -102,9 +103,9 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
   /** Gives a request a provider, and a slot if one is named, if the facts allow it. */
   function place(
     id: number,
-    { providerId, startsAt, version }: Omit<moves.AssignmentDraft, 'authorizationNumber'>,
+    { providerId, startsAt, version }: Omit<placement.AssignmentDraft, 'authorizationNumber'>,
     act: Act,
-    decide: (facts: moves.PlacementFacts) => 'stale' | Decision,
+    decide: (facts: placement.PlacementFacts) => 'stale' | Decision,
   ): Promise<'done' | 'stale'> {
     return writer.write(() => {
       const request = requests.find(id)
@@ -161,8 +162,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       change(act, () => moves.decideReading(requests.find(id), requests.screeningOf(id))),
     sortingAnswers: (ids) => read(() => new Map(requests.readableAnswers(ids))),
 
-    assign: (id, draft, act) => place(id, draft, act, (facts) => moves.decideAssignment(draft, facts)),
-    move: (id, draft, act) => place(id, draft, act, (facts) => moves.decideMove(draft, facts)),
+    assign: (id, draft, act) => place(id, draft, act, (facts) => placement.decideAssignment(draft, facts)),
+    move: (id, draft, act) => place(id, draft, act, (facts) => placement.decideMove(draft, facts)),
     close: (id, act, reason) => change(act, () => moves.decideClosing(requests.find(id), act, reason)),
     accept: (id, act) => change(act, () => moves.decideAcceptance(requests.find(id), act)),
     decline: (id, act, reason) => change(act, () => moves.decideDecline(requests.find(id), act, reason)),
@@ -171,8 +172,8 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
       change(act, () => moves.decideDeclines(ids.map(requests.find), act, reason)),
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
-    addNote: (id, text, act) => change(act, () => moves.decideNote(requests.find(id), text, act)),
-    readNotes: (id, act) => change(act, () => moves.decideReadingNotes(requests.find(id), notes.listOf(id))),
+    addNote: (id, text, act) => change(act, () => decideNote(requests.find(id), text, act)),
+    readNotes: (id, act) => change(act, () => decideReadingNotes(requests.find(id), notes.listOf(id))),
   } satisfies Partial<Store>
 }
 
@@ -207,20 +208,12 @@ function memberStore({ members, requests, notes }: Queries, read: Read, change: 
   } satisfies Partial<Store>
 }
 
-function statusStore({ status }: Queries, read: Read) {
-  return {
-    countWaiting: () => read(status.countWaiting),
-    listWaiting: (most) => read(() => status.listWaiting(most)),
-    listLookedAt: (ids) => read(() => status.listLookedAt(ids)),
-    countRefusals: (since, most) => read(() => status.countRefusals(since, most)),
-  } satisfies Partial<Store>
-}
-
 function auditStore({ audit }: Queries, read: Read, writer: Writer) {
   return {
     appendAudit: (entries) => writer.write(() => audit.append(entries)),
     listAudit: (limit, filter) => read(() => audit.list(limit, filter)),
-    countRefusalsOf: (partnerId, since) => read(() => audit.countRefusals(`partner ${partnerId}`, since)),
+    countRefusals: (asked) => read(() => audit.countRefusals(asked)),
+    listLookedAt: (ids) => read(() => audit.looksAtRisk(ids)),
     auditHead: () => read(audit.head),
     verifyAudit: (noted) => read(() => audit.verify(noted)),
   } satisfies Partial<Store>

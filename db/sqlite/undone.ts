@@ -1,4 +1,4 @@
-import { constants, Database } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { Refusal } from '../../src/domain/errors'
 import {
   type AbsenceOfStaff,
@@ -8,8 +8,8 @@ import {
   type Undone,
   undoneBy,
 } from '../../src/domain/undone'
-import { isThere } from '../../src/files/durable'
 import { isVacant, recognizeFile, unusable } from './file-head'
+import { openUntouched } from './open-untouched'
 
 /** The database that a backup is to take the place of. It is read and never written. */
 export interface Replaced extends Disposable {
@@ -29,7 +29,7 @@ export function openReplaced(path: string): Replaced {
   } catch (error) {
     throw error instanceof Refusal ? unusable(`--against: ${error.message}`) : error
   }
-  const database = openToRead(path)
+  const database = openUntouched(path)
   return {
     undoneBy(copy) {
       try {
@@ -42,13 +42,6 @@ export function openReplaced(path: string): Replaced {
     },
     [Symbol.dispose]: () => database.close(),
   }
-}
-
-/** Nobody is at work on a database without a log: read as what does not change, it gets none. */
-function openToRead(path: string): Database {
-  if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
-  const uri = `file:${encodeURI(path).replace(/[?#]/g, encodeURIComponent)}?immutable=1`
-  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
 interface Line {

@@ -1,6 +1,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import type { Finding, LastBackups, Upkeep } from '../../src/domain/upkeep'
+import { type Finding, isBackupTooOld, type LastBackups, type Upkeep } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
+import { dayMillis } from '../../src/scheduling/calendar'
 import { auditArchives } from './audit-archive'
 import { checkpoint } from './checkpoint'
 import { toRefusal } from './constraint'
@@ -171,10 +172,9 @@ function named(fault: string, records: readonly string[]): string {
   return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
 }
 
-const dayMillis = 24 * 60 * 60_000
-
-function backupFinding({ backedUpAt, drilledAt }: LastBackups, now: number, oldest: number | null): Finding {
-  const isTooOld = oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
+function backupFinding(backups: LastBackups, now: number, oldest: number | null): Finding {
+  const { backedUpAt, drilledAt } = backups
+  const isTooOld = isBackupTooOld(backups, now, oldest)
   const state = isTooOld ? 'bad' : 'note'
   if (backedUpAt === null) return { check: 'backup', state, detail: 'none was made yet' }
   const daysSince = (at: number) => Math.floor((now - at) / dayMillis)

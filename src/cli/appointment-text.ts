@@ -2,6 +2,7 @@ import { slotMillis } from '../domain/booking-request'
 import type { Appointment } from '../operations/appointments'
 import type { MemberTime } from '../operations/member-time'
 import { formatInstant } from '../scheduling/calendar'
+import { fullName } from './person-text'
 
 /** An appointment in words and timestamps, for programs. */
 export function presentAppointment({ request, startsAt, provider, local, memberTime, partner }: Appointment) {
@@ -58,6 +59,7 @@ function placeOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }
 
+/** The name of an appointment's provider; null for one whose record cannot be read. */
 export function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
-  return firstName === undefined ? null : `${firstName} ${lastName}`
+  return firstName === undefined || lastName === undefined ? null : fullName({ firstName, lastName })
 }

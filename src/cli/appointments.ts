@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { formatCsv } from '../directory-files/csv'
 import { slotMillis } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
@@ -6,16 +6,18 @@ import type { Provider } from '../domain/provider'
 import type { ZoneData } from '../domain/zone-data'
 import { type Appointment, type Appointments, readAppointments } from '../operations/appointments'
 import { requireProvider } from '../operations/find-records'
-import { minuteMillis, parseDate } from '../scheduling/calendar'
+import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import type { Service } from '../service'
 import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
-import { type Call, commandsIn } from './command'
+import { dayWord } from './arguments'
+import { type Call, serviceCommand } from './command'
 import { examples } from './command-help'
-import { calledName, voicemailText } from './contact'
+import { voicemailText } from './contact'
 import { formatCalendar } from './icalendar'
 import { type Columns, oneLine, printJson, printLines, printTable, printText } from './output'
-import { makeAct, withService } from './storage'
+import { calledName } from './person-text'
+import { makeAct } from './storage'
 
 interface Flags {
   readonly on: string
@@ -23,9 +25,6 @@ interface Flags {
   readonly zone?: string
   readonly format: 'table' | 'csv' | 'ics' | 'json'
 }
-
-/** Makes a command that asks the zone data too. */
-const serviceCommand = commandsIn(withService)
 
 /** `anteroom appointments`: who has a slot on a day, and how to reach them. */
 export function appointmentsCommand(): Command {
@@ -51,11 +50,6 @@ export function appointmentsCommand(): Command {
     'anteroom appointments --on tomorrow --provider on-001',
     'anteroom appointments --zone America/Toronto --format ics > today.ics',
   )
-}
-
-function dayWord(text: string): string {
-  if (text === 'today' || text === 'tomorrow' || parseDate(text) !== null) return text
-  throw new InvalidArgumentError('It must be today, tomorrow or a date as 2026-12-01.')
 }
 
 async function list({ context: { context, zones }, flags }: Call<Service, Flags>): Promise<void> {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { capFault, webAddressFault } from '../config'
 import type { RateOverride } from '../domain/limits'
-import { parseInstant } from '../scheduling/calendar'
+import { parseDate, parseInstant } from '../scheduling/calendar'
 
 /** A whole number of some range, from the words of a command. */
 export function wholeNumber(least: number, most = 999_999_999_999_999) {
@@ -28,6 +28,19 @@ export function utcInstant(text: string): number {
   const at = parseInstant(text)
   if (at === null) throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T14:00:00Z.')
   return at
+}
+
+/** A date, in days since 1970-01-01. */
+export function localDate(text: string): number {
+  const day = parseDate(text)
+  if (day === null) throw new InvalidArgumentError('It must be a date as 2026-12-01.')
+  return day
+}
+
+/** A date, or a word for one by somebody's clock. */
+export function dayWord(text: string): string {
+  if (text === 'today' || text === 'tomorrow' || parseDate(text) !== null) return text
+  throw new InvalidArgumentError('It must be today, tomorrow or a date as 2026-12-01.')
 }
 
 /** Where a sandbox's clock can start: zone data tells every clock change there, and the engine's dates begin. */

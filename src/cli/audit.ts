@@ -20,6 +20,7 @@ import {
 import { formatInstant } from '../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
+import { counted } from './counted'
 import { exitCodes } from './exit-code'
 import {
   type Columns,
@@ -124,7 +125,7 @@ function summary(lines: readonly AuditLine[]): string {
   const who = sorted.slice(0, mostActors).map(([actor, count]) => `${actor}: ${count}`)
   const others = sorted.length - who.length
   const all = others > 0 ? [...who, `others: ${others}`] : who
-  return `${lines.length} ${lines.length === 1 ? 'line' : 'lines'}, by ${all.join(', ')}.`
+  return `${counted(lines.length, 'line')}, by ${all.join(', ')}.`
 }
 
 /** Actors that a summary names. */

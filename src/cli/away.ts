@@ -6,12 +6,13 @@ import { requireProvider } from '../operations/find-records'
 import type { Offer } from '../operations/offer-slots'
 import { formatInstant } from '../scheduling/calendar'
 import type { Service } from '../service'
-import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
-import { asJson, type Call, commandsIn } from './command'
+import { memberTimeText, presentAppointment, providerTimeText } from './appointment-text'
+import { asJson, type Call, serviceCommand } from './command'
 import { examples } from './command-help'
-import { calledName, voicemailText } from './contact'
+import { voicemailText } from './contact'
 import { printJson, printLines } from './output'
-import { makeAct, withService } from './storage'
+import { calledName, fullName } from './person-text'
+import { makeAct } from './storage'
 
 interface Flags {
   readonly dryRun?: boolean
@@ -21,7 +22,7 @@ const boundaryForm = 'today, tomorrow, a date, a local date-time as 2026-12-01T1
 
 /** `anteroom provider away`: she is ill tomorrow. */
 export function awayCommand(): Command {
-  const command = commandsIn(withService)(
+  const command = serviceCommand(
     'away',
     'Note that a provider is away, and list whom to call, with the slots that each can be offered',
     away,
@@ -86,7 +87,7 @@ function printAway(
   { dryRun }: Flags,
 ): void {
   const { ref } = provider
-  const name = `${ref} ${nameOfProvider(provider)}`
+  const name = `${ref} ${fullName(provider)}`
   const when = `from ${absence.from} to ${absence.until}`
   if (isKnown) printLines(`Provider ${name} already had time off ${when}.`)
   else if (dryRun) printLines(`Provider ${name} would have time off ${when}; nothing was changed.`)
@@ -119,7 +120,7 @@ function printConcerned(place: number, provider: Provider, { appointment, offers
   )
   const region = offers.region && regionRef(offers.region)
   const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${region}, where they are`
-  printOffers(`with ${nameOfProvider(provider)} afterwards${unlicensed}`, id, offers.afterwards, false)
+  printOffers(`with ${fullName(provider)} afterwards${unlicensed}`, id, offers.afterwards, false)
   const unknown = region === null ? '; their region is not known, ask for it' : ''
   printOffers(`with others who fit${unknown}`, id, offers.elsewhere, true)
 }
@@ -128,7 +129,7 @@ function printOffers(title: string, requestId: number, offers: readonly Offer[],
   printLines(`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`)
   for (const offer of offers) {
     const { provider } = offer
-    const name = isOther ? `, ${provider.ref} ${nameOfProvider(provider)}` : ''
+    const name = isOther ? `, ${provider.ref} ${fullName(provider)}` : ''
     printLines(`   - ${bothTimes(offer)}${name}`, `     ${moveOf(requestId, offer, isOther)}`)
   }
 }

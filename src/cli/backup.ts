@@ -6,9 +6,9 @@ import type { Manifest } from '../domain/upkeep'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import { type Restored, type Restoring, restoreBackup, type Service, verifyBackup } from '../service'
+import { type Restored, type Restoring, restoreBackup, verifyBackup } from '../service'
 import { fileName } from './arguments'
-import { asJson, asking, type Call, commandsIn, recordsCommand } from './command'
+import { asJson, asking, type Call, recordsCommand, serviceCommand } from './command'
 import { drill } from './drill'
 import { endCleanly } from './graceful-shutdown'
 import {
@@ -23,7 +23,7 @@ import {
 import { inPrivateFolder } from './private-folder'
 import { withProgress } from './progress'
 import { afterRestore, validAgain } from './restore-text'
-import { withService, withSettings } from './storage'
+import { withSettings } from './storage'
 
 /** What opens an encrypted backup beside the master key, or instead of it. */
 interface BackupFlags {
@@ -125,7 +125,7 @@ const olderNote = 'It has an older schema: anteroom migrate, or serve, brings it
 /** `anteroom backup drill`: a backup is made, restored, served and compared. */
 function drillCommand(): Command {
   const description = 'Make a backup, restore it, serve it, compare what it answers, and remove it'
-  return asJson(commandsIn<Service>(withService)('drill', description, drill))
+  return asJson(serviceCommand('drill', description, drill))
 }
 
 /** `anteroom restore`: a database again, from a backup. */

@@ -4,7 +4,7 @@ import type { Records } from '../operations/context'
 import type { Service } from '../service'
 import { auditRefusals, type Tried, triedBy } from './audit-refusals'
 import { type CommonFlags, confirm, printResult } from './output'
-import { type MakeAct, storageCommand, type Work, withContext, withRecords } from './storage'
+import { type MakeAct, storageCommand, type Work, withContext, withRecords, withService } from './storage'
 
 /** Commands that share their first word. */
 export function commandGroup(name: string, description: string, commands: readonly Command[]): Command {
@@ -56,6 +56,8 @@ export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: 
 export const recordsCommand = commandsIn(withRecords)
 /** Makes a command that asks the directory too. */
 export const contextCommand = commandsIn(withContext)
+/** Makes a command that asks the zone data too. */
+export const serviceCommand = commandsIn(withService)
 
 /** Tells how to make the commands on one kind of record: an action is given the one that the first argument names. */
 export function commandsOn<

@@ -1,11 +1,12 @@
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
 import type { MemberTime } from '../operations/member-time'
+import { fullName } from './person-text'
 
 /** What is to be known of a member before they are called, and what else tells how to reach them. */
 export function contactLines({ profile }: Member, time: MemberTime | null) {
   return {
-    name: `${profile.firstName} ${profile.lastName}`,
+    name: fullName(profile),
     'preferred name': profile.preferredName || null,
     pronouns: profile.preferredPronouns || null,
     'date of birth': profile.dob,
@@ -22,9 +23,9 @@ export function contactLines({ profile }: Member, time: MemberTime | null) {
 
 /** The same for programs. */
 export function presentContact({ profile }: Member, time: MemberTime | null) {
-  const { firstName, lastName, preferredName, preferredPronouns, dob, phoneNumber, leaveVoicemail } = profile
+  const { preferredName, preferredPronouns, dob, phoneNumber, leaveVoicemail } = profile
   return {
-    name: `${firstName} ${lastName}`,
+    name: fullName(profile),
     preferredName,
     preferredPronouns,
     dob,
@@ -54,11 +55,4 @@ function timeText(time: MemberTime | null): string {
   if (earliest === latest) return `${earliest}${named}`
   const [day, later] = [earliest.slice(0, -5), latest.slice(0, -5)]
   return `between ${earliest} and ${later === day ? latest.slice(-5) : latest}${named}`
-}
-
-/** What a member is called: as their papers have it, and as they prefer where that is told. */
-export function calledName({
-  profile: { firstName, lastName, preferredName },
-}: Pick<Member, 'profile'>): string {
-  return `${firstName} ${lastName}${preferredName ? ` (${preferredName})` : ''}`
 }

@@ -8,6 +8,7 @@ import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { compareWithDirectory } from '../operations/load-directory'
 import { readZones } from '../service'
+import { counted } from './counted'
 import { type DirectorySource, FaultyFiles, readEntries, readSource, tellingFaults } from './directory-files'
 import { exitCodes } from './exit-code'
 import { type CommonFlags, printJson, printLines } from './output'
@@ -94,10 +95,6 @@ function printChecked({ counts, without }: Checked): void {
   const isWhole = counts.regions !== undefined && counts.providers !== undefined
   const unknown = isWhole ? '' : ', so the regions and providers that no file tells were taken for granted'
   printLines(`These files alone were checked: ${without}${unknown}.`)
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${count === 1 ? noun : noun.replace(/^\w+/, '$&s')}`
 }
 
 function faultsOf(error: Refusal): { place: string | null; fault: string; value?: unknown }[] {

@@ -2,12 +2,13 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type DirectoryFile, readDirectoryFile } from '../directory-files/document'
 import { DirectoryInvalid } from '../directory-files/faults'
+import { formatTable } from '../directory-files/format-table'
 import { type CsvFile, tableNames } from '../directory-files/table-rows'
-import { formatTable } from '../directory-files/tables'
 import type { DirectoryEntries } from '../domain/compare-directory'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { readDirectoryTables } from '../operations/load-directory'
+import { counted } from './counted'
 import { formatJson, oneLine } from './output'
 
 /** What files tell of a directory: one JSON document, or tables in CSV. */
@@ -39,10 +40,12 @@ export function readEntries(context: Context, source: DirectorySource): Director
 export class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults, lines } = cause
-    const count = `${faults.length} fault${faults.length === 1 ? '' : 's'}`
     // Each on one line: a place may hold a name that the file made up.
     const told = lines.map((line) => `  ${oneLine(line)}`)
-    super('directory_invalid', [`${count}, so nothing can be loaded`, ...told].join('\n'))
+    super(
+      'directory_invalid',
+      [`${counted(faults.length, 'fault')}, so nothing can be loaded`, ...told].join('\n'),
+    )
   }
 }
 

@@ -4,6 +4,7 @@ import type { FieldChange, LoadDescription, Loss, RecordChange } from '../domain
 import type { LosableField } from '../domain/directory-losses'
 import type { LoadForetold } from '../operations/load-directory'
 import { formatInstant } from '../scheduling/calendar'
+import { counted, firstOf, joined } from './counted'
 import { type Columns, printLines, printNotice, printTable } from './output'
 
 /** How much of what is many is shown: the rest is told as so many more, and by --json. */
@@ -39,8 +40,10 @@ function actOn(verb: string, records: LoadDescription['deactivated']): string {
 /** As `2 providers (on-1, on-2) and 1 region (CA-ON)`. */
 function recordsText({ regions, providers }: LoadDescription['deactivated'], most: number): string {
   return joined([
-    ...(providers.length > 0 ? [`${counted(providers.length, 'provider')} (${named(providers, most)})`] : []),
-    ...(regions.length > 0 ? [`${counted(regions.length, 'region')} (${named(regions, most)})`] : []),
+    ...(providers.length > 0
+      ? [`${counted(providers.length, 'provider')} (${firstOf(providers, most)})`]
+      : []),
+    ...(regions.length > 0 ? [`${counted(regions.length, 'region')} (${firstOf(regions, most)})`] : []),
   ])
 }
 
@@ -83,7 +86,9 @@ export function printLoad(done: DirectoryLoad, load: LoadForetold, isDone: boole
     printFallen(load)
   }
   if (load.staySuspended.length > 0) {
-    printLines(`Suspended by staff, and stay so though the files say active: ${named(load.staySuspended)}.`)
+    printLines(
+      `Suspended by staff, and stay so though the files say active: ${firstOf(load.staySuspended, mostShown)}.`,
+    )
   }
 }
 
@@ -102,7 +107,7 @@ interface LoadRow {
 const loadColumns: Columns<LoadRow> = {
   CHANGE: ({ change }) => change,
   COUNT: ({ refs, noun }) => counted(refs.length, noun),
-  WHICH: ({ refs }) => named(refs),
+  WHICH: ({ refs }) => firstOf(refs, mostShown),
 }
 
 /** The records that one thing is done to: regions and providers apart. */
@@ -215,19 +220,4 @@ export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadForetol
 /** Minutes as hours, to the hundredth. */
 function hours(minutes: number): string {
   return `${Math.round(minutes / 0.6) / 100} h`
-}
-
-function named(refs: readonly string[], most = mostShown): string {
-  const more = refs.length > most ? ` and ${refs.length - most} more` : ''
-  return `${refs.slice(0, most).join(', ')}${more}`
-}
-
-function joined(parts: readonly string[]): string {
-  if (parts.length < 2) return parts.join('')
-  return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
-}
-
-/** As `1 provider`, `2 providers`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -12,17 +12,18 @@ import { listStrandedBookings, type StrandedBooking } from '../operations/strand
 import { checkDatabase } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { keptCopyNote, type Service } from '../service'
-import { asJson, type Call, commandsIn } from './command'
+import { asJson, type Call, serviceCommand } from './command'
+import { firstOf } from './counted'
 import { exitCodes } from './exit-code'
 import { type CommonFlags, columnsOf, printJson, printLines, printTable } from './output'
-import { withService, withSettings } from './storage'
+import { fullName } from './person-text'
+import { withSettings } from './storage'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
-  const doctor = commandsIn(withService)
   const description = 'Check the database, its files, what is booked, the zone data and the disk'
   return asJson(
-    withSettings(doctor('doctor', description, examine), ['backupMaxAge']),
+    withSettings(serviceCommand('doctor', description, examine), ['backupMaxAge']),
     'print the findings as JSON',
   )
 }
@@ -123,17 +124,17 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   // Those who are deactivated are missed by nobody.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', named(faults), 'all are listed')
+  return finding('providers', firstOf(faults, mostNamed, '; '), 'all are listed')
 }
 
 function bookedFinding(moved: readonly MovedBooking[]): Finding {
   const told = moved.map(({ requestId, provider, member, from, to }) => {
     // By their ids: whoever looks them up leaves a line in the audit log.
     const who = member ? `member ${member.id}` : 'a person who was erased'
-    const whom = `${provider.ref} (${provider.firstName} ${provider.lastName})`
+    const whom = `${provider.ref} (${fullName(provider)})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  return finding('booked times', named(told), 'as they were booked')
+  return finding('booked times', firstOf(told, mostNamed, '; '), 'as they were booked')
 }
 
 function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
@@ -141,16 +142,11 @@ function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
     ({ requestId, provider, startsAt, why }) =>
       `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
   )
-  return finding('bookings', named(told), 'their providers can hold all of them')
+  return finding('bookings', firstOf(told, mostNamed, '; '), 'their providers can hold all of them')
 }
 
 /** Records that a finding names; of more it tells how many. */
 const mostNamed = 20
-
-function named(told: readonly string[]): string {
-  const more = told.length > mostNamed ? `; and ${told.length - mostNamed} more` : ''
-  return `${told.slice(0, mostNamed).join('; ')}${more}`
-}
 
 function zoneFinding(zones: ZoneData, now: number): Finding {
   return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)

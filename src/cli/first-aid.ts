@@ -1,5 +1,6 @@
 import type { Status } from '../operations/status'
 import { formatInstant } from '../scheduling/calendar'
+import { counted } from './counted'
 
 /** The most lines of what to do. */
 const mostLines = 10
@@ -12,10 +13,10 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
     server === 'unready' && 'the service can store nothing: anteroom doctor, and read its log',
     server === 'silent' && 'the service does not answer: read its log, start it again',
     unreadRisk > 0 &&
-      `${counted(unreadRisk, 'request', 'a raised ninth item, unread')}: anteroom request list --risk`,
-    movedBookings > 0 && `${counted(movedBookings, 'booking', 'another local time')}: anteroom doctor`,
+      `${counted(unreadRisk, 'request')} with a raised ninth item, unread: anteroom request list --risk`,
+    movedBookings > 0 && `${counted(movedBookings, 'booking')} with another local time: anteroom doctor`,
     waiting.intakes > 0 &&
-      `${counted(waiting.intakes, 'intake', 'no provider')}: anteroom request list --intakes`,
+      `${counted(waiting.intakes, 'intake')} with no provider: anteroom request list --intakes`,
     backups.backedUpAt === null && 'no backup was ever made: anteroom backup FILE',
     isBackupOld && backups.backedUpAt !== null && 'the last backup is too old: anteroom backup FILE',
     backups.backedUpAt !== null &&
@@ -26,8 +27,4 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
       `${nextCutover.partner} needs its new token by ${formatInstant(nextCutover.at)}: anteroom token list`,
   ]
   return lines.filter((line) => typeof line === 'string').slice(0, mostLines)
-}
-
-function counted(count: number, noun: string, what: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'} with ${what}`
 }

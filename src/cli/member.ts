@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { MemberExport } from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
@@ -12,12 +12,11 @@ import {
   deactivateMember,
   eraseMember,
   exportMember,
-  findMembers,
   finishErasure,
   reactivateMember,
   releaseEmail,
 } from '../operations/members'
-import { listPartners } from '../operations/partners'
+import { partnerNames } from '../operations/partners'
 import { noteAct } from '../operations/upkeep'
 import type { Service } from '../service'
 import { recordId } from './arguments'
@@ -26,29 +25,27 @@ import {
   asking,
   type Call,
   commandGroup,
-  commandsIn,
+  type commandsIn,
   recordsCommand,
+  serviceCommand,
   stateOf,
   switchCommands,
 } from './command'
 import { examples } from './command-help'
-import { calledName, contactLines, presentContact } from './contact'
+import { contactLines, presentContact } from './contact'
+import { memberFindCommand } from './member-find'
 import {
-  type Columns,
   type CommonFlags,
-  columnsOf,
   confirm,
   formatJson,
   printJson,
   printLines,
-  printNotice,
   printRecord,
   printResult,
-  printRows,
 } from './output'
 import { beginOutput, type OutputFlags, toOutput } from './output-file'
 import { personText } from './person-text'
-import { makeAct, withService } from './storage'
+import { makeAct } from './storage'
 
 interface Flags extends CommonFlags, OutputFlags {
   readonly partner?: string
@@ -60,7 +57,7 @@ export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
     examples(
       asJson(
-        onMemberIn(onService, ({ context }) => context)(
+        onMemberIn(serviceCommand, ({ context }) => context)(
           'show',
           'Show a member, and what to know before calling them',
           show,
@@ -70,18 +67,7 @@ export function memberCommand(): Command {
       'anteroom member show 42',
       'anteroom member show --partner Lantern --external-id P-123',
     ),
-    examples(
-      asJson(
-        recordsCommand(
-          'find',
-          "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
-          find,
-        ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
-        'print them as JSON',
-      ),
-      "anteroom member find 'lovelace'",
-      "anteroom member find '416 555 0100' --json | jq -r .[].id",
-    ),
+    memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
       reactivate: ['Let a member be looked up and booked for again', reactivateMember],
@@ -111,8 +97,6 @@ interface Person extends Member {
   readonly named: string
 }
 
-const onService = commandsIn(withService)
-
 /** The commands on one member, who is named in either of two ways. */
 function onMemberIn<On extends Records | Service>(
   make: ReturnType<typeof commandsIn<On>>,
@@ -129,8 +113,7 @@ function onMemberIn<On extends Records | Service>(
       if (name === 'erase' && (await wasErased(records, wanted, call.flags))) return
       const member = await requireMember(records, wanted)
       call.tried.id = member.id
-      const partners = await listPartners(records)
-      const partner = partners.find(({ id }) => id === member.partnerId)?.name ?? null
+      const partner = (await partnerNames(records)).get(member.partnerId) ?? null
       const named = `${await personText(records, member)} (member ${member.id}),`
       await action(call, { ...member, partner, named })
     })
@@ -162,45 +145,6 @@ async function show({ context: service, flags }: Call<Service, Flags>, person: P
   printRecord({ id, state, partner, "partner's id": person.externalUserId, ...contactLines(person, time) })
 }
 
-/** What somebody is looked for by. */
-function words(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
-  return text.trim()
-}
-
-async function find({ context, flags }: Call<Records>, text: string): Promise<void> {
-  const { found, count } = await findMembers(context, text, makeAct())
-  const partners = new Map((await listPartners(context)).map(({ id, name }) => [id, name]))
-  const rows = found.map(({ member, by }) => ({
-    id: member.id,
-    state: stateOf(member),
-    partner: partners.get(member.partnerId) ?? null,
-    externalUserId: member.externalUserId,
-    name: calledName(member),
-    foundBy: by,
-  }))
-  printRows(flags, rows, foundColumns, 'There is no such member.')
-  const more = count - found.length
-  if (more > 0) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
-  else if (!flags.json && count > 1) printLines('', `${count} members.`)
-}
-
-interface FoundRow {
-  readonly id: number
-  readonly state: string
-  readonly partner: string | null
-  readonly externalUserId: string
-  readonly name: string
-  readonly foundBy: string
-}
-
-const foundColumns: Columns<FoundRow> = {
-  ...columnsOf('id', 'state', 'partner'),
-  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
-  ...columnsOf('name'),
-  'FOUND BY': ({ foundBy }) => foundBy,
-}
-
 async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
   const { id, named } = person
   await confirm(`Empty the e-mail address of ${named} so that another member can have it?`, flags)
@@ -224,7 +168,7 @@ async function erase({ context, flags, act }: Call<Records, Flags>, person: Pers
   const { id, named } = person
   await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
   const { holding, isPurged } = await eraseMember(context, person, act())
-  if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, isPurged })
+  if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, purged: isPurged })
   else {
     printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
     printLines('Backups made before now hold what was erased until they are gone.')
@@ -241,7 +185,7 @@ async function wasErased(context: Records, named: MemberName, flags: CommonFlags
   const isPurged = await finishErasure(context, named.id)
   if (isPurged === null) return false
   requirePurged(isPurged)
-  const done = { member: named.id, erased: true, holdingRequests: [], isPurged }
+  const done = { member: named.id, erased: true, holdingRequests: [], purged: isPurged }
   printResult(flags, done, `Member ${named.id} was erased before. No trace of them is left.`)
   return true
 }

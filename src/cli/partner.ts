@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
-import type { ReasonCount } from '../domain/audit'
-import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import type { PartnerRates } from '../domain/limits'
-import { type KeyRecord, keyStateAt, type Partner } from '../domain/partner'
+import type { Partner } from '../domain/partner'
 import type { Records } from '../operations/context'
 import { requireOrganization, requirePartner } from '../operations/find-records'
 import {
@@ -15,7 +13,8 @@ import {
   setPartnerOrganization,
   setPartnerRates,
 } from '../operations/partners'
-import { countRefusalsToday, listTokens } from '../operations/tokens'
+import { countRefusalsToday } from '../operations/refusals'
+import { listTokens } from '../operations/tokens'
 import { rateOverride } from './arguments'
 import {
   asJson,
@@ -31,7 +30,6 @@ import {
   type Columns,
   columnsOf,
   confirm,
-  instantText,
   printJson,
   printLines,
   printRecord,
@@ -39,7 +37,9 @@ import {
   printRows,
   printTable,
 } from './output'
+import { presentRefusal, refusalsText } from './refusal-text'
 import { withRecords } from './storage'
+import { presentTokens, tokenColumns, tokenSummary } from './token-text'
 
 /** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
@@ -106,13 +106,16 @@ async function list({ context, flags }: Call<Records>): Promise<void> {
 
 async function show({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
   const keys = await listTokens(context, partner)
-  const tokens = presentTokens(keys, context.clock.now())
-  const { lastUsedAt } = tokenSummary(keys, context.clock.now())
-  const refusedToday = presentRefusals(await countRefusalsToday(context, partner))
-  if (flags.json) return printJson({ ...partner, lastUsedAt, refusedToday, tokens })
+  const now = context.clock.now()
+  const tokens = presentTokens(keys, now)
+  const { lastUsedAt } = tokenSummary(keys, now)
+  const refusals = await countRefusalsToday(context, now, partner)
+  if (flags.json) {
+    return printJson({ ...partner, lastUsedAt, refusedToday: refusals.map(presentRefusal), tokens })
+  }
   const { id, name } = partner
   const [state, organization] = [stateOf(partner), organizationOf(partner)]
-  const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusedToday) }
+  const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
   printRecord({ id, name, state, organization, rates: ratesText(partner), ...use })
   printLines('')
   printTable(tokens, tokenColumns, 'It has no token.')
@@ -179,64 +182,10 @@ function organizationOf({ organization }: Partner): string {
   return organization.active ? organization.name : `${organization.name} (deactivated)`
 }
 
-/** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
-function tokenSummary(keys: readonly KeyRecord[], now: number) {
-  const { current, waiting } = standingKeys(keys, now)
-  const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)
-  const last = Math.max(0, ...keys.map(({ lastUsedAt }) => lastUsedAt ?? 0))
-  return {
-    token: [...(current ? ['in force'] : []), ...cutover].join(', ') || 'none',
-    lastUsedAt: instantText(last || null),
-  }
-}
-
 const columns: Columns<Partner & ReturnType<typeof tokenSummary>> = {
   ...columnsOf('id', 'name'),
   STATE: stateOf,
   ORGANIZATION: organizationOf,
   TOKEN: ({ token }) => token,
-  'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-}
-
-/** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
-export function tokenState(key: KeyRecord, now: number): string {
-  const { startsAt, endsAt, endReason } = key
-  const state = keyStateAt(key, now)
-  if (state === 'waiting') return `waits until ${instantText(startsAt)}`
-  if (state === 'in force') return endsAt === null ? state : `in force until ${instantText(endsAt)}`
-  if (endReason === 'cancelled') return 'cancelled'
-  return `${endReason === 'rotated' ? 'rotated out' : endReason} at ${instantText(endsAt)}`
-}
-
-/** Refusals as commands print them. */
-export function presentRefusals(counts: readonly ReasonCount[]) {
-  return counts.map(({ lastAt, ...told }) => ({ ...told, lastAt: instantText(lastAt) }))
-}
-
-/** Refusals in a line. */
-export function refusalsText(refusals: ReturnType<typeof presentRefusals>): string {
-  const each = refusals.map(({ reason, count, lastAt }) => `${reason}: ${count}, last ${lastAt}`)
-  return each.join('; ') || 'nothing'
-}
-
-/** Tokens as commands print them: all that is known but the token itself. */
-export function presentTokens(keys: readonly KeyRecord[], now: number) {
-  return keys.map((key) => ({
-    kid: key.kid,
-    state: keyStateAt(key, now),
-    issuedAt: instantText(key.issuedAt),
-    startsAt: instantText(key.startsAt),
-    endsAt: instantText(key.endsAt),
-    endReason: key.endReason,
-    lastUsedAt: instantText(key.lastUsedAt),
-  }))
-}
-
-export const tokenColumns: Columns<ReturnType<typeof presentTokens>[number]> = {
-  KID: ({ kid }) => kid,
-  STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
-  ISSUED: ({ issuedAt }) => issuedAt,
-  STARTS: ({ startsAt }) => startsAt,
-  ENDS: ({ endsAt }) => endsAt,
   'LAST USED': ({ lastUsedAt }) => lastUsedAt,
 }

@@ -1,26 +1,18 @@
 import type { Command } from 'commander'
 import { toProviderInFile } from '../directory-files/describe'
-import { isWorking, type Provider, type TimeOff } from '../domain/provider'
+import { isWorking, type Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { Context } from '../operations/context'
 import { explainSlot } from '../operations/explain-slot'
-import { requireProvider, requireProviderName, requireRegion } from '../operations/find-records'
+import { requireProviderName, requireRegion } from '../operations/find-records'
 import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../operations/free-slots'
 import { deactivateProvider, type ProviderName, reactivateProvider } from '../operations/providers'
-import { addTimeOff, parseTimeOff, removeTimeOff } from '../operations/time-off'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
 import { utcInstant } from './arguments'
 import { awayCommand } from './away'
-import {
-  asJson,
-  type Call,
-  commandGroup,
-  commandsOn,
-  contextCommand,
-  stateOf,
-  switchCommands,
-} from './command'
+import { asJson, type Call, commandGroup, commandsOn, contextCommand, switchCommands } from './command'
+import { onProvider, standingOf } from './on-provider'
 import {
   type Columns,
   type CommonFlags,
@@ -28,11 +20,12 @@ import {
   printJson,
   printLines,
   printRecord,
-  printResult,
   printRows,
   printTable,
 } from './output'
+import { fullName } from './person-text'
 import { withContext } from './storage'
+import { absenceColumns, absencesBySource, timeOffCommand } from './time-off'
 
 interface Flags extends CommonFlags {
   readonly region?: string
@@ -42,8 +35,6 @@ interface Flags extends CommonFlags {
 type ProviderInFile = ReturnType<typeof toProviderInFile>
 type OverrideInFile = NonNullable<ProviderInFile['overrides']>[number]
 type WindowInFile = OverrideInFile['windows'][number]
-
-const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instant as 2026-12-01T18:00:00Z'
 
 /** `anteroom provider`: the clinicians, when they can be had, and why not. */
 export function providerCommand(): Command {
@@ -68,69 +59,13 @@ export function providerCommand(): Command {
       noteOn: heldOf,
     }),
     awayCommand(),
-    commandGroup('time-off', 'When providers are away', [
-      asJson(onAbsence('add', 'Note that a provider is away; what is booked in that time stays', addAbsence)),
-      asJson(
-        onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
-      ),
-      asJson(
-        onProvider('list', 'List when a provider is away, and who has said so', listAbsences),
-        'print them as JSON',
-      ),
-    ]),
+    timeOffCommand(),
   ])
 }
 
 type ProviderCall = Call<Context, Flags>
 
-const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
-
-type AbsenceAction = (call: ProviderCall, provider: Provider, from: string, until: string) => Promise<void>
-
-function onAbsence(name: string, description: string, action: AbsenceAction): Command {
-  return onProvider(name, description, action)
-    .argument('<from>', absenceForm)
-    .argument('<until>', 'in the same form; a date is the last day, the others the end')
-}
-
-const addAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
-  const { isKnown, held } = await addTimeOff(context, provider, parseTimeOff(from, until), act())
-  const fact = isKnown ? 'already had' : 'has'
-  const requests = held.map(({ requestId }) => requestId)
-  const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests.join(', ')}.` : ''
-  const line = `Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`
-  printResult(flags, { provider: provider.ref, from, until, added: !isKnown, held: requests }, line)
-}
-
-const removeAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
-  const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
-  const line = `Provider ${provider.ref} has no time off from ${from} to ${until} any more.`
-  const again = isOfDirectory
-    ? ' It came with the directory: the next load brings it back if it has it still.'
-    : ''
-  printResult(flags, { provider: provider.ref, from, until, isOfDirectory }, `${line}${again}`)
-}
-
-function listAbsences({ flags }: ProviderCall, provider: Provider): void {
-  printRows(flags, absencesBySource(provider), absenceColumns, 'There is no time off.')
-}
-
-/** An absence and who has said so: staff by a command, or the directory that was loaded. */
-type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
-
-function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAbsence[] {
-  return [
-    ...timeOff.map(({ from, until }) => ({ from, until, source: 'directory' as const })),
-    ...staffTimeOff.map(({ from, until }) => ({ from, until, source: 'staff' as const })),
-  ]
-}
-
-/** Whether a provider can be had, and who has switched them off if not: staff, or the directory. */
-function standingOf({ active = true, suspended }: { active?: boolean; suspended: boolean }): string {
-  if (suspended) return active ? 'suspended' : 'suspended, deactivated'
-  return stateOf({ active })
-}
 
 /** A provider for programs: as the directory tells them, and as staff have. */
 function presentProvider(provider: Provider, refs: ReadonlyMap<number, string>) {
@@ -165,7 +100,7 @@ function show({ context, flags }: ProviderCall, provider: Provider) {
   printRecord({
     id: provider.id,
     ref: told.ref,
-    name: nameOf(told),
+    name: fullName(told),
     state: standingOf(provider),
     credentials: told.credentials ?? null,
     pronouns: told.pronouns ?? null,
@@ -208,7 +143,7 @@ function why({ context, flags }: ProviderCall, provider: Provider, startsAt: num
     return printJson({ provider: provider.ref, ...start, ...told, nearest })
   }
   printRecord({
-    provider: `${provider.ref}, ${nameOf(provider)}`,
+    provider: `${provider.ref}, ${fullName(provider)}`,
     slot: start.utcStartTime,
     local: `${start.local} ${start.timeZone}`,
     offered: explanation.offered ? 'yes' : 'no',
@@ -222,14 +157,12 @@ function heldOf(context: Context, provider: ProviderName): string {
   return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''
 }
 
-const nameOf = ({ firstName, lastName }: { firstName: string; lastName: string }) =>
-  `${firstName} ${lastName}`
 const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
   `${start} to ${end}${stepMinutes === undefined ? '' : ` every ${stepMinutes} min`}`
 
 const providerColumns: Columns<ReturnType<typeof presentProvider>> = {
   ...columnsOf('ref', 'id'),
-  NAME: nameOf,
+  NAME: fullName,
   STATE: standingOf,
   LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
   'TIME ZONE': ({ timeZone }) => timeZone,
@@ -250,8 +183,6 @@ const overrideColumns: Columns<OverrideInFile> = {
   DATE: ({ date }) => date,
   HOURS: ({ windows }) => windows.map(formatWindow).join(', ') || 'none',
 }
-
-const absenceColumns = columnsOf<SourcedAbsence>('from', 'until', 'source')
 
 const slotColumns = (zone: string): Columns<LocalStart & { readonly utcEndTime: string }> => ({
   'START (UTC)': ({ utcStartTime }) => utcStartTime,

@@ -1,23 +1,19 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type RequestRecord, requestStates } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { NinthItem } from '../domain/screening'
 import type { RequestFilter } from '../domain/store'
 import type { Context } from '../operations/context'
 import { requirePartner, requireProvider } from '../operations/find-records'
-import { listPartners } from '../operations/partners'
-import {
-  isAnyAtRisk,
-  listQueue,
-  type Queue,
-  type QueuedRequest,
-  type QueueWish,
-} from '../operations/requests'
-import { formatInstant, minuteMillis, parseDate } from '../scheduling/calendar'
+import { partnerNames } from '../operations/partners'
+import { isAnyAtRisk } from '../operations/request-risk'
+import { listQueue, type Queue, type QueuedRequest, type QueueWish } from '../operations/requests'
+import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { ageText, lengthOfTime } from './age'
-import { utcInstant, wholeNumber } from './arguments'
+import { localDate, utcInstant, wholeNumber } from './arguments'
 import { asJson, type Call, contextCommand } from './command'
 import { examples } from './command-help'
+import { counted } from './counted'
 import {
   type Columns,
   type CommonFlags,
@@ -87,13 +83,6 @@ export function requestListCommand(): Command {
   )
 }
 
-/** A date, in days since 1970-01-01. */
-function localDate(text: string): number {
-  const day = parseDate(text)
-  if (day === null) throw new InvalidArgumentError('It must be a date as 2026-12-01.')
-  return day
-}
-
 async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
   const wish = await wishOf(context, flags)
   const doing = makeAct()
@@ -141,7 +130,7 @@ function sortOf({ risk, intakes, sort, state: told }: Flags, state: RequestFilte
 export async function namesOf(context: Context) {
   return {
     providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
-    partners: new Map((await listPartners(context)).map(({ id, name }) => [id, name])),
+    partners: await partnerNames(context),
   }
 }
 
@@ -221,9 +210,7 @@ function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, w
     return
   }
   const which =
-    count === requests.length
-      ? `${count} ${count === 1 ? 'request' : 'requests'}`
-      : `${before + 1} to ${last} of ${count} requests`
+    count === requests.length ? counted(count, 'request') : `${before + 1} to ${last} of ${count} requests`
   const oldest =
     oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
   printLines('', `${which}; ${oldest}${isMore ? `; ${next}` : ''}.`)

@@ -11,7 +11,9 @@ import type { MemberTime } from '../operations/member-time'
 import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
 import { formatInstant } from '../scheduling/calendar'
+import { stateOf } from './command'
 import { contactLines } from './contact'
+import { standingOf } from './on-provider'
 import {
   type Columns,
   type CommonFlags,
@@ -22,6 +24,7 @@ import {
   printRecord,
   printTable,
 } from './output'
+import { fullName } from './person-text'
 import { namesOf, presentRow } from './request-list'
 
 /** The contract's own shape; one whose person was erased has nobody in it. */
@@ -46,14 +49,12 @@ export async function printRequest(
     kind: row.kind,
     state: row.state,
     submitted: row.submittedAt,
-    provider: provider
-      ? `${provider.ref} ${provider.firstName} ${provider.lastName}${markOf(provider)}`
-      : null,
+    provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(standingOf(provider))}` : null,
     slot: row.utcStartTime,
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
-    member: member ? `${member.id}${markOf(member)}` : 'erased',
+    member: member ? `${member.id}${markOf(stateOf(member))}` : 'erased',
     ...(member && {
       partner: row.partner,
       "partner's id": row.externalUserId,
@@ -62,8 +63,8 @@ export async function printRequest(
   })
 }
 
-function markOf({ active }: { readonly active: boolean }): string {
-  return active ? '' : ' (deactivated)'
+function markOf(state: string): string {
+  return state === 'active' ? '' : ` (${state})`
 }
 
 /** The provider whom a request is for, or whom it is assigned to. */
@@ -143,8 +144,8 @@ function presentSuggestion({ provider, reasons, slots }: Suggestion) {
 
 /** What speaks for a provider (+), against them (-), and cannot be told (?). */
 function printSuggestion(place: number, { provider, reasons, slots }: Suggestion): void {
-  const { ref, firstName, lastName, credentials, timeZone } = provider
-  printLines('', `${place}. ${ref}  ${firstName} ${lastName}${credentials ? `, ${credentials}` : ''}`)
+  const { ref, credentials, timeZone } = provider
+  printLines('', `${place}. ${ref}  ${fullName(provider)}${credentials ? `, ${credentials}` : ''}`)
   for (const reason of reasons) printLines(`   ${signOf(reason)} ${reasonText(reason)}`)
   for (const { startsAt, localTime } of slots) {
     printLines(`       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`)

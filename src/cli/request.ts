@@ -8,21 +8,22 @@ import { suggestProviders } from '../operations/suggest-providers'
 import { noteAct } from '../operations/upkeep'
 import type { Service } from '../service'
 import { recordId, wholeNumber } from './arguments'
-import { type Call, commandGroup, commandsIn, commandsOn } from './command'
+import { type Call, commandGroup, serviceCommand } from './command'
 import { examples } from './command-help'
 import { presentContact } from './contact'
+import { onRequest } from './on-request'
 import { printJson } from './output'
 import { requestListCommand } from './request-list'
 import { moveCommands } from './request-moves'
 import { presentRequest, printRequest, printScreening, printSuggestions } from './request-text'
-import { makeAct, withContext, withService } from './storage'
+import { makeAct } from './storage'
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
 export function requestCommand(): Command {
   return commandGroup('request', 'The booking requests and intakes of members', [
     requestListCommand(),
     examples(
-      onService('show', 'Show a request, and what to know before calling the member', show)
+      serviceCommand('show', 'Show a request, and what to know before calling the member', show)
         .argument('<request>', 'id', recordId)
         .option('--screening', 'show the screening answers too; the audit log tells who read them')
         .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
@@ -35,11 +36,6 @@ export function requestCommand(): Command {
     ...moveCommands(),
   ])
 }
-
-const argument = ['<request>', 'id', recordId] as const
-/** For those that need time zone data. */
-const onService = commandsIn(withService)
-const onRequest = commandsOn(withContext, argument, requireRequest)
 
 async function show(call: Call<Service, { screening?: boolean }>, id: number) {
   const { context: service, flags, tried } = call

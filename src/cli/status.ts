@@ -1,28 +1,27 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
-import type { ServerNote } from '../domain/upkeep'
+import { isBackupTooOld, type ServerNote } from '../domain/upkeep'
 import { readStatus, type Status } from '../operations/status'
 import { askServer, type Service } from '../service'
-import { asJson, type Call, commandsIn } from './command'
+import { ageText } from './age'
+import { asJson, type Call, serviceCommand } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
 import { type CommonFlags, instantText, printJson, printLines, printRecord } from './output'
-import { withService, withSettings } from './storage'
+import { presentRefusal } from './refusal-text'
+import { withSettings } from './storage'
 
 /** `anteroom status`: how things stand, and what to do first. */
 export function statusCommand(): Command {
-  const status = commandsIn<Service>(withService)
   const description = 'Tell whether the service is up, what waits for staff, and what to do first'
-  return asJson(withSettings(status('status', description, tell), ['backupMaxAge']))
+  return asJson(withSettings(serviceCommand('status', description, tell), ['backupMaxAge']))
 }
 
 async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
   const now = context.clock.now()
-  const mostAge = readBackupMaxAge(flags)
+  const maxAge = readBackupMaxAge(flags)
   const status = await readStatus(context, askServer, now)
-  const { backedUpAt } = status.backups
-  const isBackupOld = mostAge !== null && (backedUpAt === null || now - backedUpAt > mostAge)
-  const toDo = firstAid(status, isBackupOld)
+  const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
   if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
   else {
     printRecord(recordOf(status, now))
@@ -46,7 +45,7 @@ function presentStatus(status: Status) {
     backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
     nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
     refusedToday: {
-      kinds: refused.map(({ isClaimed, ...kind }) => ({ ...kind, claimed: isClaimed })),
+      kinds: refused.map((kind) => ({ partner: kind.partner, ...presentRefusal(kind) })),
       ofAll: status.isRefusedWhole,
     },
     movedBookings,
@@ -90,21 +89,16 @@ function serviceLines({ server, note }: Status, now: number): Record<string, str
 /** A line for each kind; the first has the name of all. */
 function refusedLines({ refused, isRefusedWhole }: Status): Record<string, string | number> {
   if (refused.length === 0) return { 'refused today': 0 }
-  const lines = refused.map(({ partner, reason, isClaimed, lines }) => {
+  const lines = refused.map(({ partner, reason, isClaimed, count }) => {
     const who = partner === null ? 'no known partner' : isClaimed ? `claimed to be ${partner}` : partner
-    return `${lines} ${reason}, ${who}`
+    return `${count} ${reason}, ${who}`
   })
   if (!isRefusedWhole) lines.push('and more before those')
   // Spaces: the names of a record differ, and only the first is to be seen.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
-
 /** An instant (ms), and how long ago it was. */
 function agoText(at: number | null, now: number): string | null {
-  if (at === null) return null
-  const age = now - at
-  const [length, unit] = age < hour ? [minute, 'min'] : age < 2 * day ? [hour, 'h'] : [day, 'days']
-  return `${instantText(at)} (${Math.max(0, Math.floor(age / length))} ${unit} ago)`
+  return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
 }

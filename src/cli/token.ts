@@ -33,8 +33,10 @@ import {
   secretText,
 } from './output'
 import { type OutputFlags, toOutput, writeSecret } from './output-file'
-import { onPartner, presentRefusals, presentTokens, refusalsText, tokenColumns, tokenState } from './partner'
+import { onPartner } from './partner'
+import { presentRefusal, refusalsText } from './refusal-text'
 import { withContext, withRecords } from './storage'
+import { presentTokens, tokenColumns, tokenState } from './token-text'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
@@ -236,16 +238,15 @@ async function tellOf(context: Records, { kid = '', ...flags }: CommonFlags & Ve
   const told = present(verdict)
   if (!known) return flags.json ? printJson(told) : printRecord(told)
   const { key, refusedToday } = known
-  const refused = presentRefusals(refusedToday)
   const now = context.clock.now()
   const [facts] = presentTokens([key], now)
-  if (flags.json) return printJson({ ...told, ...facts, refusedToday: refused })
+  if (flags.json) return printJson({ ...told, ...facts, refusedToday: refusedToday.map(presentRefusal) })
   printRecord({
     ...told,
     kid,
     state: tokenState(key, now),
     issued: instantText(key.issuedAt),
     'last used': instantText(key.lastUsedAt),
-    'partner refused today': refusalsText(refused),
+    'partner refused today': refusalsText(refusedToday),
   })
 }

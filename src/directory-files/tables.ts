@@ -1,17 +1,8 @@
 import type { DirectoryEntries } from '../domain/compare-directory'
 import { assumeStored } from './assumed'
-import { type CsvCell, formatCsv } from './csv'
 import { type DirectoryFile, type IsZone, readDirectoryFile } from './document'
 import { type DirectoryFault, DirectoryInvalid, type Place, placeInDocument } from './faults'
-import {
-  type CsvFile,
-  type Origin,
-  placeInTable,
-  type Row,
-  readTable,
-  type TableName,
-  tables,
-} from './table-rows'
+import { type CsvFile, type Origin, placeInTable, type Row, readTable, type TableName } from './table-rows'
 
 /** What the rows of a schedule describe, and the cells that each of them fills. */
 const scheduleKinds: ReadonlyMap<unknown, readonly string[]> = new Map([
@@ -226,31 +217,4 @@ class DocumentBuilder {
     const [row, place] = [`provider ${providers[Number(index)]?.ref}`, `as stored, ${rest}`]
     return { path: `${row} ${place}`, column: placeInDocument(place).column, row, noun: 'entry' }
   }
-}
-
-/** A table of a directory as CSV, with its header row. */
-export function formatTable(table: TableName, directory: DirectoryFile): string {
-  const names = tables[table].map(({ name }) => name)
-  const rows = rowsFor[table](directory).map((row) => names.map((name) => toCell(row[name])))
-  return formatCsv([names, ...rows])
-}
-
-const rowsFor: Readonly<Record<TableName, (directory: DirectoryFile) => Element[]>> = {
-  regions: ({ regions }) => regions,
-  providers: ({ providers }) => providers,
-  licenses: ({ providers }) =>
-    providers.flatMap(({ ref, licenses }) => licenses.map((license) => ({ ref, ...license }))),
-  schedules: ({ providers }) =>
-    providers.flatMap(({ ref, workingHours, overrides = [], timeOff = [] }) => [
-      ...workingHours.map((hours) => ({ ref, kind: 'hours', ...hours })),
-      ...overrides.flatMap(({ date, windows }) =>
-        (windows.length > 0 ? windows : [{}]).map((window) => ({ ref, kind: 'override', date, ...window })),
-      ),
-      ...timeOff.map((absence) => ({ ref, kind: 'time-off', ...absence })),
-    ]),
-}
-
-function toCell(value: unknown): CsvCell {
-  if (Array.isArray(value)) return value.join(' ')
-  return (value ?? null) as CsvCell
 }

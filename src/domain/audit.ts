@@ -99,15 +99,6 @@ export interface AuditFilter extends AuditSubject {
   readonly after?: number | undefined
 }
 
-/** How often partners were refused for one reason: once a minute from each address, however often they asked. */
-export interface ReasonCount {
-  /** As the lines of authentication.refuse have it. */
-  readonly reason: string
-  readonly count: number
-  /** ms */
-  readonly lastAt: number
-}
-
 /** Keyed hashes in hex (HMAC, RFC 2104), which nobody without the key can make. */
 export interface AuditHashes {
   line(text: string): string

@@ -106,7 +106,7 @@ export function requireFewChanges(
   const allowed = limit.isPercent ? Math.floor((stored * limit.most) / 100) : limit.most
   if (count <= allowed || (limit.isPercent && stored === 0)) return
   const most = limit.isPercent ? `${allowed}, ${limit.most}% of the ${stored} there are` : allowed
-  const why = `the files change ${count} regions and providers, and --max-changes allows ${most}; nothing was changed`
+  const why = `the files change ${count} regions and providers; the limit is ${most}; nothing was changed`
   throw new Refusal('too_many_changes', why)
 }
 

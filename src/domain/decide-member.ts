@@ -1,9 +1,9 @@
 import type { Act } from './audit'
 import type { RequestNote, RequestRecord, ScreeningAnswer } from './booking-request'
-import { holdsSlot } from './decide-move'
 import { removals } from './decide-replay'
 import { Refusal } from './errors'
 import type { Member } from './member'
+import { holdsSlot } from './request-states'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from './writes'
 
 /** All that is held on a person. Instants in ms. */

@@ -1,41 +1,9 @@
 import type { Act } from './audit'
-import {
-  type NoteKind,
-  type RequestNote,
-  type RequestRecord,
-  type RequestState,
-  type ScreeningAnswer,
-  slotMillis,
-} from './booking-request'
-import { type HeldSlot, overlappingWith, type SlotHolder } from './decide-submission'
-import type { Version } from './directory-feed'
+import type { RequestRecord, ScreeningAnswer } from './booking-request'
+import { reasonNote, refuseReason } from './decide-note'
 import { Refusal } from './errors'
-import {
-  type Change,
-  type Decision,
-  isStale,
-  type Outcome,
-  outcome,
-  setting,
-  unknownRecord,
-  type Write,
-} from './writes'
-
-/** The states from which a request can make each move (decisions, States). */
-const movesFrom = {
-  accepted: ['pending'],
-  declined: ['pending', 'accepted'],
-  // An intake alone.
-  assigned: ['unassigned', 'pending', 'accepted', 'declined'],
-  // An intake too: no booking request is ever unassigned.
-  closed: ['unassigned'],
-  moved: ['pending', 'accepted'],
-} as const satisfies Record<string, readonly RequestState[]>
-
-/** Whether requests of a state hold their slot, where they have one. */
-export function holdsSlot(state: RequestState): boolean {
-  return state === 'pending' || state === 'accepted'
-}
+import { holdsSlot, providersOf, refuseMove } from './request-states'
+import { type Decision, type Outcome, outcome, setting, unknownRecord, type Write } from './writes'
 
 /** pending -> accepted. */
 export function decideAcceptance(request: RequestRecord | null, { at }: Act): Decision {
@@ -46,38 +14,33 @@ export function decideAcceptance(request: RequestRecord | null, { at }: Act): De
 
 /** pending or accepted -> declined; the slot is free again. @param reason kept as a note */
 export function decideDecline(request: RequestRecord | null, act: Act, reason?: string): Decision {
-  if (!request) return unknownRecord('request')
-  const to = { state: 'declined' as const, declinedAt: act.at }
-  const refusal = refuseDecline(request) ?? refuseReason(request, reason)
-  if (refusal) return refusal
-  const writes = [
-    { set: 'request', id: request.id, to } as const,
-    ...reasonNote(request, 'decline', act, reason),
-  ]
-  return outcome('request.decline', 'request', request.id, writes, providersOf(request))
-}
-
-/** Why a request cannot be declined, for whatever reason it should be; null if it can. */
-export function refuseDecline(request: RequestRecord): Refusal | null {
-  return refuseMove(request, 'declined')
+  return ending('decline', request, act, reason)
 }
 
 /** unassigned -> closed: an intake that was withdrawn, or a duplicate. @param reason kept as a note */
 export function decideClosing(request: RequestRecord | null, act: Act, reason?: string): Decision {
-  if (!request) return unknownRecord('request')
-  const to = { state: 'closed' as const, declinedAt: act.at }
-  const refusal = refuseClosing(request) ?? refuseReason(request, reason)
-  if (refusal) return refusal
-  const writes = [
-    { set: 'request', id: request.id, to } as const,
-    ...reasonNote(request, 'close', act, reason),
-  ]
-  return outcome('request.close', 'request', request.id, writes)
+  return ending('close', request, act, reason)
 }
 
-/** Why a request cannot be closed, for whatever reason it should be; null if it can. */
-export function refuseClosing(request: RequestRecord): Refusal | null {
-  return refuseMove(request, 'closed')
+const ends = {
+  decline: { action: 'request.decline', state: 'declined' },
+  close: { action: 'request.close', state: 'closed' },
+} as const
+
+function ending(
+  end: keyof typeof ends,
+  request: RequestRecord | null,
+  act: Act,
+  reason: string | undefined,
+): Decision {
+  if (!request) return unknownRecord('request')
+  const { action, state } = ends[end]
+  const refusal = refuseMove(request, state) ?? refuseReason(request, reason)
+  if (refusal) return refusal
+  const to = { state, declinedAt: act.at }
+  const write: Write = { set: 'request', id: request.id, to }
+  const note = reasonNote(request, end, act, reason)
+  return outcome(action, 'request', request.id, [write, ...note], providersOf(request))
 }
 
 /** Those of many requests that can be declined are, and the others stay as they are: the answer is how many were. */
@@ -111,158 +74,6 @@ export function decideAcknowledgement(request: RequestRecord | null, localOffset
   return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
 
-/** A provider's slot for a request, as a snapshot of the directory allows it. */
-export interface MoveDraft {
-  readonly providerId: number
-  /** ms */
-  readonly startsAt: number
-  /** Minutes east of UTC of the provider's clock at the slot. */
-  readonly localOffsetMinutes: number
-  /** The snapshot's version. */
-  readonly version: Version
-}
-
-/** A provider attached to an intake, as a snapshot of the directory allows it. */
-export interface AssignmentDraft extends Omit<MoveDraft, 'startsAt' | 'localOffsetMinutes'> {
-  /** ms; null to attach the provider without a slot. */
-  readonly startsAt: number | null
-  /** Null without a slot. */
-  readonly localOffsetMinutes: number | null
-  /** For an intake that has none yet. */
-  readonly authorizationNumber: string
-}
-
-/** What holds at the moment of writing. */
-export interface PlacementFacts {
-  readonly request: RequestRecord | null
-  readonly isProviderKnown: boolean
-  readonly since: readonly Change[] | null
-  /** Who holds a slot of the provider that touches the one asked for. */
-  readonly holders: readonly SlotHolder[]
-  /** The slots of the request's member, of whichever provider; those that are over before it may be missing. */
-  readonly held: readonly HeldSlot[]
-}
-
-/** An intake of any state but closed -> pending with the provider, its earlier slot free; the number, once given, stays. */
-export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts): 'stale' | Decision {
-  const { request } = facts
-  if (!request) return unknownRecord('request')
-  const refusal = refuseAssignment(request) ?? refusePlacement(draft, request, facts)
-  if (refusal) return refusal
-  const authorizationNumber = request.authorizationNumber ?? draft.authorizationNumber
-  return placing('request.assign', request, { ...draft, authorizationNumber })
-}
-
-/** Why a provider cannot be attached to a request, whoever it is; null if one can. */
-export function refuseAssignment(request: RequestRecord): Refusal | null {
-  if (!request.isIntake) {
-    const why = 'a booking request came with its provider and slot; only an intake can be assigned'
-    return new Refusal('move_unknown', why)
-  }
-  return refuseErased(request) ?? refuseMove(request, 'assigned')
-}
-
-/** Pending or accepted -> pending at another slot, the earlier one free; id and authorization number stay. */
-export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
-  const { request } = facts
-  if (!request) return unknownRecord('request')
-  const refusal = refuseMoving(request, draft) ?? refusePlacement(draft, request, facts)
-  return refusal ?? placing('request.move', request, draft)
-}
-
-/** Why a request cannot be moved to a slot, free or not; null if it can. */
-export function refuseMoving(
-  request: RequestRecord,
-  { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
-): Refusal | null {
-  const refusal = refuseErased(request) ?? refuseMove(request, 'moved')
-  if (refusal) return refusal
-  const isSame = request.providerId === providerId && request.startsAt === startsAt
-  return isSame ? new Refusal('move_unknown', 'the request holds that slot already') : null
-}
-
-/** What stands in the way of a provider, and of a slot if one is named, for a request that may have them. */
-function refusePlacement(
-  { providerId, startsAt }: Pick<AssignmentDraft, 'providerId' | 'startsAt'>,
-  { id }: RequestRecord,
-  { isProviderKnown, since, holders, held }: PlacementFacts,
-): 'stale' | Refusal | null {
-  if (!isProviderKnown) return unknownRecord('provider')
-  // Without a slot too: the provider may have been deactivated since.
-  if (isStale(since, providerId)) return 'stale'
-  if (holders.some(({ requestId }) => requestId !== id)) {
-    return new Refusal('slot_unavailable', 'the slot is not available')
-  }
-  const others = held.filter(({ requestId }) => requestId !== id)
-  const conflict = startsAt === null ? undefined : overlappingWith(startsAt, others)
-  if (!conflict) return null
-  const why = `the member holds a slot that overlaps with this one, by request ${conflict.requestId}`
-  return new Refusal('slot_conflicts_with_yours', why)
-}
-
-/** Pending with a provider, as if nobody had answered it. */
-function placing(
-  action: 'request.assign' | 'request.move',
-  request: RequestRecord,
-  {
-    version: _,
-    ...draft
-  }: Omit<AssignmentDraft, 'authorizationNumber'> & { readonly authorizationNumber?: string },
-): Outcome<void> {
-  const { providerId, startsAt } = draft
-  const to = {
-    ...draft,
-    state: 'pending' as const,
-    endsAt: startsAt === null ? null : startsAt + slotMillis,
-    acceptedAt: null,
-    declinedAt: null,
-  }
-  const taken = [...new Set([...providersOf(request), providerId])]
-  return setting(action, 'request', request.id, to, taken)
-}
-
-/** The longest note, in characters. */
-const mostNoteLength = 4_000
-
-/** Staff write about a request of somebody who is still known: a note goes with the person. Answers the note's id. */
-export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
-  if (!request) return unknownRecord('request')
-  const refusal = refuseErased(request) ?? refuseText(text)
-  if (refusal) return refusal
-  const write = noteOf(request, 'note', text, act)
-  return { ...outcome('request.note', 'request', request.id, [write]), answer: ([id]) => id as number }
-}
-
-/** Why a text cannot be a note; null if it can. */
-export function refuseText(text: string): Refusal | null {
-  if (text.trim() === '') return new Refusal('field_invalid', 'the text is empty')
-  if (text.length <= mostNoteLength) return null
-  return new Refusal('field_invalid', `the text is longer than ${mostNoteLength} characters`)
-}
-
-/** Why a reason cannot be kept with a request; null if it can, or there is none. */
-function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
-  return reason === undefined ? null : (refuseErased(request) ?? refuseText(reason))
-}
-
-/** The note in which staff keep why they did a thing; none without a reason. */
-function reasonNote(request: RequestRecord, kind: NoteKind, act: Act, reason: string | undefined): Write[] {
-  return reason === undefined ? [] : [noteOf(request, kind, reason, act)]
-}
-
-function noteOf({ id }: RequestRecord, kind: NoteKind, text: string, { at, actor }: Act): Write {
-  return { add: 'note', row: { requestId: id, kind, at, actor, text } }
-}
-
-/** The notes on a request may be read; the audit log tells who did. */
-export function decideReadingNotes(
-  request: RequestRecord | null,
-  notes: readonly RequestNote[],
-): Decision<readonly RequestNote[]> {
-  if (!request) return unknownRecord('request')
-  return { ...outcome('request.read-notes', 'request', request.id, []), answer: () => notes }
-}
-
 /** The screening answers of a request may be read; the audit log tells who did. */
 export function decideReading(
   request: RequestRecord | null,
@@ -270,18 +81,4 @@ export function decideReading(
 ): Decision<readonly ScreeningAnswer[]> {
   if (!request) return unknownRecord('request')
   return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
-}
-
-function refuseMove({ state }: RequestRecord, name: keyof typeof movesFrom): Refusal | null {
-  const from: readonly RequestState[] = movesFrom[name]
-  if (from.includes(state)) return null
-  return new Refusal('move_unknown', `a request that is ${state} cannot be ${name}`)
-}
-
-function refuseErased({ member }: RequestRecord): Refusal | null {
-  return member ? null : new Refusal('move_unknown', 'the person of this request was erased')
-}
-
-function providersOf({ providerId }: RequestRecord): number[] {
-  return providerId === null ? [] : [providerId]
 }

@@ -10,7 +10,7 @@ export function decideOrganization(
   name: string,
   { at }: Act,
 ): Decision<Organization> {
-  if (known) return new Refusal('name_taken', 'there is an organization of that name')
+  if (known) return nameTaken('organization')
   const row = { name, active: true, createdAt: at }
   return {
     ...outcome('organization.add', 'organization', null, [{ add: 'organization', row }]),
@@ -24,9 +24,7 @@ export function decideOrganizationRename(
   known: Organization | null,
   name: string,
 ): Decision {
-  if (!organization) return unknownRecord('organization')
-  if (known) return new Refusal('name_taken', 'there is an organization of that name')
-  return setting('organization.rename', 'organization', organization.id, { name })
+  return decideRename('organization', organization, known, name)
 }
 
 export function decideOrganizationState(organization: Organization | null, active: boolean): Decision {
@@ -44,7 +42,7 @@ export function decidePartner(
   { at }: Act,
 ): Decision<Partner> {
   if (organization === undefined) return unknownRecord('organization')
-  if (known) return new Refusal('name_taken', 'there is a partner of that name')
+  if (known) return nameTaken('partner')
   const told = { name, active: true, readsPerMinute: null, bookingsPerMinute: null }
   const row = { ...told, organizationId: organization?.id ?? null, createdAt: at }
   return {
@@ -55,9 +53,7 @@ export function decidePartner(
 
 /** @param known the partner of the new name, if there is one */
 export function decidePartnerRename(partner: Partner | null, known: Partner | null, name: string): Decision {
-  if (!partner) return unknownRecord('partner')
-  if (known) return new Refusal('name_taken', 'there is a partner of that name')
-  return setting('partner.rename', 'partner', partner.id, { name })
+  return decideRename('partner', partner, known, name)
 }
 
 export function decidePartnerState(partner: Partner | null, active: boolean): Decision {
@@ -79,4 +75,18 @@ export function decidePartnerOrganization(
 export function decidePartnerRates(partner: Partner | null, rates: Partial<PartnerRates>): Decision {
   if (!partner) return unknownRecord('partner')
   return setting('partner.set-rates', 'partner', partner.id, rates)
+}
+
+function decideRename(
+  noun: 'organization' | 'partner',
+  record: { readonly id: number } | null,
+  known: object | null,
+  name: string,
+): Decision {
+  if (!record) return unknownRecord(noun)
+  return known ? nameTaken(noun) : setting(`${noun}.rename`, noun, record.id, { name })
+}
+
+function nameTaken(noun: 'organization' | 'partner'): Refusal {
+  return new Refusal('name_taken', `there is ${noun === 'partner' ? 'a' : 'an'} ${noun} of that name`)
 }

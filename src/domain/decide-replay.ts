@@ -1,11 +1,11 @@
-import { minuteMillis } from '../scheduling/calendar'
+import { dayMillis } from '../scheduling/calendar'
 import type { Receipt, Replay, Submission } from './booking-request'
 import { Refusal } from './errors'
 import type { MemberProfile } from './member'
 import type { Decision, Write } from './writes'
 
 /** How long an answer is kept for retries (decisions, Idempotency-Key). */
-const keptMillis = 24 * 60 * minuteMillis
+const keptMillis = dayMillis
 
 /** So many expired answers go with each that is kept: more than one, so that they never gather. */
 export const mostForgottenBeside = 4

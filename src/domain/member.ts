@@ -1,4 +1,4 @@
-import { parseDate } from '../scheduling/calendar'
+import { dayMillis, parseDate } from '../scheduling/calendar'
 import { defaultLanguageTag } from './language'
 
 /** What a partner tells of a member. Free texts may be empty; whatever was never told is null. */
@@ -125,5 +125,5 @@ export function isPhoneNumber(text: string): boolean {
 /** Whether a text is a date on or before the day of `now` (ms) that a birth date can be. */
 export function isPastDate(text: string, now: number): boolean {
   const day = parseDate(text)
-  return day !== null && day <= Math.floor(now / 86_400_000)
+  return day !== null && day <= Math.floor(now / dayMillis)
 }

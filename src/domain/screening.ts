@@ -278,6 +278,11 @@ export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   return { ninthItem, severity, urgency: placeOf(ninthItem, worst) }
 }
 
+/** Whether a person has to look before all else: the ninth item is not zero, or nobody can tell. */
+export function isAtRisk(risk: Risk | null): boolean {
+  return risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear'
+}
+
 const worstTotal = 3 * itemCount
 
 function placeOf(ninthItem: NinthItem, total: number): number {

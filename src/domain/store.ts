@@ -1,4 +1,4 @@
-import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict, ReasonCount } from './audit'
+import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine, AuditVerdict } from './audit'
 import type {
   BookingRequest,
   Replay,
@@ -9,13 +9,13 @@ import type {
 } from './booking-request'
 import type { DirectoryComparison } from './compare-directory'
 import type { MemberExport } from './decide-member'
-import type { AssignmentDraft, MoveDraft } from './decide-move'
+import type { AssignmentDraft, MoveDraft } from './decide-placement'
 import type { SubmissionDraft } from './decide-submission'
 import type { PartnerRates } from './limits'
 import type { Member } from './member'
 import type { KeyRecord, NewKey, Organization, Partner } from './partner'
 import type { TimeOff } from './provider'
-import type { RefusalCount, Waiting } from './status'
+import type { RefusalCount, RefusalsAsked } from './refusal-count'
 
 /** Which requests are asked for: those that fit all that is given. */
 export interface RequestFilter {
@@ -155,19 +155,13 @@ export interface Store {
   /** Removes a member, and tells which of their requests still hold a slot. */
   eraseMember(id: number, act: Act): Promise<number[]>
 
-  countWaiting(): Promise<Waiting>
-  /** The ids of the requests that are unassigned or pending, newest first, at most so many. */
-  listWaiting(most: number): Promise<number[]>
-  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
-  listLookedAt(requestIds: readonly number[]): Promise<number[]>
-  /** Refused authentications since an instant (ms), counted in at most so many of the newest lines of the audit log. */
-  countRefusals(since: number, most: number): Promise<RefusalCount[]>
-
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** At most so many lines, oldest first. */
   listAudit(limit: number, filter?: AuditFilter): Promise<AuditLine[]>
-  /** Why and how often a partner was refused since an instant (ms), most often first. */
-  countRefusalsOf(partnerId: number, since: number): Promise<ReasonCount[]>
+  /** Refused authentications by partner and reason, most often first. */
+  countRefusals(asked: RefusalsAsked): Promise<RefusalCount[]>
+  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
+  listLookedAt(requestIds: readonly number[]): Promise<number[]>
   /** The newest line, refused authentications left out. */
   auditHead(): Promise<AuditHead>
   /**

@@ -34,6 +34,11 @@ export interface LastBackups {
   readonly drilledAt: number | null
 }
 
+/** Whether the last backup is older than it may be, in ms; null for any age. */
+export function isBackupTooOld({ backedUpAt }: LastBackups, now: number, oldest: number | null): boolean {
+  return oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
+}
+
 /** Is told what a long work is at, and which share of that is done, from 0 to 1, where it can be known. */
 export type TellStep = (what: string, share?: number) => void
 

@@ -4,9 +4,11 @@ import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
 import type { ProvidersDay } from '../domain/store'
 import { dayMinutes, formatDate, minuteMillis, parseDate } from '../scheduling/calendar'
-import { formatLocal, localDay, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
+import { formatLocal, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
 import type { Context } from './context'
 import { type Clocks, type MemberTime, memberTimeAt } from './member-time'
+import { namedDay } from './named-day'
+import { partnerNames } from './partners'
 
 /** Which appointments are asked for. */
 export interface AppointmentsAsked {
@@ -79,7 +81,7 @@ export async function readHeld(
   const action = 'request.read-appointment' as const
   const lines = told.map(({ id }) => ({ ...act, action, record: `request ${id}`, outcome: 'done' }))
   if (lines.length > 0) await context.store.appendAudit(lines)
-  const partners = new Map((await context.store.listPartners()).map(({ id, name }) => [id, name]))
+  const partners = await partnerNames(context)
   const providers = new Map(everyProvider(context).map((provider) => [provider.id, provider]))
   return requests.flatMap((request) => {
     const { startsAt, member, providerId } = request
@@ -105,18 +107,11 @@ function everyProvider({ directory }: Context): AppointedProvider[] {
 /** The clock of a provider who has none that is known. */
 const utc: TimeZone = { name: 'UTC', transitions: [], offsets: [0] }
 
-/**
- * A day that is asked for, counted from 1970-01-01, by a clock.
- *
- * @param now ms
- * @throws Refusal field_invalid for what is no date
- */
-export function dayOf(word: string, clock: TimeZone, now: number): number {
-  const today = localDay(clock, now / minuteMillis)
-  const day = word === 'today' ? today : word === 'tomorrow' ? today + 1 : parseDate(word)
-  if (day === null)
-    throw new Refusal('field_invalid', '--on: neither today, tomorrow nor a date as 2026-12-01')
-  return day
+/** The day that is asked for, counted from 1970-01-01, by a clock. @throws Refusal field_invalid for what is no date */
+function dayOf(word: string, clock: TimeZone, now: number): number {
+  const day = namedDay(word, clock, now) ?? parseDate(word)
+  if (day !== null) return day
+  throw new Refusal('field_invalid', 'neither today, tomorrow nor a date as 2026-12-01')
 }
 
 function stretchOf(asked: { day: number; clock: TimeZone; providerIds: number[] }): ProvidersDay {

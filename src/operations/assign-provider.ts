@@ -1,7 +1,7 @@
 import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
-import { refuseAssignment } from '../domain/decide-move'
+import { refuseAssignment } from '../domain/decide-placement'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'

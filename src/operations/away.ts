@@ -4,11 +4,11 @@ import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import { absencesOf, isSameAbsence, type Provider, type TimeOff } from '../domain/provider'
 import { formatDate, minuteMillis } from '../scheduling/calendar'
-import { localDay } from '../scheduling/time-zone'
 import { type Appointment, readHeld } from './appointments'
 import type { Context } from './context'
 import { requireRequest } from './find-records'
 import type { Clocks } from './member-time'
+import { namedDay } from './named-day'
 import { type Offers, offersOn } from './offer-slots'
 import { addTimeOff, heldIn, parseTimeOff } from './time-off'
 
@@ -34,12 +34,11 @@ export interface Away {
  */
 export function parseAway(context: Context, provider: Provider, words: TimeOff, now: number): TimeOff {
   const { zone } = requireListing(context, provider).calendar.schedule
-  const today = localDay(zone, now / minuteMillis)
-  const days = new Map([
-    ['today', formatDate(today)],
-    ['tomorrow', formatDate(today + 1)],
-  ])
-  const absence = parseTimeOff(days.get(words.from) ?? words.from, days.get(words.until) ?? words.until)
+  const boundary = (word: string) => {
+    const day = namedDay(word, zone, now)
+    return day === null ? word : formatDate(day)
+  }
+  const absence = parseTimeOff(boundary(words.from), boundary(words.until))
   // A year or month that is mistyped would leave all slots of the days that were meant on offer.
   if (compileTimeOff(absence, zone).end * minuteMillis <= now) {
     throw new Refusal('field_invalid', 'until: that time off is over already')

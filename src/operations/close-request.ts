@@ -1,6 +1,6 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { refuseClosing } from '../domain/decide-move'
+import { refuseMove } from '../domain/request-states'
 import type { Records } from './context'
 
 /**
@@ -15,6 +15,6 @@ export function closeRequest({ store }: Records, id: number, act: Act, reason?: 
 
 /** @throws Refusal move_unknown for what cannot be closed */
 export function requireClosable(request: RequestRecord): void {
-  const refusal = refuseClosing(request)
+  const refusal = refuseMove(request, 'closed')
   if (refusal) throw refusal
 }

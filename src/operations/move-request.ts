@@ -1,6 +1,6 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { refuseMoving } from '../domain/decide-move'
+import { refuseMoving } from '../domain/decide-placement'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import type { Context } from './context'

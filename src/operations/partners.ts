@@ -56,6 +56,11 @@ export function listPartners({ store }: Records): Promise<Partner[]> {
   return store.listPartners()
 }
 
+/** What partners are called, by id. */
+export async function partnerNames({ store }: Records): Promise<ReadonlyMap<number, string>> {
+  return new Map((await store.listPartners()).map(({ id, name }) => [id, name]))
+}
+
 /** Says which organization a partner acts for; null for none. */
 export function setPartnerOrganization(
   records: Records,

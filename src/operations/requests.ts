@@ -1,12 +1,13 @@
 import type { Act, AuditEntry } from '../domain/audit'
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
-import { holdsSlot, refuseDecline } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
-import { type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
+import { holdsSlot, refuseMove } from '../domain/request-states'
+import { type Risk, type ScreeningScore, scoreScreening } from '../domain/screening'
 import type { RequestCount, RequestFilter, Store } from '../domain/store'
 import { type Records, thenShow } from './context'
+import { type RequestRisk, risksOf } from './request-risk'
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
 export function acceptRequest(records: Records, id: number, act: Act): Promise<void> {
@@ -25,7 +26,7 @@ export function declineRequest(records: Records, id: number, act: Act, reason?: 
 
 /** @throws Refusal move_unknown for what cannot be declined */
 export function requireDeclinable(request: RequestRecord): void {
-  const refusal = refuseDecline(request)
+  const refusal = refuseMove(request, 'declined')
   if (refusal) throw refusal
 }
 
@@ -136,36 +137,8 @@ async function pageByRisk(
   return found.flatMap(({ request, risk }) => (request ? [{ request, risk }] : []))
 }
 
-/** Whose answers are opened at once. */
-const openedAtOnce = 1_000
-
 /** The requests with the risk of each, the most urgent first, and of equal ones that which has waited longer. */
-async function listByRisk(store: Store, filter: RequestFilter): Promise<Ranked[]> {
-  const ranked = await Array.fromAsync(risksOf(store, filter))
+async function listByRisk(store: Store, filter: RequestFilter): Promise<RequestRisk[]> {
+  const ranked = await Array.fromAsync(risksOf(store, await store.listRequestIds(filter)))
   return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
-}
-
-interface Ranked extends Pick<QueuedRequest, 'risk'> {
-  readonly id: number
-}
-
-/** The risk of each request, in order of submission; the answers are forgotten at once. */
-async function* risksOf(store: Store, filter: RequestFilter): AsyncGenerator<Ranked> {
-  const ids = await store.listRequestIds(filter)
-  for (let start = 0; start < ids.length; start += openedAtOnce) {
-    const some = ids.slice(start, start + openedAtOnce)
-    const answers = await store.sortingAnswers(some)
-    for (const id of some) {
-      const given = answers.get(id) ?? null
-      yield { id, risk: given?.length === 0 ? null : riskOf(given) }
-    }
-  }
-}
-
-/** Whether any request waits whose ninth item is not zero, or is for a person to look at. */
-export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
-  for await (const { risk } of risksOf(store, { state: 'waiting' })) {
-    if (risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear') return true
-  }
-  return false
 }

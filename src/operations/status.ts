@@ -1,11 +1,11 @@
-import type { ScreeningAnswer } from '../domain/booking-request'
 import { keyStateAt } from '../domain/partner'
-import { scoreScreening } from '../domain/screening'
-import type { RefusalCount, Waiting } from '../domain/status'
+import type { RefusalCount } from '../domain/refusal-count'
 import type { LastBackups, ServerNote } from '../domain/upkeep'
-import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
+import { partnerNames } from './partners'
+import { countRefusalsToday, mostCounted } from './refusals'
+import { countUnreadRisk } from './request-risk'
 
 /**
  * Up: it answers. Unready: it answers, and can store nothing. Silent: a process serves the database and does not answer.
@@ -26,6 +26,16 @@ export interface Cutover {
 /** Refused authentications of one kind: by the partner whose key was named, null for a key that is nobody's. */
 export type RefusedBy = Omit<RefusalCount, 'partnerId'> & { readonly partner: string | null }
 
+/** What waits for staff. */
+export interface Waiting {
+  /** Intakes without a provider. */
+  readonly intakes: number
+  /** When the oldest of them was submitted, in ms; null for none. */
+  readonly oldestIntakeAt: number | null
+  /** Requests whose provider has not accepted. */
+  readonly pending: number
+}
+
 /** How things stand. Instants in ms. */
 export interface Status {
   readonly server: ServerState
@@ -45,10 +55,8 @@ export interface Status {
   readonly movedBookings: number
 }
 
-/** The most requests that are looked at for their ninth item, and lines of refused authentications that are counted. */
-const [mostOpened, mostCounted] = [20_000, 100_000]
-const openedAtOnce = 1_000
-const dayMillis = dayMinutes * minuteMillis
+/** The most requests that are looked at for their ninth item. */
+const mostOpened = 20_000
 
 /**
  * How things stand at `now` (ms), in counts alone. The screening answers are opened to be counted, and never shown.
@@ -57,52 +65,41 @@ export async function readStatus(context: Context, ask: AskServer, now: number):
   const { store, upkeep } = context
   const { isServing, note } = await upkeep.findServer()
   const server = !isServing ? 'down' : note === null ? 'silent' : await ask(note)
-  const open = await store.listWaiting(mostOpened)
-  const refused = await refusedSince(context, now - (now % dayMillis))
+  const waiting = await store.listRequestIds({ state: 'waiting' })
+  const refused = await refusedToday(context, now)
   return {
     server,
     note,
-    waiting: await store.countWaiting(),
-    unreadRisk: await countUnreadRisk(context, open),
-    isRiskWhole: open.length < mostOpened,
+    waiting: await countWaiting(context),
+    unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),
+    isRiskWhole: waiting.length <= mostOpened,
     backups: await upkeep.findLastBackups(),
     nextCutover: await findNextCutover(context, now),
     refused,
-    isRefusedWhole: refused.reduce((sum, { lines }) => sum + lines, 0) < mostCounted,
+    isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
     movedBookings: countMovedBookings(context, now),
   }
 }
 
-async function countUnreadRisk({ store }: Records, ids: readonly number[]): Promise<number> {
-  let unread = 0
-  for (let start = 0; start < ids.length; start += openedAtOnce) {
-    const some = ids.slice(start, start + openedAtOnce)
-    const answers = await store.sortingAnswers(some)
-    const raised = some.filter((id) => isRaised(answers.get(id)))
-    unread += raised.length - (await store.listLookedAt(raised)).length
-  }
-  return unread
+async function countWaiting({ store }: Records): Promise<Waiting> {
+  const intakes = await store.countRequests({ state: 'unassigned' })
+  const { count: pending } = await store.countRequests({ state: 'pending' })
+  return { intakes: intakes.count, oldestIntakeAt: intakes.oldestWaitingAt, pending }
 }
 
-/** @param answers undefined where they cannot be opened: a person has to look at those too */
-function isRaised(answers: readonly ScreeningAnswer[] | undefined): boolean {
-  if (!answers) return true
-  return answers.length > 0 && ['non-zero', 'unclear'].includes(scoreScreening(answers).ninthItem)
-}
-
-async function findNextCutover({ store }: Records, now: number): Promise<Cutover | null> {
-  const [next] = (await store.listKeys())
+async function findNextCutover(records: Records, now: number): Promise<Cutover | null> {
+  const [next] = (await records.store.listKeys())
     .filter((key) => keyStateAt(key, now) === 'waiting')
     .sort((a, b) => a.startsAt - b.startsAt)
   if (!next) return null
-  const partner = (await store.listPartners()).find(({ id }) => id === next.partnerId)
-  return { partner: partner?.name ?? `partner ${next.partnerId}`, at: next.startsAt }
+  const names = await partnerNames(records)
+  return { partner: names.get(next.partnerId) ?? `partner ${next.partnerId}`, at: next.startsAt }
 }
 
-async function refusedSince({ store }: Records, since: number): Promise<RefusedBy[]> {
-  const counts = await store.countRefusals(since, mostCounted)
+async function refusedToday(records: Records, now: number): Promise<RefusedBy[]> {
+  const counts = await countRefusalsToday(records, now)
   if (counts.length === 0) return []
-  const names = new Map((await store.listPartners()).map(({ id, name }) => [id, name]))
+  const names = await partnerNames(records)
   return counts.map(({ partnerId, ...count }) => ({
     partner: partnerId === null ? null : (names.get(partnerId) ?? `partner ${partnerId}`),
     ...count,

@@ -1,11 +1,12 @@
 import { authenticate, authenticationRefusals } from '../auth/authenticate'
 import { newKey, signToken } from '../auth/token'
-import type { Act, ReasonCount } from '../domain/audit'
+import type { Act } from '../domain/audit'
 import { standingKeys } from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
-import { dayMillis } from '../scheduling/calendar'
+import type { RefusalCount } from '../domain/refusal-count'
 import { type Context, type Records, thenShow } from './context'
+import { countRefusalsToday } from './refusals'
 
 /** Takes a token before it is in force: what cannot be kept is not made. */
 type Keep = (token: string) => void
@@ -72,12 +73,6 @@ export async function findStanding(records: Records, partner: Partner) {
   return standingKeys(await listTokens(records, partner), records.clock.now())
 }
 
-/** Why and how often a partner was refused today (UTC): once a minute from each address, however often it asked. */
-export function countRefusalsToday({ store, clock }: Records, { id }: Partner): Promise<ReasonCount[]> {
-  const now = clock.now()
-  return store.countRefusalsOf(id, now - (now % dayMillis))
-}
-
 /** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */
 export interface TokenVerdict {
   readonly refusal: Refusal | null
@@ -108,7 +103,7 @@ export async function verifyToken(context: Context, token: string, now: number):
 /** A token by its kid, which is no secret: what the API would make of it, were it signed as it should be. */
 export interface KidVerdict extends TokenVerdict {
   /** Null for a kid that none has. */
-  readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly ReasonCount[] } | null
+  readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null
 }
 
 /** What can be told of a token without it. */
@@ -116,8 +111,9 @@ export async function verifyKid(records: Records, kid: string): Promise<KidVerdi
   const key = (await records.store.listKeys()).find((one) => one.kid === kid)
   const partner = (await records.store.listPartners()).find(({ id }) => id === key?.partnerId)
   if (!key || !partner) return { ...unknownKey(), known: null }
-  const refusedToday = await countRefusalsToday(records, partner)
-  return { ...verdictOf(key, partner, records.clock.now()), known: { key, refusedToday } }
+  const now = records.clock.now()
+  const refusedToday = await countRefusalsToday(records, now, partner)
+  return { ...verdictOf(key, partner, now), known: { key, refusedToday } }
 }
 
 function unknownKey(): TokenVerdict {

@@ -4,6 +4,7 @@ import { Temporal } from 'temporal-polyfill'
 export const minuteMillis = 60_000
 /** Minutes in a local day without a clock change. */
 export const dayMinutes = 1_440
+/** Milliseconds in such a day, and in each of UTC. */
 export const dayMillis = dayMinutes * minuteMillis
 
 /**

@@ -197,7 +197,7 @@ describe('an operator keeps the directory in files', () => {
       signal: null,
       stdout: '',
       stderr:
-        'anteroom: the files change 3 regions and providers, and --max-changes allows 1, 50% of the 3 there are; ' +
+        'anteroom: the files change 3 regions and providers; the limit is 1, 50% of the 3 there are; ' +
         'nothing was changed\n',
     }
     const load = ['directory', 'load', place('other.json'), '--max-changes']

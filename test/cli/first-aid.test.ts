@@ -21,7 +21,7 @@ test('where all is well there is nothing to do', () => {
 })
 
 test('what was found is told most urgent first, in at most ten lines that fit a terminal', () => {
-  const refusal = { partner: 'Lantern', reason: 'token_invalid', isClaimed: true, lines: 4 }
+  const refusal = { partner: 'Lantern', reason: 'token_invalid', isClaimed: true, count: 4, lastAt: 0 }
   const sick: Status = {
     ...well,
     server: 'down',

@@ -207,7 +207,12 @@ describe('an operator onboards partners while the service runs', () => {
       kid: kidOf(token),
       state: 'in force',
       refusedToday: expect.arrayContaining([
-        { reason: 'token_invalid, claimed', count: expect.any(Number), lastAt: expect.any(String) },
+        {
+          reason: 'token_invalid',
+          claimed: true,
+          count: expect.any(Number),
+          lastAt: expect.any(String),
+        },
       ]),
     })
     const handedOver = await operator.run(['token', 'verify', '--kid', token])

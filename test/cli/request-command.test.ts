@@ -401,3 +401,15 @@ describe('suggesting', () => {
     await expectRefused(id, ['suggest', id], 4, /only an intake/)
   })
 })
+
+test('a request shows that staff have suspended its provider', async () => {
+  const { operator } = practice
+  const id = await submit()
+  await operator.do('request', 'assign', String(id), '--provider', 'on-2', '--yes')
+  const told = async () =>
+    /^provider +on-2 (.*)$/m.exec(await operator.do('request', 'show', String(id)))?.[1]
+  expect(await told()).not.toContain('(')
+  await operator.do('provider', 'deactivate', 'on-2', '--yes')
+  expect(await told()).toEndWith(' (suspended)')
+  await operator.do('provider', 'reactivate', 'on-2')
+})

@@ -15,7 +15,9 @@ import {
 } from '../../src/domain/decide-keys'
 import * as people from '../../src/domain/decide-member'
 import * as moves from '../../src/domain/decide-move'
+import { decideNote, decideReadingNotes } from '../../src/domain/decide-note'
 import * as onboard from '../../src/domain/decide-onboarding'
+import * as placement from '../../src/domain/decide-placement'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
 import * as retries from '../../src/domain/decide-replay'
 import * as submissions from '../../src/domain/decide-submission'
@@ -24,7 +26,7 @@ import { Refusal } from '../../src/domain/errors'
 import { foldEmail, type Member } from '../../src/domain/member'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
-import { countedRefusal } from '../../src/domain/status'
+import { holdsSlot } from '../../src/domain/request-states'
 import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
 import type { Change, Decision } from '../../src/domain/writes'
 import { dayMinutes, minuteMillis } from '../../src/scheduling/calendar'
@@ -88,7 +90,6 @@ function connect(kept: Kept): Connection {
       ...directory(kept, change),
       ...requests(kept, run, change),
       ...memberRecords(kept, run, change),
-      ...status(kept, run),
       ...auditLog(kept, run),
     },
     feed: {
@@ -158,7 +159,7 @@ function ownerOf(kept: Kept, email: string): Member | null {
 
 /** The slots that requests hold which are theirs. */
 function heldSlots(kept: Kept, isTheirs: (row: Row<'request'>) => boolean) {
-  const held = rowsOf(kept, 'request').filter((row) => isTheirs(row) && moves.holdsSlot(row.state))
+  const held = rowsOf(kept, 'request').filter((row) => isTheirs(row) && holdsSlot(row.state))
   return held.flatMap(({ id: requestId, memberId, startsAt, endsAt, localOffsetMinutes }) =>
     startsAt === null ? [] : [{ requestId, memberId, startsAt, endsAt, localOffsetMinutes } as Held],
   )
@@ -306,9 +307,9 @@ function requests(kept: Kept, read: Read, change: Run) {
   const request = (id: number) => byId(requestsOf(kept), id)
   async function place(
     id: number,
-    { providerId, startsAt, version }: Omit<moves.AssignmentDraft, 'authorizationNumber'>,
+    { providerId, startsAt, version }: Omit<placement.AssignmentDraft, 'authorizationNumber'>,
     act: Act,
-    decide: (facts: moves.PlacementFacts) => 'stale' | Decision<void>,
+    decide: (facts: placement.PlacementFacts) => 'stale' | Decision<void>,
   ): Promise<'done' | 'stale'> {
     const answer = await change(act, () =>
       decide({
@@ -366,7 +367,7 @@ function requests(kept: Kept, read: Read, change: Run) {
     listHeld: (days) =>
       read(() => {
         const isHeld = ({ state, providerId, startsAt }: RequestRecord) =>
-          moves.holdsSlot(state) &&
+          holdsSlot(state) &&
           startsAt !== null &&
           days.some(
             ({ providerIds, from, until }) =>
@@ -378,8 +379,8 @@ function requests(kept: Kept, read: Read, change: Run) {
       }),
     readScreening: (id, act) => change(act, () => moves.decideReading(request(id), answersOf(kept, id))),
     sortingAnswers: (ids) => read(() => new Map(ids.map((id) => [id, answersOf(kept, id)]))),
-    assign: (id, draft, act) => place(id, draft, act, (facts) => moves.decideAssignment(draft, facts)),
-    move: (id, draft, act) => place(id, draft, act, (facts) => moves.decideMove(draft, facts)),
+    assign: (id, draft, act) => place(id, draft, act, (facts) => placement.decideAssignment(draft, facts)),
+    move: (id, draft, act) => place(id, draft, act, (facts) => placement.decideMove(draft, facts)),
     close: (id, act, reason) => change(act, () => moves.decideClosing(request(id), act, reason)),
     accept: (id, act) => change(act, () => moves.decideAcceptance(request(id), act)),
     decline: (id, act, reason) => change(act, () => moves.decideDecline(request(id), act, reason)),
@@ -388,8 +389,8 @@ function requests(kept: Kept, read: Read, change: Run) {
       return read(() => requestsOf(kept).filter(isTheirs))
     },
     declineAll: (ids, act, reason) => change(act, () => moves.decideDeclines(ids.map(request), act, reason)),
-    addNote: (id, text, act) => change(act, () => moves.decideNote(request(id), text, act)),
-    readNotes: (id, act) => change(act, () => moves.decideReadingNotes(request(id), notesOf(kept, id))),
+    addNote: (id, text, act) => change(act, () => decideNote(request(id), text, act)),
+    readNotes: (id, act) => change(act, () => decideReadingNotes(request(id), notesOf(kept, id))),
     acknowledge: (id, offset, act) => change(act, () => moves.decideAcknowledgement(request(id), offset)),
   } satisfies Partial<Store>
 }
@@ -425,47 +426,18 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
   } satisfies Partial<Store>
 }
 
-function status(kept: Kept, read: Read) {
-  const inState = (...states: string[]) =>
-    rowsOf(kept, 'request').filter(({ state }) => states.includes(state))
-  const isLook = ({ action, outcome }: AuditLine) =>
-    /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
-  return {
-    countWaiting: () =>
-      read(() => {
-        const intakes = inState('unassigned')
-        const pending = inState('pending').length
-        return { intakes: intakes.length, oldestIntakeAt: intakes[0]?.submittedAt ?? null, pending }
-      }),
-    listWaiting: (most) =>
-      read(() => inState('unassigned', 'pending').map(({ id }) => id)).then((ids) =>
-        ids.toReversed().slice(0, most),
-      ),
-    listLookedAt: (ids) =>
-      read(() =>
-        ids.filter((id) => kept.audit.some((line) => isLook(line) && line.record === `request ${id}`)),
-      ),
-    countRefusals: (since, most) =>
-      read(() => {
-        const isCounted = ({ action, at }: AuditLine) => action === 'authentication.refuse' && at >= since
-        const lines = kept.audit.filter(isCounted).slice(-most)
-        const kindOf = ({ record, outcome }: AuditLine) => `${record ?? ''}/${outcome}`
-        const kinds = Object.groupBy(lines, kindOf)
-        return Object.keys(kinds)
-          .sort()
-          .flatMap((kind) => {
-            const [line, ...more] = kinds[kind] ?? []
-            return line ? [countedRefusal(line.record, line.outcome, 1 + more.length)] : []
-          })
-      }),
-  } satisfies Partial<Store>
-}
+const isLook = ({ action, outcome }: AuditLine) =>
+  /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
 
 function auditLog(kept: Kept, read: Read) {
   return {
     appendAudit: (entries) => read(() => append(kept, entries)),
     listAudit: (limit, filter = {}) => read(() => filterLines(kept.audit, limit, filter)),
-    countRefusalsOf: (partnerId, since) => read(() => countRefusals(kept.audit, partnerId, since)),
+    countRefusals: (asked) => read(() => countRefusals(kept.audit, asked)),
+    listLookedAt: (ids) =>
+      read(() =>
+        ids.filter((id) => kept.audit.some((line) => isLook(line) && line.record === `request ${id}`)),
+      ),
     auditHead: () => read(() => kept.auditState.acts.head),
     verifyAudit: (noted) => read(() => verifyLines(kept.auditState, kept.audit, noted)),
   } satisfies Partial<Store>

@@ -1,8 +1,8 @@
 import type { Act, AuditEntry, AuditLine, AuditState } from '../../src/domain/audit'
 import { addLine } from '../../src/domain/audit'
-import * as moves from '../../src/domain/decide-move'
 import { Refusal } from '../../src/domain/errors'
 import { foldEmail } from '../../src/domain/member'
+import { holdsSlot } from '../../src/domain/request-states'
 import type { Change, Decision, Noun, Records, Write } from '../../src/domain/writes'
 import { linesOf, shownAs, withIds } from '../../src/domain/writes'
 import { hashes } from '../support/audit-lines'
@@ -81,7 +81,7 @@ function uniqueKeys(noun: Noun, row: object): unknown[] {
   }
   if (noun !== 'request') return []
   const { authorizationNumber, state, providerId, startsAt } = row as Row<'request'>
-  const isHeld = startsAt !== null && moves.holdsSlot(state)
+  const isHeld = startsAt !== null && holdsSlot(state)
   return [authorizationNumber, isHeld ? `${providerId} ${startsAt}` : null]
 }
 

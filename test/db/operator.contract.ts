@@ -1143,7 +1143,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])
     })
 
-    test('count why a partner was refused since an instant, most often first', async () => {
+    test('count refused authentications by partner and reason, most often first, in the newest lines alone', async () => {
       await using place = await open()
       const { store } = place
       const refusal = (at: number, record: string | null, outcome: string) =>
@@ -1159,14 +1159,21 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         refusal(6, null, 'partner_not_found'),
         lineOf(now + 7, 'olive', 'token.rotate', 'partner 1'),
       ])
-      expect(await store.countRefusalsOf(1, now)).toEqual([
-        { reason: claimed, count: 3, lastAt: now + 4 },
-        { reason: 'partner_inactive', count: 2, lastAt: now + 2 },
-      ])
-      expect(await store.countRefusalsOf(1, now + 4)).toEqual([
-        { reason: claimed, count: 1, lastAt: now + 4 },
-      ])
-      expect(await store.countRefusalsOf(2, now)).toEqual([])
+      const told = (partnerId: number | null, outcome: string, count: number, at: number) => {
+        const [reason = '', isClaimed] = outcome.split(', ')
+        return { partnerId, reason, isClaimed: isClaimed !== undefined, count, lastAt: now + at }
+      }
+      const nobodys = told(null, 'partner_not_found', 1, 6)
+      const [theirs, others] = [told(1, 'partner_inactive', 2, 2), told(11, claimed, 1, 5)]
+      const of = (since: number, most: number, partnerId?: number) =>
+        store.countRefusals({ since: now + since, most, partnerId })
+      expect(await of(0, 9)).toEqual([told(1, claimed, 3, 4), theirs, nobodys, others])
+      expect(await of(0, 3)).toEqual([nobodys, told(1, claimed, 1, 4), others])
+      expect(await of(7, 9)).toEqual([])
+      expect(await of(0, 9, 1)).toEqual([told(1, claimed, 3, 4), theirs])
+      expect(await of(0, 2, 1)).toEqual([told(1, claimed, 2, 4)])
+      expect(await of(4, 9, 1)).toEqual([told(1, claimed, 1, 4)])
+      expect(await of(0, 9, 2)).toEqual([])
     })
 
     test('are found of a person by the ids of their requests, which are nobody’s once the person was erased', async () => {
@@ -1183,28 +1190,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('how things stand', () => {
-    test('what waits is counted and listed, newest first', async () => {
-      await using place = await open()
-      const { store } = place
-      const { book, intake, first } = await furnish(place)
-      expect(await store.countWaiting()).toEqual({ intakes: 0, oldestIntakeAt: null, pending: 0 })
-      expect(await store.listWaiting(9)).toEqual([])
-      const oldest = await stored(intake('robin', { submittedAt: now - 5 }))
-      const newer = await stored(intake('kim'))
-      const booked = await stored(book('lee', nine))
-      const declined = await stored(book('max', nine + minutes(60)))
-      await store.decline(declined.id, act)
-      const accepted = await stored(book('noa', nine + minutes(120)))
-      await store.accept(accepted.id, act)
-      expect(await store.countWaiting()).toEqual({ intakes: 2, oldestIntakeAt: now - 5, pending: 1 })
-      expect(await store.listWaiting(9)).toEqual([booked.id, newer.id, oldest.id])
-      expect(await store.listWaiting(2)).toEqual([booked.id, newer.id])
-      const draft = { providerId: first, startsAt: null, localOffsetMinutes: null }
-      const version = await versionOf(place)
-      await store.assign(oldest.id, { ...draft, version, authorizationNumber: 'AUTH-X' }, act)
-      expect(await store.countWaiting()).toEqual({ intakes: 1, oldestIntakeAt: now, pending: 2 })
-    })
-
     test('who has looked at a risk is found by their lines in the audit log', async () => {
       await using place = await open()
       const { store } = place
@@ -1221,23 +1206,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect((await store.listLookedAt(ids)).sort()).toEqual([read, seen])
       expect(await store.listLookedAt([shown])).toEqual([])
       expect(await store.listLookedAt([])).toEqual([])
-    })
-
-    test('refused authentications are counted by partner and reason, in the newest lines alone', async () => {
-      await using place = await open()
-      const { store } = place
-      await furnish(place)
-      const refuse = (at: number, record: string | null, outcome: string) =>
-        store.appendAudit([{ at, actor: '192.0.2.1', action: 'authentication.refuse', record, outcome }])
-      await refuse(now - 1, null, 'token_invalid')
-      await refuse(now, 'partner 1', 'token_invalid, claimed')
-      await refuse(now + 1, 'partner 1', 'token_invalid, claimed')
-      await refuse(now + 2, 'partner 1', 'partner_inactive')
-      const claimed = { partnerId: 1, reason: 'token_invalid', isClaimed: true }
-      const proven = { partnerId: 1, reason: 'partner_inactive', isClaimed: false, lines: 1 }
-      expect(await store.countRefusals(now, 9)).toEqual([proven, { ...claimed, lines: 2 }])
-      expect(await store.countRefusals(now, 2)).toEqual([proven, { ...claimed, lines: 1 }])
-      expect(await store.countRefusals(now + 3, 9)).toEqual([])
     })
   })
 

@@ -106,7 +106,7 @@ async function useEverything(place: Place): Promise<void> {
   await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
-    for (const state of [undefined, 'waiting', 'unassigned', 'declined'] as const) {
+    for (const state of [undefined, 'waiting', 'unassigned', 'pending', 'declined'] as const) {
       const filter = { intakesOnly, state }
       await store.listRequests(filter)
       await store.listRequests(filter, { order: 'submission', offset: 0, most: 10 })
@@ -146,11 +146,10 @@ async function useEverything(place: Place): Promise<void> {
   }
   await store.listAudit(10, { after: 1 })
   await store.listAudit(10, { since: 0, until: now, actor: 'olive', record: 'partner 1', after: 1 })
-  await store.countRefusalsOf(partner.id, now)
-  await store.countWaiting()
-  await store.listWaiting(9)
   await store.listLookedAt([id])
-  await store.countRefusals(now, 9)
+  for (const partnerId of [undefined, partner.id]) {
+    await store.countRefusals({ since: now, most: 9, partnerId })
+  }
   await store.auditHead()
   await store.verifyAudit(null)
   await load(place, [ontario, quebec], [])
@@ -197,16 +196,9 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
     why: 'by whatever they ask; no request of a partner waits for it. Those that wait have an index of their own',
   },
   {
-    name: 'what waits for staff',
-    table: 'booking_requests',
-    statement:
-      /^select (count\(\*\)|"id"|"submitted_at") from "booking_requests" where "booking_requests"."state" (= 'unassigned'|in \('unassigned', 'pending'\))/,
-    why: 'the partial index of what waits is counted, and read from its end',
-  },
-  {
     name: 'refused authentications',
     table: 'refusals',
-    statement: /^select "record", "outcome", count\(\*\) from \(select .* limit \?\) "refusals"/,
+    statement: /^select "record", "outcome", count\(\*\), max\("at"\) from \(select .* limit \?\) "refusals"/,
     why: 'no more of them than the limit inside were read',
   },
   {
@@ -314,13 +306,6 @@ describe('lines of the audit log', () => {
     )
     expect(planOf(unbound.replace(' and "audit"."action" = ?', '')).join()).toContain('TEMP B-TREE')
   })
-
-  test('that tell of refusals of a partner are found by partner and instant', () => {
-    const [statement = ''] = statements.filter((text) => text.includes('max("at")'))
-    expect(planOf(statement)[0]).toBe(
-      'SEARCH audit USING INDEX audit_record (record=? AND action=? AND at>?)',
-    )
-  })
 })
 
 test('what is kept for retries is found by its key, what of it has expired by when it was stored, and the rest is left', () => {
@@ -335,28 +320,24 @@ test('what is kept for retries is found by its key, what of it has expired by wh
   expect(of('delete').map(planOf)).toEqual([['SEARCH replays USING INTEGER PRIMARY KEY (rowid=?)']])
 })
 
-test('what waits for staff, and who has looked at it, is read from indexes that have nothing else', () => {
+test('who has looked at a risk, and who was refused, is read from indexes', () => {
   const of = (words: string) =>
     statements.filter((text) => text.includes(words) && !text.includes(' join ')).map(planOf)
-  const waiting = 'where "booking_requests"."state" in (\'unassigned\', \'pending\')'
-  expect(of(waiting)).toEqual([
-    ['SCAN booking_requests USING INDEX booking_requests_waiting'],
-    ['SCAN booking_requests USING INDEX booking_requests_waiting'],
-  ])
   expect(of("'request.read-risk'").map(([search]) => search)).toEqual([
     'SEARCH audit USING INDEX audit_record (record=? AND action=?)',
   ])
-  expect(of("'authentication.refuse' and").map((plan) => plan.slice(0, 2))).toEqual([
+  expect(of('"refusals"').map((plan) => plan.slice(0, 2))).toEqual([
     ['CO-ROUTINE refusals', 'SEARCH audit USING INDEX audit_action (action=? AND at>?)'],
+    ['CO-ROUTINE refusals', 'SEARCH audit USING INDEX audit_record (record=? AND action=? AND at>?)'],
   ])
 })
 
 test('requests that wait are listed and counted by the index that has no others', () => {
   const listed = statements.filter((text) => / left join "members" .*"state" (in \('unas|= 'unas)/.test(text))
-  // Of each: a list, two pages, a count and ids; all, or intakes alone.
-  expect(listed).toHaveLength(2 * 2 * 5)
+  // Of each of the three: a list, two pages, a count and ids; all, or intakes alone.
+  expect(listed).toHaveLength(2 * 3 * 5)
   for (const statement of listed) {
-    const index = statement.includes('"state" = ') ? 'unassigned' : 'waiting'
+    const index = statement.includes('"state" = \'unassigned') ? 'unassigned' : 'waiting'
     expect(planOf(statement)[0]).toBe(`SCAN booking_requests USING INDEX booking_requests_${index}`)
   }
 })

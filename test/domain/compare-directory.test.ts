@@ -294,7 +294,7 @@ describe('a load that changes more than it may', () => {
     [
       { most: 3, isPercent: false },
       load(4, 10),
-      'the files change 4 regions and providers, and --max-changes allows 3; nothing was changed',
+      'the files change 4 regions and providers; the limit is 3; nothing was changed',
     ],
     [{ most: 0, isPercent: false }, { ...nothing, unchanged: 10 }, null],
     // Of those there are: 1 that is deactivated, and 39 that stay as they are.
@@ -302,18 +302,18 @@ describe('a load that changes more than it may', () => {
     [
       { most: 10, isPercent: true },
       load(5, 39),
-      'the files change 5 regions and providers, and --max-changes allows 4, 10% of the 40 there are; nothing was changed',
+      'the files change 5 regions and providers; the limit is 4, 10% of the 40 there are; nothing was changed',
     ],
     [
       { most: 10, isPercent: true },
       load(4, 38),
-      'the files change 4 regions and providers, and --max-changes allows 3, 10% of the 39 there are; nothing was changed',
+      'the files change 4 regions and providers; the limit is 3, 10% of the 39 there are; nothing was changed',
     ],
     [{ most: 10, isPercent: true }, { ...nothing, added: ['new'], unchanged: 0 }, null],
     [
       { most: 0, isPercent: false },
       { ...nothing, added: ['new'], unchanged: 0 },
-      'the files change 1 regions and providers, and --max-changes allows 0; nothing was changed',
+      'the files change 1 regions and providers; the limit is 0; nothing was changed',
     ],
   ]
   test.each(rows)('by %j, of %j', (limit, of, message) => {

@@ -7,23 +7,24 @@ import {
   slotMillis,
 } from '../../src/domain/booking-request'
 import {
-  type AssignmentDraft,
   decideAcceptance,
   decideAcknowledgement,
-  decideAssignment,
   decideClosing,
   decideDecline,
   decideDeclines,
-  decideMove,
-  decideNote,
   decideReading,
-  decideReadingNotes,
-  holdsSlot,
+} from '../../src/domain/decide-move'
+import { decideNote, decideReadingNotes } from '../../src/domain/decide-note'
+import {
+  type AssignmentDraft,
+  decideAssignment,
+  decideMove,
   type MoveDraft,
   type PlacementFacts,
   refuseAssignment,
-} from '../../src/domain/decide-move'
+} from '../../src/domain/decide-placement'
 import { Refusal } from '../../src/domain/errors'
+import { holdsSlot } from '../../src/domain/request-states'
 import {
   act,
   booking,

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import type { Records } from '../../src/operations/context'
-import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
+import { isAnyAtRisk } from '../../src/operations/request-risk'
+import { listQueue, type QueueWish } from '../../src/operations/requests'
 import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'
 import { openMemoryPlace } from '../db/memory-engine'
 

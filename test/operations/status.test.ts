@@ -145,10 +145,10 @@ test('refused authentications of the day are told by partner, and which of them 
   const { refused } = await status()
   expect(refused).toHaveLength(4)
   for (const expected of [
-    { partner: null, reason: 'token_invalid', isClaimed: false, lines: 1 },
-    { partner: 'Test Partner', reason: 'token_invalid', isClaimed: true, lines: 2 },
-    { partner: 'Test Partner', reason: 'partner_inactive', isClaimed: false, lines: 1 },
-    { partner: 'partner 99', reason: 'token_invalid', isClaimed: true, lines: 1 },
+    { partner: null, reason: 'token_invalid', isClaimed: false, count: 1, lastAt: midnight },
+    { partner: 'Test Partner', reason: 'token_invalid', isClaimed: true, count: 2, lastAt: now },
+    { partner: 'Test Partner', reason: 'partner_inactive', isClaimed: false, count: 1, lastAt: now },
+    { partner: 'partner 99', reason: 'token_invalid', isClaimed: true, count: 1, lastAt: now },
   ]) {
     expect(refused).toContainEqual(expected)
   }

@@ -8,9 +8,9 @@ import {
   renamePartner,
   setPartnerOrganization,
 } from '../../src/operations/partners'
+import { countRefusalsToday } from '../../src/operations/refusals'
 import {
   cancelCutover,
-  countRefusalsToday,
   issueFirstToken,
   revokeToken,
   rotateToken,
@@ -218,12 +218,11 @@ describe('a token told of by its kid', () => {
       line(now, `partner ${fresh.id}`, 'partner_inactive'),
     ])
     const refused = [
-      { reason: 'token_invalid, claimed', count: 2, lastAt: now },
-      { reason: 'partner_inactive', count: 1, lastAt: now },
+      { partnerId: partner.id, reason: 'token_invalid', isClaimed: true, count: 2, lastAt: now },
+      { partnerId: partner.id, reason: 'partner_inactive', isClaimed: false, count: 1, lastAt: now },
     ]
     expect((await verifyKid(context, kidOf(token))).known?.refusedToday).toEqual(refused)
-    expect(await countRefusalsToday(context, partner)).toEqual(refused)
-    service.setNow(midnight + 24 * hour)
-    expect(await countRefusalsToday(context, partner)).toEqual([])
+    expect(await countRefusalsToday(context, now, partner)).toEqual(refused)
+    expect(await countRefusalsToday(context, midnight + 24 * hour, partner)).toEqual([])
   })
 })

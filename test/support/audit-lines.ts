@@ -7,8 +7,8 @@ import {
   type AuditSubject,
   type AuditVerdict,
   checkLines,
-  type ReasonCount,
 } from '../../src/domain/audit'
+import { countedRefusal, type RefusalCount, type RefusalsAsked } from '../../src/domain/refusal-count'
 
 const hash = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
 
@@ -52,13 +52,18 @@ export function filterLines(all: readonly AuditLine[], limit: number, filter: Au
   return after === undefined ? found.slice(-limit) : found.slice(0, limit)
 }
 
-/** How often a partner was refused for each reason since an instant. */
-export function countRefusals(all: readonly AuditLine[], partnerId: number, since: number): ReasonCount[] {
-  const record = `partner ${partnerId}`
-  const lines = filterLines(all, all.length, { since, record, actions: ['authentication.refuse'] })
-  return [...Map.groupBy(lines, ({ outcome }) => outcome)]
-    .map(([reason, theirs]) => {
-      return { reason, count: theirs.length, lastAt: Math.max(...theirs.map(({ at }) => at)) }
+/** How often authentications were refused for each reason. */
+export function countRefusals(
+  all: readonly AuditLine[],
+  { since, most, partnerId }: RefusalsAsked,
+): RefusalCount[] {
+  const record = partnerId === undefined ? undefined : `partner ${partnerId}`
+  const lines = filterLines(all, most, { since, record, actions: ['authentication.refuse'] })
+  return [...Map.groupBy(lines, ({ record, outcome }) => `${record ?? ''}/${outcome}`)]
+    .sort(([one, theirs], [other, others]) => others.length - theirs.length || (one < other ? -1 : 1))
+    .flatMap(([, theirs]) => {
+      const [line] = theirs
+      const lastAt = Math.max(...theirs.map(({ at }) => at))
+      return line ? countedRefusal({ ...line, count: theirs.length, lastAt }) : []
     })
-    .sort((a, b) => b.count - a.count)
 }

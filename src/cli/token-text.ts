@@ -1,0 +1,47 @@
+import { standingKeys } from '../domain/decide-keys'
+import { type KeyRecord, keyStateAt } from '../domain/partner'
+import { type Columns, instantText } from './output'
+
+/** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
+export function tokenState(key: KeyRecord, now: number): string {
+  const { startsAt, endsAt, endReason } = key
+  const state = keyStateAt(key, now)
+  if (state === 'waiting') return `waits until ${instantText(startsAt)}`
+  if (state === 'in force') return endsAt === null ? state : `in force until ${instantText(endsAt)}`
+  if (endReason === 'cancelled') return 'cancelled'
+  return `${endReason === 'rotated' ? 'rotated out' : endReason} at ${instantText(endsAt)}`
+}
+
+/** Tokens as commands print them: all that is known but the token itself. */
+export function presentTokens(keys: readonly KeyRecord[], now: number) {
+  return keys.map((key) => ({
+    kid: key.kid,
+    state: keyStateAt(key, now),
+    issuedAt: instantText(key.issuedAt),
+    startsAt: instantText(key.startsAt),
+    endsAt: instantText(key.endsAt),
+    endReason: key.endReason,
+    lastUsedAt: instantText(key.lastUsedAt),
+  }))
+}
+
+/** What tables show of tokens. */
+export const tokenColumns: Columns<ReturnType<typeof presentTokens>[number]> = {
+  KID: ({ kid }) => kid,
+  STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
+  ISSUED: ({ issuedAt }) => issuedAt,
+  STARTS: ({ startsAt }) => startsAt,
+  ENDS: ({ endsAt }) => endsAt,
+  'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+}
+
+/** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
+export function tokenSummary(keys: readonly KeyRecord[], now: number) {
+  const { current, waiting } = standingKeys(keys, now)
+  const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)
+  const last = Math.max(0, ...keys.map(({ lastUsedAt }) => lastUsedAt ?? 0))
+  return {
+    token: [...(current ? ['in force'] : []), ...cutover].join(', ') || 'none',
+    lastUsedAt: instantText(last || null),
+  }
+}
