@@ -26,16 +26,23 @@ const areOf = (ids: Placeholder) =>
 const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
 const isUnassigned = sql`${bookingRequests.state} = 'unassigned'`
 
-function isWanted(filter: RequestFilter) {
+const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']
+
+/** @param isFew whether they are sought among those that wait, which are few, and not among all that were submitted */
+function isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)) {
   const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-  const { isIntake, startsAt, localOffsetMinutes, submittedAt } = bookingRequests
+  const { isIntake, memberId, startsAt, localOffsetMinutes } = bookingRequests
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
+  // Asked of one member after the other, and only here: of each request it would take longer than all the rest. Not by
+  // the partner's members, of whom there may be many more than requests to look at.
+  const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
+  // The plus keeps SQLite from the index of all.
+  const submittedAt = isFew ? sql`+${bookingRequests.submittedAt}` : sql`${bookingRequests.submittedAt}`
   return and(
     intakesOnly ? eq(isIntake, true) : undefined,
     isOfState(filter.state),
     providerId === undefined ? undefined : eq(bookingRequests.providerId, providerId),
-    // The plus: not by the partner's members, of whom there may be many more than requests to look at.
-    partnerId === undefined ? undefined : sql`+${members.partnerId} = ${partnerId}`,
+    partnerId === undefined ? undefined : sql`${theirPartner} = ${partnerId}`,
     slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
     submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
     submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
@@ -45,7 +52,9 @@ function isWanted(filter: RequestFilter) {
 function isOfState(state: RequestFilter['state']) {
   if (state === undefined) return undefined
   if (state === 'waiting') return isWaiting
-  return state === 'unassigned' ? isUnassigned : eq(bookingRequests.state, state)
+  if (state === 'unassigned') return isUnassigned
+  const isOfIt = eq(bookingRequests.state, state)
+  return state === 'pending' ? and(isWaiting, isOfIt) : isOfIt
 }
 
 function orderOf(part: RequestPart | undefined) {
@@ -76,38 +85,38 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .orderBy(bookingRequests.submittedAt, bookingRequests.id)
     .prepare()
 
+  const wantedIds = (filter: RequestFilter, order: ReturnType<typeof orderOf>) =>
+    db
+      .select({ id: bookingRequests.id })
+      .from(bookingRequests)
+      .where(isWanted(filter))
+      .orderBy(...order)
+
   return {
     ...personQueries(db, vault),
 
     list(filter: RequestFilter, part?: RequestPart): RequestRecord[] {
-      const all = select()
-        .where(isWanted(filter))
-        .orderBy(...orderOf(part))
-      const rows = part ? all.limit(part.most).offset(part.offset).all() : all.all()
+      const order = orderOf(part)
+      // Chosen before they are read: whose they are is looked up for those of the page alone, and nothing sealed is sorted.
+      const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
+      const rows = select()
+        .where(chosen ? inArray(bookingRequests.id, chosen) : isWanted(filter))
+        .orderBy(...order)
+        .all()
       return rows.map((row) => toRecord(vault, row))
     },
 
     count(filter: RequestFilter): RequestCount {
-      const { submittedAt } = bookingRequests
-      const oldestWaitingAt = sql<number | null>`min(${submittedAt}) filter (where ${isWaiting})`
-      const none = { count: 0, oldestWaitingAt: null }
-      return (
-        db
-          .select({ count: count(), oldestWaitingAt })
-          .from(bookingRequests)
-          .leftJoin(members, eq(members.id, bookingRequests.memberId))
-          .where(isWanted(filter))
-          .get() ?? none
-      )
+      const all = db.select({ count: count() }).from(bookingRequests).where(isWanted(filter)).get()
+      // Apart, among the few that wait; the plus keeps it from the first that was ever submitted.
+      const oldest = sql<number | null>`min(+${bookingRequests.submittedAt})`
+      const isOpen = and(isWaiting, isWanted(filter, true))
+      const waiting = db.select({ oldest }).from(bookingRequests).where(isOpen).get()
+      return { count: all?.count ?? 0, oldestWaitingAt: waiting?.oldest ?? null }
     },
 
     listIds: (filter: RequestFilter): number[] =>
-      db
-        .select({ id: bookingRequests.id })
-        .from(bookingRequests)
-        .leftJoin(members, eq(members.id, bookingRequests.memberId))
-        .where(isWanted(filter))
-        .orderBy(asc(bookingRequests.id))
+      wantedIds(filter, orderOf(undefined))
         .all()
         .map(({ id }) => id),
 

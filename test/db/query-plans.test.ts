@@ -106,8 +106,8 @@ async function useEverything(place: Place): Promise<void> {
   await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
   await store.listSubmitted(partner.id, 0)
   for (const intakesOnly of [true, false]) {
-    for (const state of [undefined, 'waiting', 'unassigned', 'declined'] as const) {
-      const filter = { intakesOnly, state }
+    for (const state of [undefined, 'waiting', 'unassigned', 'pending', 'declined'] as const) {
+      const filter = { intakesOnly, state, submittedUntil: intakesOnly ? now : undefined }
       await store.listRequests(filter)
       await store.listRequests(filter, { order: 'submission', offset: 0, most: 10 })
       await store.listRequests(filter, { order: 'slot', offset: 0, most: 10 })
@@ -190,18 +190,18 @@ const small = ['settings', 'organizations', 'partners', 'regions', 'sqlite_schem
 /** What is read whole on purpose. */
 const exceptions: readonly { name: string; table: string; statement: RegExp; why: string }[] = [
   {
-    name: 'the requests that an operator lists and counts',
-    table: 'booking_requests',
-    statement:
-      /^select .* from "booking_requests" left join "members" on "members"\."id" = "booking_requests"\."member_id"( where (?!.*json_each).*)?( order by .*)?$/,
-    why: 'by whatever they ask; no request of a partner waits for it. Those that wait have an index of their own',
-  },
-  {
     name: 'what waits for staff',
     table: 'booking_requests',
     statement:
       /^select (count\(\*\)|"id"|"submitted_at") from "booking_requests" where "booking_requests"."state" (= 'unassigned'|in \('unassigned', 'pending'\))/,
     why: 'the partial index of what waits is counted, and read from its end',
+  },
+  {
+    name: 'the requests that an operator lists and counts',
+    table: 'booking_requests',
+    statement:
+      /^select (count\(\*\) from "booking_requests"|"id" from "booking_requests"|.* from "booking_requests" left join "members" on "members"\."id" = "booking_requests"\."member_id")( where (?!.*json_each).*)?( order by .*)?$/,
+    why: 'by whatever they ask; no request of a partner waits for it. Those that wait have an index of their own',
   },
   {
     name: 'refused authentications',
@@ -338,11 +338,11 @@ test('what is kept for retries is found by its key, what of it has expired by wh
 test('what waits for staff, and who has looked at it, is read from indexes that have nothing else', () => {
   const of = (words: string) =>
     statements.filter((text) => text.includes(words) && !text.includes(' join ')).map(planOf)
-  const waiting = 'where "booking_requests"."state" in (\'unassigned\', \'pending\')'
-  expect(of(waiting)).toEqual([
-    ['SCAN booking_requests USING INDEX booking_requests_waiting'],
-    ['SCAN booking_requests USING INDEX booking_requests_waiting'],
-  ])
+  const counted = 'select count(*) from "booking_requests" where "booking_requests"."state" in'
+  const newest = '"booking_requests"."id" desc limit ?'
+  for (const waiting of [counted, newest]) {
+    expect(of(waiting)).toEqual([['SCAN booking_requests USING INDEX booking_requests_waiting']])
+  }
   expect(of("'request.read-risk'").map(([search]) => search)).toEqual([
     'SEARCH audit USING INDEX audit_record (record=? AND action=?)',
   ])
@@ -351,14 +351,41 @@ test('what waits for staff, and who has looked at it, is read from indexes that 
   ])
 })
 
-test('requests that wait are listed and counted by the index that has no others', () => {
-  const listed = statements.filter((text) => / left join "members" .*"state" (in \('unas|= 'unas)/.test(text))
-  // Of each: a list, two pages, a count and ids; all, or intakes alone.
-  expect(listed).toHaveLength(2 * 2 * 5)
-  for (const statement of listed) {
-    const index = statement.includes('"state" = ') ? 'unassigned' : 'waiting'
-    expect(planOf(statement)[0]).toBe(`SCAN booking_requests USING INDEX booking_requests_${index}`)
-  }
+describe('of the requests that an operator lists and counts', () => {
+  const onRequests = () => statements.filter((text) => text.includes('from "booking_requests"'))
+  const pages = () => onRequests().filter((text) => text.includes('"id" in (select "id"'))
+
+  test('those that wait are found by the index that has no others, however long ago they came', () => {
+    const isOfWaiting = /"state" (in \('unas|= 'unas)/
+    const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(\+/.test(text))
+    // Of each of three, all or old intakes alone: a list and two pages. And the oldest of whatever is counted.
+    expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
+    for (const statement of listed) {
+      const index = /"state" = 'unas/.test(statement) ? '(unassigned|waiting)' : 'waiting'
+      const ofRequests = planOf(statement).filter((step) => /^(SCAN|SEARCH) booking_requests /.test(step))
+      expect(ofRequests.at(-1)).toMatch(
+        new RegExp(`^(SCAN|SEARCH) booking_requests USING (COVERING )?INDEX booking_requests_${index}$`),
+      )
+    }
+  })
+
+  test('a page is chosen before anything of it is read, and whose they are is asked of no other', () => {
+    expect(pages()).toHaveLength(5 * 2 * 2)
+    for (const statement of pages()) {
+      const plan = planOf(statement)
+      expect(plan[0]).toBe('SEARCH booking_requests USING INTEGER PRIMARY KEY (rowid=?)')
+      expect(plan.filter((step) => step.startsWith('SEARCH members'))).toHaveLength(1)
+      expect(/\(select ("id".*)\) order by/.exec(statement)?.[1]).not.toContain('members')
+    }
+  })
+
+  test('nobody is looked up to count them, and all are counted without a look at one', () => {
+    const counts = onRequests().filter((text) => /^select (count\(\*\)|min\(\+)/.test(text))
+    expect(counts.length).toBeGreaterThanOrEqual(5 * 2 * 2)
+    expect(counts.filter((text) => text.includes('members'))).toEqual([])
+    expect(planOf('select count(*) from "booking_requests"').join()).toContain('COVERING INDEX')
+    expect(counts).toContain('select count(*) from "booking_requests"')
+  })
 })
 
 test('what was submitted since an instant is found by it, and then whose it is', () => {
