@@ -7,6 +7,7 @@ import { dayMinutes, formatDate, minuteMillis, parseDate } from '../scheduling/c
 import { formatLocal, localDay, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
 import type { Context } from './context'
 import { type Clocks, type MemberTime, memberTimeAt } from './member-time'
+import { noteReadings } from './note-readings'
 
 /** Which appointments are asked for. */
 export interface AppointmentsAsked {
@@ -68,7 +69,7 @@ export async function readAppointments(
   return { dates: [...new Set(days.map(({ day }) => formatDate(day)))].sort(), appointments }
 }
 
-/** What is told of requests that hold slots: noted in the audit log, in one transaction, before anybody sees it. */
+/** What is told of requests that hold slots: noted in the audit log before anybody sees it. */
 export async function readHeld(
   context: Context,
   clocks: Clocks,
@@ -78,7 +79,7 @@ export async function readHeld(
   const told = requests.filter(({ member }) => member)
   const action = 'request.read-appointment' as const
   const lines = told.map(({ id }) => ({ ...act, action, record: `request ${id}`, outcome: 'done' }))
-  if (lines.length > 0) await context.store.appendAudit(lines)
+  await noteReadings(context, lines)
   const partners = new Map((await context.store.listPartners()).map(({ id, name }) => [id, name]))
   const providers = new Map(everyProvider(context).map((provider) => [provider.id, provider]))
   return requests.flatMap((request) => {
