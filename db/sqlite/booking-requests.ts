@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm'
 import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
@@ -42,38 +42,38 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .orderBy(bookingRequests.submittedAt, bookingRequests.id)
     .prepare()
 
+  const wantedIds = (filter: RequestFilter, order: ReturnType<typeof orderOf>) =>
+    db
+      .select({ id: bookingRequests.id })
+      .from(bookingRequests)
+      .where(isWanted(filter))
+      .orderBy(...order)
+
   return {
     ...personQueries(db, vault),
 
     list(filter: RequestFilter, part?: RequestPart): RequestRecord[] {
-      const all = select()
-        .where(isWanted(filter))
-        .orderBy(...orderOf(part))
-      const rows = part ? all.limit(part.most).offset(part.offset).all() : all.all()
+      const order = orderOf(part)
+      // Chosen before they are read: whose they are is looked up for those of the page alone, and nothing sealed is sorted.
+      const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
+      const rows = select()
+        .where(chosen ? inArray(bookingRequests.id, chosen) : isWanted(filter))
+        .orderBy(...order)
+        .all()
       return rows.map((row) => toRecord(vault, row))
     },
 
     count(filter: RequestFilter): RequestCount {
-      const { submittedAt } = bookingRequests
-      const oldestWaitingAt = sql<number | null>`min(${submittedAt}) filter (where ${isWaiting})`
-      const none = { count: 0, oldestWaitingAt: null }
-      return (
-        db
-          .select({ count: count(), oldestWaitingAt })
-          .from(bookingRequests)
-          .leftJoin(members, eq(members.id, bookingRequests.memberId))
-          .where(isWanted(filter))
-          .get() ?? none
-      )
+      const all = db.select({ count: count() }).from(bookingRequests).where(isWanted(filter)).get()
+      // Apart, among the few that wait; the plus keeps it from the first that was ever submitted.
+      const oldest = sql<number | null>`min(+${bookingRequests.submittedAt})`
+      const isOpen = and(isWaiting, isWanted(filter, true))
+      const waiting = db.select({ oldest }).from(bookingRequests).where(isOpen).get()
+      return { count: all?.count ?? 0, oldestWaitingAt: waiting?.oldest ?? null }
     },
 
     listIds: (filter: RequestFilter): number[] =>
-      db
-        .select({ id: bookingRequests.id })
-        .from(bookingRequests)
-        .leftJoin(members, eq(members.id, bookingRequests.memberId))
-        .where(isWanted(filter))
-        .orderBy(asc(bookingRequests.id))
+      wantedIds(filter, orderOf(undefined))
         .all()
         .map(({ id }) => id),
 

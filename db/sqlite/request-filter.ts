@@ -8,17 +8,27 @@ import { bookingRequests, members } from './schema'
 export const isWaiting = sql`${bookingRequests.state} in ('unassigned', 'pending')`
 const isUnassigned = sql`${bookingRequests.state} = 'unassigned'`
 
-/** Whether a request, beside its member, fits all that is asked for. */
-export function isWanted(filter: RequestFilter) {
+const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']
+
+/**
+ * Whether a request fits all that is asked for.
+ *
+ * @param isFew whether they are sought among those that wait, which are few, and not among all that were submitted
+ */
+export function isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)) {
   const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-  const { isIntake, startsAt, localOffsetMinutes, submittedAt } = bookingRequests
+  const { isIntake, memberId, startsAt, localOffsetMinutes } = bookingRequests
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
+  // Asked of one member after the other, and only here: of each request it would take longer than all the rest. Not by
+  // the partner's members, of whom there may be many more than requests to look at.
+  const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
+  // The plus keeps SQLite from the index of all.
+  const submittedAt = isFew ? sql`+${bookingRequests.submittedAt}` : sql`${bookingRequests.submittedAt}`
   return and(
     intakesOnly ? eq(isIntake, true) : undefined,
     isOfState(filter.state),
     providerId === undefined ? undefined : eq(bookingRequests.providerId, providerId),
-    // The plus: not by the partner's members, of whom there may be many more than requests to look at.
-    partnerId === undefined ? undefined : sql`+${members.partnerId} = ${partnerId}`,
+    partnerId === undefined ? undefined : sql`${theirPartner} = ${partnerId}`,
     slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
     submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
     submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),

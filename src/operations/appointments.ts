@@ -8,6 +8,7 @@ import { formatLocal, type TimeZone, toFirstInstant } from '../scheduling/time-z
 import type { Context } from './context'
 import { type Clocks, type MemberTime, memberTimeAt } from './member-time'
 import { namedDay } from './named-day'
+import { noteReadings } from './note-readings'
 import { partnerNames } from './partners'
 
 /** Which appointments are asked for. */
@@ -70,7 +71,7 @@ export async function readAppointments(
   return { dates: [...new Set(days.map(({ day }) => formatDate(day)))].sort(), appointments }
 }
 
-/** What is told of requests that hold slots: noted in the audit log, in one transaction, before anybody sees it. */
+/** What is told of requests that hold slots: noted in the audit log before anybody sees it. */
 export async function readHeld(
   context: Context,
   clocks: Clocks,
@@ -80,7 +81,7 @@ export async function readHeld(
   const told = requests.filter(({ member }) => member)
   const action = 'request.read-appointment' as const
   const lines = told.map(({ id }) => ({ ...act, action, record: `request ${id}`, outcome: 'done' }))
-  if (lines.length > 0) await context.store.appendAudit(lines)
+  await noteReadings(context, lines)
   const partners = await partnerNames(context)
   const providers = new Map(everyProvider(context).map((provider) => [provider.id, provider]))
   return requests.flatMap((request) => {

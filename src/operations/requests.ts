@@ -7,6 +7,7 @@ import { holdsSlot, refuseMove } from '../domain/request-states'
 import { type Risk, type ScreeningScore, scoreScreening } from '../domain/screening'
 import type { RequestCount, RequestFilter, Store } from '../domain/store'
 import { type Records, thenShow } from './context'
+import { noteReadings } from './note-readings'
 import { type RequestRisk, risksOf } from './request-risk'
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
@@ -100,7 +101,7 @@ export async function listQueue(records: Records, wish: QueueWish, act: Act): Pr
   const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
   const requests = wish.sort === 'risk' ? await pageByRisk(store, filter, wish) : await pageOf(store, wish)
   const people = requests.filter(({ request }) => request.member).length
-  await store.appendAudit([
+  await noteReadings(records, [
     { ...act, action: 'request.list', record: null, outcome: `done: ${people}` },
     ...requests.filter(({ risk }) => risk).map(({ request }) => readingOf(request, act)),
   ])

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { AuditEntry } from '../../src/domain/audit'
+import { noteReadings } from '../../src/operations/note-readings'
+import { startService } from '../support/service'
+
+let service: Awaited<ReturnType<typeof startService>>
+beforeEach(async () => {
+  service = await startService()
+})
+afterEach(() => service.stop())
+
+const readings = (count: number): AuditEntry[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...service.act(),
+    action: 'request.read-risk',
+    record: `request ${index + 1}`,
+    outcome: 'done',
+  }))
+
+const actionsOf = async () => (await service.context.store.listAudit(2_000)).map(({ action }) => action)
+
+test('what others do is noted between many readings, and all of those are there at the end', async () => {
+  const { store } = service.context
+  const before = (await actionsOf()).length
+  const noting = noteReadings(service.context, readings(1_200))
+  // It waits for the first of them alone.
+  await store.appendAudit([
+    { ...service.act(), action: 'request.show', record: 'request 1', outcome: 'done' },
+  ])
+  await noting
+  const noted = (await actionsOf()).slice(before)
+  expect(noted.indexOf('request.show')).toBe(500)
+  expect(noted.filter((action) => action === 'request.read-risk')).toHaveLength(1_200)
+})
+
+test('no reading leaves no line', async () => {
+  const before = await actionsOf()
+  await noteReadings(service.context, [])
+  expect(await actionsOf()).toEqual(before)
+})
