@@ -2,16 +2,19 @@ _anteroom() {
   local offer word="${COMP_WORDS[COMP_CWORD]}"
   local program="${COMP_WORDS[0]/#\~\//$HOME/}"
   COMPREPLY=()
-  # What is quoted is completed as it is, what is not gets quotes where it needs them.
-  local plain="${word//\\/}" quoted=
-  [[ "$plain" == [\"\']* ]] && quoted=1 && plain="${plain:1}"
+  # What is quoted keeps its quotes, and what a shell acts on between those is escaped; what is not gets quotes where it needs them.
+  local plain="${word//\\/}" quote=
+  [[ "$plain" == [\"\']* ]] && quote="${plain:0:1}" && plain="${plain:1}"
+  local escape=
+  [[ "$quote" == \" ]] && escape='s/[\\"$`]/\\&/g'
+  [[ "$quote" == \' ]] && escape="s/'/'\\\\''/g"
   while IFS= read -r offer; do
     case "$offer" in
       # bash 3 has no compopt.
       :files) compopt -o default 2>/dev/null || COMPREPLY+=($(compgen -f -- "$plain")) ;;
       :folders) compopt -o dirnames 2>/dev/null || COMPREPLY+=($(compgen -d -- "$plain")) ;;
-      *) if [[ -n "$quoted" ]]; then COMPREPLY+=("$offer"); else COMPREPLY+=("$(printf %q "$offer")"); fi ;;
+      *) if [[ -n "$quote" ]]; then COMPREPLY+=("$offer"); else COMPREPLY+=("$(printf %q "$offer")"); fi ;;
     esac
-  done < <("$program" complete -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$plain" 2>/dev/null </dev/null)
+  done < <("$program" complete -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$plain" 2>/dev/null </dev/null | sed "$escape")
 }
 complete -F _anteroom anteroom

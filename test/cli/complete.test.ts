@@ -146,6 +146,15 @@ describe('in a shell', () => {
     expect(text).toBe('request|\ncsv|\nNorth\\ Care|\n')
   })
 
+  test.skipIf(!Bun.which('bash'))('bash escapes within quotes what it would act on there', async () => {
+    await operator.do('organization', 'add', "$(touch x) `it's`")
+    const ask = (word: string) =>
+      `COMP_WORDS=(anteroom organization deactivate ${word}); COMP_CWORD=3; _anteroom 2>/dev/null; echo "\${COMPREPLY[0]}"`
+    const script = [ask(`'"$'`), ask(`"'$"`)].join('\n')
+    const text = await shell(['bash', '-c', `source <(anteroom completion bash)\n${script}`])
+    expect(text).toBe("\\$(touch x) \\`it's\\`\n$(touch x) `it'\\''s`\n")
+  })
+
   test.skipIf(!Bun.which('zsh'))('zsh takes the script, sourced and as a function of fpath', async () => {
     const sourced =
       'autoload -Uz compinit && compinit -u -D; source <(anteroom completion zsh); print $_comps[anteroom]'
