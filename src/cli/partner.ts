@@ -135,6 +135,9 @@ async function setOrganization(
   const cutOff = cutOffBy(organization)
   if (partner.organization?.active && cutOff) {
     await confirm(`${cutOff} Cut off partner ${partner.name}, ${await lastUse(context, partner)}?`, flags)
+  } else if (partner.organization && organization && partner.organization.id !== organization.id) {
+    const from = partner.organization.name
+    await confirm(`Partner ${partner.name} acts for ${from}. Have it act for ${organization.name}?`, flags)
   }
   await setPartnerOrganization(context, partner, organization, act())
   const line = `Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`

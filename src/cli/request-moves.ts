@@ -1,19 +1,23 @@
 import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
 import { acknowledgeMove } from '../operations/check-bookings'
-import type { Context, Records } from '../operations/context'
+import type { Context } from '../operations/context'
 import { acceptRequest } from '../operations/requests'
+import { type Impediment, impedimentOfRequest } from '../operations/stranded-bookings'
 import { asJson, type Call } from './command'
-import { inShapeOfApi, onRequest, onRequestId, printMoved } from './on-request'
+import { appointmentOf, askAbout, inShapeOfApi, moving, onRequest, printMoved } from './on-request'
+import { printNotice } from './output'
+import { personText } from './person-text'
 import { closeCommand, declineCommand } from './request-ends'
 import { noteCommands } from './request-notes'
 import { assignCommand, moveCommand } from './request-placement'
+import { providerOf } from './request-text'
 
 /** The commands that move a request from state to state, or say something of it. */
 export function moveCommands(): Command[] {
   return [
     assignCommand(),
-    asJson(onRequestId('accept', 'Accept a pending request', accept), inShapeOfApi),
+    moving(onRequest('accept', 'Accept a pending request', accept)),
     moveCommand(),
     declineCommand(),
     closeCommand(),
@@ -25,7 +29,22 @@ export function moveCommands(): Command[] {
   ]
 }
 
-async function accept({ context, flags, act }: Call<Records>, id: number): Promise<void> {
+const impediments: Record<Impediment, string> = {
+  deactivated: 'is deactivated',
+  suspended: 'is suspended',
+  away: 'is away then',
+  unlicensed: 'holds no license then',
+}
+
+async function accept({ context, flags, act }: Call<Context>, request: RequestRecord): Promise<void> {
+  const { id, state, member } = request
+  const why = impedimentOfRequest(context, request, context.clock.now())
+  if (why && state === 'pending') {
+    const fault = `${providerOf(context, request)?.ref} ${impediments[why]}`
+    printNotice(`note that ${fault}`)
+    const question = `Accept request ${id} of ${await personText(context, member)}, with ${appointmentOf(context, request)} all the same?`
+    await askAbout(context, request, question, flags)
+  }
   await acceptRequest(context, id, act())
   await printMoved(context, flags, id, `Request ${id} is accepted.`)
 }

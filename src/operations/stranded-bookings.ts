@@ -1,4 +1,5 @@
 import type { Listing } from '../directory/directory'
+import type { RequestRecord } from '../domain/booking-request'
 import { isWorking, type Provider } from '../domain/provider'
 import { Rule } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
@@ -26,6 +27,20 @@ export function listStrandedBookings({ directory }: Context, now: number): Stran
   })
 }
 
+/** Why the provider of a request cannot hold it, at `now` (ms); null if nothing speaks against it. */
+export function impedimentOfRequest(
+  { directory }: Context,
+  { id, providerId, startsAt }: RequestRecord,
+  now: number,
+): Impediment | null {
+  const listing = providerId === null ? null : directory.findAnyListing(providerId)
+  if (!listing) return null
+  const { provider } = listing
+  if (startsAt === null) return isWorking(provider) ? null : switchedOff(provider)
+  const isActive = (regionId: number) => directory.findRegion(regionId) !== null
+  return strandedOf(listing, isActive, now).find(({ requestId }) => requestId === id)?.why ?? null
+}
+
 function strandedOf(
   { provider, calendar, licenses, taken }: Listing,
   isActive: (regionId: number) => boolean,
@@ -44,7 +59,11 @@ function strandedOf(
 }
 
 function impedimentOf(provider: Provider, rule: Rule, start: number): Impediment | null {
-  if (!isWorking(provider)) return provider.suspended ? 'suspended' : 'deactivated'
+  if (!isWorking(provider)) return switchedOff(provider)
   if (!rule.isLicensed(start)) return 'unlicensed'
   return rule.isFree(start) ? null : 'away'
+}
+
+function switchedOff({ suspended }: Provider): Impediment {
+  return suspended ? 'suspended' : 'deactivated'
 }

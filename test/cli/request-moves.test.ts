@@ -219,3 +219,18 @@ test('a yes to the revoking of a token that a colleague replaces while the quest
     [2, 409],
   )
 })
+
+test('a request whose provider cannot hold it is not accepted unasked, and why is said before', async () => {
+  const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
+  const id = await submit(slot)
+  await practice.operator.do('provider', 'deactivate', 'on-2', '--yes')
+  const refused =
+    'anteroom: note that on-2 is suspended\nanteroom: this needs --yes where there is no terminal to ask on\n'
+  expect(await act('accept', id)).toMatchObject({ code: 2, stdout: '', stderr: refused })
+  await practice.operator.do('provider', 'reactivate', 'on-2')
+  const day = slot.slice(0, 10)
+  await practice.operator.do('provider', 'time-off', 'add', 'on-2', day, day)
+  expect((await act('accept', id)).stderr).toContain('note that on-2 is away then')
+  expect(await ask('accept', id, '--yes')).toMatchObject({ id, acceptedAt: expect.any(String) })
+  await practice.operator.do('provider', 'time-off', 'remove', 'on-2', day, day)
+})
