@@ -10,8 +10,9 @@ import type { Context } from '../operations/context'
 import type { MemberTime } from '../operations/member-time'
 import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
-import { formatInstant } from '../scheduling/calendar'
-import { contactLines } from './contact'
+import { formatInstant, minuteMillis } from '../scheduling/calendar'
+import { formatLocal } from '../scheduling/time-zone'
+import { contactLines, timeText } from './contact'
 import {
   type Columns,
   type CommonFlags,
@@ -32,11 +33,17 @@ export function presentRequest(request: RequestRecord) {
   return { ...presentBookingRequest({ ...request, member: nobody }), member: null }
 }
 
+/** What the clock shows where a member is: now, and when their slot begins. */
+interface MemberTimes {
+  readonly time: MemberTime | null
+  readonly slotTime: MemberTime | null
+}
+
 /** One request for people. */
 export async function printRequest(
   context: Context,
   request: RequestRecord,
-  time: MemberTime | null,
+  { time, slotTime }: MemberTimes,
 ): Promise<void> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
   const row = presentRow(request, await namesOf(context))
@@ -50,6 +57,11 @@ export async function printRequest(
       ? `${provider.ref} ${provider.firstName} ${provider.lastName}${markOf(provider)}`
       : null,
     slot: row.utcStartTime,
+    // Nobody is told their hour in UTC.
+    ...(request.startsAt !== null && {
+      local: localText(context, request),
+      "member's time": timeText(slotTime),
+    }),
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
@@ -60,6 +72,13 @@ export async function printRequest(
       ...contactLines(member, time),
     }),
   })
+}
+
+/** When its slot begins by the provider's clock: `Wed 2026-12-02 09:00 America/Toronto`; null where that is not known. */
+function localText({ directory }: Context, { providerId, startsAt }: RequestRecord): string | null {
+  const zone = providerId === null ? null : directory.findAnyListing(providerId)?.calendar.schedule.zone
+  if (!zone || startsAt === null) return null
+  return `${formatLocal(zone, startsAt / minuteMillis)} ${zone.name}`
 }
 
 function markOf({ active }: { readonly active: boolean }): string {
