@@ -48,6 +48,15 @@ describe('on a terminal', () => {
     expect(shown).toContain('\n  away <provider> <from> <until>  Note that')
   })
 
+  test('the audit log tells what came of an act however narrow it is, and whose it was where the record is known', async () => {
+    const refused = await runOnTerminal(['partner', 'deactivate', 'North'], { env })
+    expect(refused.code).toBe(3)
+    const { shown } = await runOnTerminal(['audit', 'list'], { columns: 60, env })
+    expect(Bun.stripANSI(shown)).toMatch(/^LINE .* OUTCOME/)
+    const one = await runOnTerminal(['audit', 'list', '--record', 'organization 1'], { columns: 76, env })
+    expect(Bun.stripANSI(one.shown)).toMatch(/^LINE {2}AT {2,}WHO .* OUTCOME/)
+  })
+
   test('the list of tokens shows each kid whole, which is compared with what a partner says', async () => {
     const name = 'The partner whose name is long'
     await operator.do('partner', 'add', name, '--organization', 'North')
