@@ -4,6 +4,8 @@ import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { logDefect } from '../http/defect-log'
+import { commandExamples } from './command-examples'
+import { examples } from './command-help'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { nearest } from './nearest'
@@ -86,6 +88,8 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine })
     if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments })
     storageLast(command)
+    const shown = commandExamples[wordsOf(command)]
+    if (shown) examples(command, ...shown)
   })
   return program
 }
@@ -146,6 +150,11 @@ function refuseCommand(above: Command, word: string): never {
   const near = nearest(word, listedBelow(above))
   const hint = near === null ? `${pathOf(above)} --help lists them` : `Did you mean ${near}?`
   return above.error(`error: unknown command '${word}' (${hint})`)
+}
+
+/** The words behind the program's name that name a command. */
+function wordsOf(command: Command): string {
+  return pathOf(command).split(' ').slice(1).join(' ')
 }
 
 /** The words that name a command, the program's own first. */
