@@ -16,7 +16,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   'partner reactivate': ['anteroom partner reactivate Lantern'],
   'token issue': ['anteroom token issue Lantern --output lantern.token'],
   'token rotate': [
-    'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z --output lantern.token',
+    'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z',
     'anteroom token rotate Lantern',
   ],
   'token cancel': ['anteroom token cancel Lantern'],
@@ -55,7 +55,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   ],
   'request decline': [
     "anteroom request decline 42 --reason 'Found somebody nearer.'",
-    'anteroom request decline --partner Lantern --since 2026-12-01T14:00:00Z --dry-run',
+    'anteroom request decline --partner Lantern --since 2026-12-01T14:00:00Z',
   ],
   'request close': ["anteroom request close 42 --reason 'Sent twice.'"],
   'request acknowledge': ['anteroom request acknowledge 42'],
@@ -69,12 +69,10 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   'audit export': ['anteroom audit export > audit.jsonl'],
   'audit head': ['anteroom audit head'],
   'audit verify': ['anteroom audit verify'],
-  'audit prune': [
-    'anteroom audit prune --before 2025-01-01T00:00:00Z --refusals --output refusals-2024.jsonl',
-  ],
+  'audit prune': ['anteroom audit prune --before 2025-01-01T00:00:00Z --output 2024.jsonl'],
   'backup verify': ['anteroom backup verify day.age --identity-file key.txt'],
   'backup drill': ['anteroom backup drill'],
-  restore: ['anteroom restore day.age --identity-file key.txt --to new.sqlite --against old.sqlite'],
+  restore: ['anteroom restore day.age --identity-file key.txt --to new.sqlite'],
   status: ['anteroom status --json | jq -e \'.service.state == "up"\''],
   doctor: ['anteroom doctor --backup-max-age 36h'],
 }

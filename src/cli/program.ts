@@ -86,7 +86,9 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   }
   eachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine })
-    if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments })
+    // Long options leave little room for what they mean: lines of few words are better than those that a terminal breaks.
+    const minWidthToWrap = 24
+    if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments, minWidthToWrap })
     storageLast(command)
     const shown = commandExamples[wordsOf(command)]
     if (shown) examples(command, ...shown)
