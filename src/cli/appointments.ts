@@ -121,7 +121,10 @@ function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, 
     ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(-5) }
     : {}
   const columns = { ...byZone, ...columnsOn(date, only === null) }
-  printTable(appointments, columns, 'There are no appointments.', { leaveOut: leftOut })
+  printTable(appointments, columns, 'There are no appointments.', {
+    leaveOut: leftOut,
+    whole: ['TIME', "MEMBER'S TIME"],
+  })
 }
 
 /** On a narrow terminal, in this order: whom to call, where and when, and whether to leave word, stays. */

@@ -20,6 +20,7 @@ import {
 import { formatInstant } from '../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
+import { examples } from './command-help'
 import { counted } from './counted'
 import { exitCodes } from './exit-code'
 import {
@@ -37,37 +38,42 @@ import {
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', 'Who did what to which record, and when', [
-    recordsCommand('list', 'List the newest lines that fit, oldest first', list)
-      .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
-      .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
-      .option('--actor <actor>', 'only what this one did, as the lines name them')
-      .option(
-        '--action <action>',
-        'only what was done so, as request.show; several with commas, or given again',
-        auditActionNames,
-      )
-      .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
-      .addOption(
-        new Option(
-          '--partner <partner>',
-          'only what this one did, and what was done about it: name or id',
-        ).conflicts(['record', 'actor', 'member']),
-      )
-      .addOption(
-        new Option(
-          '--member <id>',
-          'who has seen this person: lines about them and about each of their requests',
+    examples(
+      recordsCommand('list', 'List the newest lines that fit, oldest first', list)
+        .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
+        .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
+        .option('--actor <actor>', 'only what this one did, as the lines name them')
+        .option(
+          '--action <action>',
+          'only what was done so, as request.show; several with commas, or given again',
+          auditActionNames,
         )
-          .argParser(recordId)
-          .conflicts('record'),
-      )
-      .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
-      .option(
-        '--after <line>',
-        'not the newest, but the first behind this line: the next page',
-        wholeNumber(0),
-      )
-      .option('--json', 'print them as JSON'),
+        .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
+        .addOption(
+          new Option(
+            '--partner <partner>',
+            'only what this one did, and what was done about it: name or id',
+          ).conflicts(['record', 'actor', 'member']),
+        )
+        .addOption(
+          new Option(
+            '--member <id>',
+            'who has seen this person: lines about them and about each of their requests',
+          )
+            .argParser(recordId)
+            .conflicts('record'),
+        )
+        .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
+        .option(
+          '--after <line>',
+          'not the newest, but the first behind this line: the next page',
+          wholeNumber(0),
+        )
+        .option('--json', 'print them as JSON'),
+      "anteroom audit list --record 'request 42' --action request.read-screening",
+      'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
+      'anteroom audit list --partner Lantern --action authentication.refuse',
+    ),
     recordsCommand('export', 'Print every line as JSON, a line each', exportAll),
     asJson(recordsCommand('head', 'Print where the log stands, to note elsewhere and verify later', head)),
     recordsCommand('verify', 'Check that no line was changed, added or removed', verify)
@@ -104,7 +110,9 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<void>
   const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
   const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
   if (flags.json) return printJson(lines.map(present))
-  printTable(lines, columns, 'No lines.')
+  // What came of an act is never left out: one that was refused or not confirmed would look like one that was done.
+  const told = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
+  printTable(lines, columns, 'No lines.', { leaveOut: told })
   if (lines.length > 0) printLines('', summary(lines))
   if (found.length > limit) printLines(after === undefined ? olderLines : `More: --after ${lines.at(-1)?.id}`)
   if (member?.isErased) {

@@ -48,7 +48,8 @@ export function voicemailText(leaveVoicemail: string | null): string {
 /** More zones than these say nothing to anybody. */
 const mostZones = 3
 
-function timeText(time: MemberTime | null): string {
+/** A member's time for people: one, or the earliest and the latest, with the zones that it is told by. */
+export function timeText(time: MemberTime | null): string {
   if (!time) return 'unknown'
   const { earliest, latest, zones } = time
   const named = zones.length > mostZones ? '' : ` (${zones.join(', ')})`

@@ -14,7 +14,7 @@ export async function givenText(word: string): Promise<string> {
 }
 
 async function readText(): Promise<string> {
-  if (process.stdin.isTTY) return askForLine()
+  if (process.stdin.isTTY) return askForLine('Text')
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of Bun.stdin.stream()) {
@@ -30,11 +30,11 @@ async function readText(): Promise<string> {
 }
 
 /** On a terminal one line is enough, and another question can follow. */
-async function askForLine(): Promise<string> {
+export async function askForLine(label: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   // Ctrl-C and Ctrl-D give nothing.
-  const line = await terminal.question('Text: ').catch(() => '')
+  const line = await terminal.question(`${label}: `).catch(() => '')
   terminal.close()
   return line.trim()
 }

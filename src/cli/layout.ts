@@ -4,6 +4,8 @@ export interface GiveWay {
   readonly leaveOut?: readonly string[]
   /** Prose that goes on below itself where others are shortened; the column DETAIL unless others are named. */
   readonly fold?: readonly string[]
+  /** What is left out rather than shortened, as a time is that ends with a place. */
+  readonly whole?: readonly string[]
 }
 
 /** A table as it is laid out: lines of cells, each with the spaces up to the next. */
@@ -36,9 +38,9 @@ export function layOut(
   titles: readonly string[],
   cells: readonly (readonly string[])[],
   width: number,
-  { leaveOut = [], fold = prose }: GiveWay = {},
+  { leaveOut = [], fold = prose, whole = [] }: GiveWay = {},
 ): Layout {
-  const columns = titles.map((title, place) => columnOf(title, place, cells, fold))
+  const columns = titles.map((title, place) => columnOf(title, place, cells, { fold, whole }))
   const goFirst = [
     ...leaveOut.flatMap((title) => columns.filter((column) => column.title === title)),
     ...columns.toReversed().filter(({ title }) => !leaveOut.includes(title)),
@@ -92,13 +94,16 @@ function columnOf(
   title: string,
   place: number,
   cells: readonly (readonly string[])[],
-  fold: readonly string[],
+  { fold, whole }: Required<Pick<GiveWay, 'fold' | 'whole'>>,
 ): Column {
   const texts = cells.map((row) => row[place] ?? '')
   const width = texts.reduce((most, text) => Math.max(most, Bun.stringWidth(text)), Bun.stringWidth(title))
   const isFolded = fold.includes(title)
   const isRigid =
-    place === 0 || kept.includes(title) || (!isFolded && texts.every((text) => figure.test(text)))
+    place === 0 ||
+    kept.includes(title) ||
+    whole.includes(title) ||
+    (!isFolded && texts.every((text) => figure.test(text)))
   const least = Math.max(Bun.stringWidth(title), isFolded ? leastFolded : leastWidth)
   return { title, place, width, least: isRigid ? width : Math.min(width, least), isFolded }
 }

@@ -39,7 +39,7 @@ import {
 } from './output'
 import { presentRefusal, refusalsText } from './refusal-text'
 import { withRecords } from './storage'
-import { presentTokens, tokenColumns, tokenSummary } from './token-text'
+import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from './token-text'
 
 /** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
@@ -118,7 +118,7 @@ async function show({ context, flags }: Call<Records>, partner: Partner): Promis
   const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
   printRecord({ id, name, state, organization, rates: ratesText(partner), ...use })
   printLines('')
-  printTable(tokens, tokenColumns, 'It has no token.')
+  printTable(tokens, tokenColumns, 'It has no token.', tokensGiveWay)
 }
 
 async function rename({ context, flags, act }: Call<Records>, partner: Partner, name: string): Promise<void> {

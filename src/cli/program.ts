@@ -1,9 +1,11 @@
 import { dirname, resolve } from 'node:path'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { logDefect } from '../http/defect-log'
+import { commandExamples } from './command-examples'
+import { examples } from './command-help'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { nearest } from './nearest'
@@ -84,7 +86,12 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   }
   eachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine })
+    // Long options leave little room for what they mean: lines of few words are better than those that a terminal breaks.
+    const minWidthToWrap = 24
+    if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments, minWidthToWrap })
     storageLast(command)
+    const shown = commandExamples[wordsOf(command)]
+    if (shown) examples(command, ...shown)
   })
   return program
 }
@@ -94,6 +101,11 @@ type Name = keyof typeof commands
 /** What a command takes is told by its own help: of those that are not loaded it is not known here. */
 function nameAlone(command: Command): string {
   return command.name()
+}
+
+/** A command with what it takes: that it has options is nothing that tells it from others, and its own help has them. */
+function nameWithArguments(command: Command): string {
+  return new Help().subcommandTerm(command).replace(' [options]', '')
 }
 
 /** Runs the command that the words after the program's name ask for, and tells its exit code. */
@@ -142,6 +154,11 @@ function refuseCommand(above: Command, word: string): never {
   return above.error(`error: unknown command '${word}' (${hint})`)
 }
 
+/** The words behind the program's name that name a command. */
+function wordsOf(command: Command): string {
+  return pathOf(command).split(' ').slice(1).join(' ')
+}
+
 /** The words that name a command, the program's own first. */
 function pathOf(command: Command): string {
   const { parent } = command
@@ -166,9 +183,14 @@ export function logUnanswered(error: unknown): void {
 // Commander repeats a value that it refuses: it may be a token, or tell of a person.
 const repeatedValue = / (?:argument|value) '.*'(?= is invalid)|(?<=but got \d+): .*(?=\.$)/s
 
+/** Commander's word for an argument's value, which says nothing to whoever typed it. */
+const refusedArgument = /^error: command-argument is invalid for argument ('.*?')/
+
 /** What is wrong with the words, and the word that may have been meant, in one line. */
 function writeOneLine(text: string, write: (line: string) => void): void {
-  write(`${oneLine(text.trim().replace(repeatedValue, ''))}\n`)
+  write(
+    `${oneLine(text.trim().replace(repeatedValue, '').replace(refusedArgument, 'error: argument $1 is invalid'))}\n`,
+  )
 }
 
 function eachCommand(command: Command, visit: (command: Command) => void): void {

@@ -10,9 +10,10 @@ import type { Context } from '../operations/context'
 import type { MemberTime } from '../operations/member-time'
 import type { Screening } from '../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../operations/suggest-providers'
-import { formatInstant } from '../scheduling/calendar'
+import { formatInstant, minuteMillis } from '../scheduling/calendar'
+import { formatLocal } from '../scheduling/time-zone'
 import { stateOf } from './command'
-import { contactLines } from './contact'
+import { contactLines, timeText } from './contact'
 import { standingOf } from './on-provider'
 import {
   type Columns,
@@ -35,11 +36,17 @@ export function presentRequest(request: RequestRecord) {
   return { ...presentBookingRequest({ ...request, member: nobody }), member: null }
 }
 
+/** What the clock shows where a member is: now, and when their slot begins. */
+interface MemberTimes {
+  readonly time: MemberTime | null
+  readonly slotTime: MemberTime | null
+}
+
 /** One request for people. */
 export async function printRequest(
   context: Context,
   request: RequestRecord,
-  time: MemberTime | null,
+  { time, slotTime }: MemberTimes,
 ): Promise<void> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
   const row = presentRow(request, await namesOf(context))
@@ -51,6 +58,11 @@ export async function printRequest(
     submitted: row.submittedAt,
     provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(standingOf(provider))}` : null,
     slot: row.utcStartTime,
+    // Nobody is told their hour in UTC.
+    ...(request.startsAt !== null && {
+      local: localText(context, request),
+      "member's time": timeText(slotTime),
+    }),
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
@@ -65,6 +77,13 @@ export async function printRequest(
 
 function markOf(state: string): string {
   return state === 'active' ? '' : ` (${state})`
+}
+
+/** When its slot begins by the provider's clock: `Wed 2026-12-02 09:00 America/Toronto`; null where that is not known. */
+function localText({ directory }: Context, { providerId, startsAt }: RequestRecord): string | null {
+  const zone = providerId === null ? null : directory.findAnyListing(providerId)?.calendar.schedule.zone
+  if (!zone || startsAt === null) return null
+  return `${formatLocal(zone, startsAt / minuteMillis)} ${zone.name}`
 }
 
 /** The provider whom a request is for, or whom it is assigned to. */

@@ -45,13 +45,15 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number) {
   const screening = flags.screening ? await readScreening(context, id, makeAct()) : null
   if (!screening) await noteAct(context, makeAct(), 'request.show', `request ${id}`)
   const { member } = request
-  const time = member && memberTimeAt(zones, member.profile, context.clock.now())
+  const timeAt = (at: number | null) =>
+    member && at !== null ? memberTimeAt(zones, member.profile, at) : null
+  const time = timeAt(context.clock.now())
   if (flags.json) {
     const told = { ...presentRequest(request), contact: member && presentContact(member, time) }
     const { answers, score } = screening ?? {}
     return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
   }
-  await printRequest(context, request, time)
+  await printRequest(context, request, { time, slotTime: timeAt(request.startsAt) })
   if (screening) printScreening(screening)
 }
 

@@ -1,5 +1,6 @@
 import { standingKeys } from '../domain/decide-keys'
 import { type KeyRecord, keyStateAt } from '../domain/partner'
+import type { GiveWay } from './layout'
 import { type Columns, instantText } from './output'
 
 /** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
@@ -26,14 +27,17 @@ export function presentTokens(keys: readonly KeyRecord[], now: number) {
 }
 
 /** What tables show of tokens. */
-export const tokenColumns: Columns<ReturnType<typeof presentTokens>[number]> = {
+export const tokenColumns = {
   KID: ({ kid }) => kid,
   STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
   ISSUED: ({ issuedAt }) => issuedAt,
   STARTS: ({ startsAt }) => startsAt,
   ENDS: ({ endsAt }) => endsAt,
   'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-}
+} satisfies Columns<ReturnType<typeof presentTokens>[number]>
+
+/** When a token was made matters least where the room is short: whether it is in force and used is what is asked. */
+export const tokensGiveWay: GiveWay = { leaveOut: ['ISSUED', 'STARTS', 'ENDS'] }
 
 /** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
 export function tokenSummary(keys: readonly KeyRecord[], now: number) {

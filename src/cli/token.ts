@@ -18,6 +18,8 @@ import {
 } from '../operations/tokens'
 import { utcInstant } from './arguments'
 import { asJson, asking, type Call, commandGroup, commandsIn, recordsCommand } from './command'
+import { examples } from './command-help'
+import { askForLine } from './given-text'
 import {
   type Columns,
   type CommonFlags,
@@ -36,7 +38,7 @@ import { type OutputFlags, toOutput, writeSecret } from './output-file'
 import { onPartner } from './partner'
 import { presentRefusal, refusalsText } from './refusal-text'
 import { withContext, withRecords } from './storage'
-import { presentTokens, tokenColumns, tokenState } from './token-text'
+import { presentTokens, tokenColumns, tokenState, tokensGiveWay } from './token-text'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
@@ -78,15 +80,19 @@ export function tokenCommand(): Command {
       ),
       'print them as JSON',
     ),
-    asJson(
-      verifyCommand(
-        'verify',
-        'Read a token on stdin and say what the API would answer, and why',
-        verify,
-      ).option(
-        '--kid <kid>',
-        'tell of the token of this kid instead, which its partner can say without handing it over',
+    examples(
+      asJson(
+        verifyCommand(
+          'verify',
+          'Read a token on stdin and say what the API would answer, and why',
+          verify,
+        ).option(
+          '--kid <kid>',
+          'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
+        ),
       ),
+      'anteroom token verify --kid jVFHDmJjUow0fpJH',
+      'anteroom token verify < token.txt',
     ),
   ])
 }
@@ -198,8 +204,14 @@ async function list({ context, flags }: Call<Records>, named: string | undefined
       now,
     ).map((token) => ({ partner: name, ...token })),
   )
-  const columns: Columns<(typeof rows)[number]> = { PARTNER: ({ partner }) => partner, ...tokenColumns }
-  printRows(flags, rows, named === undefined ? columns : tokenColumns, 'There are no tokens.')
+  const { KID, ...others } = tokenColumns
+  const columns: Columns<(typeof rows)[number]> = {
+    // First, and so never shortened: it is compared with what a partner says.
+    KID,
+    PARTNER: ({ partner }) => partner,
+    ...others,
+  }
+  printRows(flags, rows, named === undefined ? columns : tokenColumns, 'There are no tokens.', tokensGiveWay)
 }
 
 /** Only a token that is handed over is held against the secrets, which the directory has. */
@@ -216,7 +228,9 @@ function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promi
 }
 
 async function verifyGiven(context: Context, flags: CommonFlags): Promise<void> {
-  const token = (await Bun.stdin.text()).trim()
+  // Whoever sees nothing but a cursor does not know that a token is waited for.
+  const given = process.stdin.isTTY ? await askForLine('Token') : await Bun.stdin.text()
+  const token = given.trim()
   const verdict = present(await verifyToken(context, token, context.clock.now()))
   if (flags.json) printJson(verdict)
   else printRecord(verdict)

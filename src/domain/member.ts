@@ -81,22 +81,32 @@ export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
 const leastDigits = 4
 
 /**
- * Tells what of a member a text stands in, null for nothing: in what they are called, however either is composed (NFKC)
- * and whatever its case; in their phone number, however either is spaced; or in their e-mail address.
+ * Tells what of a member a text stands in, null for nothing: in what they are called, however either is composed (NFKC),
+ * whatever its case, accents and apostrophes, which not every keyboard has; in their phone number, however either is spaced; or in their e-mail address.
  */
 export function matcherOf(text: string): (member: Member) => MatchedBy | null {
-  const fold = (name: string) => name.normalize('NFKC').toLowerCase()
-  const wanted = fold(text)
+  const wanted = foldName(text)
   const digits = /^[+\d ().-]+$/.test(text) ? digitsOf(text) : ''
   const isNumber = digits.length >= leastDigits
   const isAddress = text.includes('@')
   return ({ profile }) => {
     const { firstName, lastName, preferredName, phoneNumber, email } = profile
-    if (fold(`${firstName} ${lastName}`).includes(wanted)) return 'name'
-    if (preferredName && fold(preferredName).includes(wanted)) return 'name'
+    if (foldName(`${firstName} ${lastName}`).includes(wanted)) return 'name'
+    if (preferredName && foldName(preferredName).includes(wanted)) return 'name'
     if (isNumber && phoneNumber && digitsOf(phoneNumber).includes(digits)) return 'phone'
     return isAddress && foldEmail(email).includes(foldEmail(text)) ? 'e-mail' : null
   }
+}
+
+/** A text of marks alone stays as it is: without them it would stand in every name. */
+function foldName(name: string): string {
+  const folded = name.normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
+  return (
+    folded
+      .normalize('NFD')
+      .replace(/[\u0300-\u036f]/g, '')
+      .normalize('NFC') || folded
+  )
 }
 
 function digitsOf(text: string): string {

@@ -294,11 +294,7 @@ test('a backup that is to be called as a command is made by a path', async () =>
 test('a backup to a pipe, which would carry a line of words in its place, is refused', async () => {
   const { code, stdout, stderr } = await operator.run(['backup', '-'])
   const fault = 'It must be a file; ./- for one of that name.'
-  expect([code, stdout, stderr]).toEqual([
-    2,
-    '',
-    `error: command-argument is invalid for argument 'file'. ${fault}\n`,
-  ])
+  expect([code, stdout, stderr]).toEqual([2, '', `error: argument 'file' is invalid. ${fault}\n`])
   expect(readdirSync(operator.folder.path)).not.toContain('-')
 })
 

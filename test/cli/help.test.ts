@@ -45,10 +45,10 @@ test('what help lists without loading them says of each what it says itself', as
   expect(told(listed)).toEqual(told(loaded))
 })
 
-test('storage options come last, under their own heading', async () => {
+test('storage options come last of the options, under their own heading, and examples behind all', async () => {
   const { stdout } = await runProgram(['token', 'issue', '--help'])
   const headings = stdout.match(/^\S.*:$/gm)
-  expect(headings).toEqual(['Arguments:', 'Options:', 'Storage options (anywhere on the line):'])
+  expect(headings).toEqual(['Arguments:', 'Options:', 'Storage options (anywhere on the line):', 'Examples:'])
 })
 
 test.each([
@@ -68,7 +68,7 @@ test.each([
   expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\n`])
 })
 
-test('examples name commands and options that there are', async () => {
+test('every command has examples, which name commands and options that there are', async () => {
   const program = await createProgram()
   const found: string[] = []
   const visit = (command: Command) => {
@@ -79,7 +79,10 @@ test('examples name commands and options that there are', async () => {
       },
     })
     command.outputHelp()
-    found.push(...(shown.split('\nExamples:\n')[1] ?? '').split('\n').filter(Boolean))
+    const shownWith = (shown.split('\nExamples:\n')[1] ?? '').split('\n').filter(Boolean)
+    found.push(...shownWith)
+    const needsNone = command.commands.length > 0 || ['complete', 'help'].includes(command.name())
+    expect([command.name(), needsNone || shownWith.length > 0]).toEqual([command.name(), true])
     command.commands.forEach(visit)
   }
   visit(program)
@@ -89,7 +92,7 @@ test('examples name commands and options that there are', async () => {
     expect([line, first]).toEqual([line, 'anteroom'])
     const { command, depth } = findCommand(program, words)
     expect([line, depth > 0]).toEqual([line, true])
-    const flags = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0])
+    const flags = words.filter((word) => /^-./.test(word)).map((word) => word.split('=')[0])
     const known = command.options.flatMap(({ long, short }) => [long, short])
     expect([line, flags.filter((flag) => !known.includes(flag))]).toEqual([line, []])
   }

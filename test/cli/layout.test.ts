@@ -116,3 +116,11 @@ test('a text is wrapped between words, and within one that is too long', () => {
   expect(wrap('abcdefghij kl', 4)).toEqual(['abcd', 'efgh', 'ij', 'kl'])
   expect(wrap('渡辺渡辺 渡', 5)).toEqual(['渡辺', '渡辺', '渡'])
 })
+
+test('what must be whole is left out, not shortened: half of a time misleads', () => {
+  const texts = ['8', 'Sat 2026-10-31 22:30 St Johns', 'Ada Lovelace of the Engine']
+  const shown = (width: number) =>
+    layOut(['ID', 'TIME', 'PERSON'], [texts], width, { leaveOut: ['TIME'], whole: ['TIME'] })
+  expect(shown(50).rows[0]?.[0]?.join('  ')).toBe('8   Sat 2026-10-31 22:30 St Johns  Ada Lovelace o…')
+  expect(shown(40)).toMatchObject({ leftOut: ['TIME'], rows: [[['8 ', 'Ada Lovelace of the Engine']]] })
+})

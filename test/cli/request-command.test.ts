@@ -43,6 +43,24 @@ async function expectRefused(id: number, words: (string | number)[], code: numbe
   expect(await show(id)).toEqual(before)
 }
 
+test('show tells a slot by the clocks of the provider and of the member too', async () => {
+  const utcStartTime = (await practice.slotsOf('on-1'))[0] as string
+  const id = await submit({ providerId: 1, utcStartTime })
+  const local = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: 'America/Toronto',
+    dateStyle: 'short',
+    timeStyle: 'short',
+  }).format(new Date(utcStartTime))
+  const shown = await practice.operator.do('request', 'show', `${id}`)
+  expect(shown).toMatch(
+    new RegExp(`^slot +${utcStartTime}\nlocal +[A-Z][a-z]{2} ${local} America/Toronto$`, 'm'),
+  )
+  expect(shown).toMatch(new RegExp(`^member's time +[A-Z][a-z]{2} ${local} \\(America/Toronto`, 'm'))
+  expect(await practice.operator.do('request', 'show', `${await submit()}`)).not.toMatch(
+    /^(?:local|member's time) /m,
+  )
+})
+
 describe('declining all of a partner since an instant', () => {
   test('tells which, asks, and frees the slots for the next search; intakes without a provider stay', async () => {
     const { operator, service } = practice

@@ -42,6 +42,38 @@ describe('on a terminal', () => {
     }
   })
 
+  test('help is no wider than that, however long options and arguments are', async () => {
+    const { code, shown } = await runOnTerminal(['provider', '--help'], { env })
+    expect([code, widest(shown) <= 80]).toEqual([0, true])
+    expect(shown).toContain('\n  away <provider> <from> <until>  Note that')
+    expect(widest((await runOnTerminal(['sandbox', '--help'], { env })).shown)).toBeLessThanOrEqual(80)
+  })
+
+  test('the audit log tells what came of an act however narrow it is, and whose it was where the record is known', async () => {
+    const refused = await runOnTerminal(['partner', 'deactivate', 'North'], { env })
+    expect(refused.code).toBe(3)
+    const { shown } = await runOnTerminal(['audit', 'list'], { columns: 60, env })
+    expect(Bun.stripANSI(shown)).toMatch(/^LINE .* OUTCOME/)
+    const one = await runOnTerminal(['audit', 'list', '--record', 'organization 1'], { columns: 76, env })
+    expect(Bun.stripANSI(one.shown)).toMatch(/^LINE {2}AT {2,}WHO .* OUTCOME/)
+  })
+
+  test('the list of tokens shows each kid whole, which is compared with what a partner says', async () => {
+    const name = 'The partner whose name is long'
+    await operator.do('partner', 'add', name, '--organization', 'North')
+    await operator.do('token', 'issue', name)
+    const { shown } = await runOnTerminal(['token', 'list'], { columns: 60, env })
+    const [token] = await operator.ask<[{ kid: string }]>('token', 'list')
+    expect(shown).toContain(`\n${token.kid}  The partner`)
+  })
+
+  test('a token that is waited for is asked for', async () => {
+    const { code, shown } = await runOnTerminal(['token', 'verify'], { env, answer: 'no-token\r' })
+    const told = Bun.stripANSI(shown).replaceAll('\r', '')
+    expect(code).toBe(0)
+    expect(told).toMatch(/^Token: no-token\nstatus +401\ncode +token_invalid\n/)
+  })
+
   test('states are in color, and the titles in bold', async () => {
     const { shown } = await runOnTerminal(['organization', 'list'], { env })
     expect(shown).toBe('\u001b[1mID  NAME   STATE\u001b[22m\n1   North  \u001b[32mactive\u001b[39m\n')

@@ -117,6 +117,7 @@ describe('a member is found', () => {
   test.each([
     ['zoë', 'name'],
     ['ZOE\u0308 SAM', 'name'],
+    ['zoe', 'name'],
     ['kit', 'name'],
     ['416 555 0100', 'phone'],
     ['+1 (416) 555-0100', 'phone'],
@@ -128,6 +129,12 @@ describe('a member is found', () => {
   test.each(['010', '1990', 'ON', 'robin', 'x0100', 'kim', '@elsewhere'])('by %p not', (text) =>
     expect(matcherOf(text)(told)).toBeNull(),
   )
+
+  test.each(["o'br", 'O’BR', 'OʼBRIEN-LEVE'])('by %p whatever the apostrophe', (text) =>
+    expect(matcherOf(text)({ ...told, profile: { ...told.profile, lastName: 'O’Brien-Lévê' } })).toBe('name'),
+  )
+
+  test('by an accent alone only where it stands', () => expect(matcherOf('\u0301')(told)).toBeNull())
 
   test('where nothing was told of phone or preferred name', () => {
     const silent = { ...member, profile: { ...profile, phoneNumber: null, preferredName: null } }

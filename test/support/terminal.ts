@@ -25,7 +25,10 @@ export async function runOnTerminal(
   })
   const child = Bun.spawn([...theProgram, ...words], { terminal, env: { TERM: 'xterm', ...env } })
   if (answer !== undefined) {
-    await eventually('the question', () => shown.includes('[y/N]') || child.exitCode !== null)
+    await eventually(
+      'the question',
+      () => /\[y\/N\] $|^[A-Z][a-z]+: /.test(Bun.stripANSI(shown)) || child.exitCode !== null,
+    )
     await meanwhile?.()
     if (answer.startsWith('SIG')) child.kill(answer as NodeJS.Signals)
     else terminal.write(answer)
