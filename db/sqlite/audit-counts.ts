@@ -38,9 +38,9 @@ export function refusalCounts(db: Drizzle) {
   }
 }
 
-/** Those of the requests named whose screening answers, or what they come to, were read. */
+/** Those of the requests named whose screening answers were read: that a list has shown a flag is no reading. */
 export function looksAtRisk(db: Drizzle) {
-  const isLook = sql`${audit.action} in ('request.read-screening', 'request.read-risk') and ${audit.outcome} = 'done'`
+  const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)
   const looks = db.selectDistinct({ record: audit.record }).from(audit).where(and(areNamed, isLook)).prepare()
   return (ids: readonly number[]): number[] =>

@@ -173,6 +173,7 @@ function requestStore(queries: Queries, read: Read, change: Change, writer: Writ
     acknowledge: (id, localOffsetMinutes, act) =>
       change(act, () => moves.decideAcknowledgement(requests.find(id), localOffsetMinutes)),
     addNote: (id, text, act) => change(act, () => decideNote(requests.find(id), text, act)),
+    countNotes: (id) => read(() => notes.idsOf(id).length),
     readNotes: (id, act) => change(act, () => decideReadingNotes(requests.find(id), notes.listOf(id))),
   } satisfies Partial<Store>
 }

@@ -52,7 +52,7 @@ export function memberTimeText(memberTime: MemberTime | null, date: string): str
 
 /** The time of `Tue 2026-12-01 09:00`, with its day where that is another than the date. */
 function onDay(local: string, date: string): string {
-  return local.slice(4, -6) === date ? local.slice(-5) : local
+  return local.slice(4, 14) === date ? local.slice(15) : local
 }
 
 function placeOf(zone: string): string {

@@ -118,7 +118,7 @@ function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, 
   const whose = only ? ` with ${only.ref} ${nameOfProvider(only)}` : ''
   printLines(`${dates.join(' and ')}${whose} by ${zone ? `the clock of ${zone.name}` : own}`)
   const byZone: Columns<Appointment> = zone
-    ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(-5) }
+    ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(15) }
     : {}
   const columns = { ...byZone, ...columnsOn(date, only === null) }
   printTable(appointments, columns, 'There are no appointments.', {
@@ -127,8 +127,8 @@ function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, 
   })
 }
 
-/** On a narrow terminal, in this order: whom to call, where and when, and whether to leave word, stays. */
-const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME", 'REQUEST']
+/** On a narrow terminal, in this order: whom to call, where and when, and what commands on it are given, stays. */
+const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME", 'STATE']
 
 /** What a table shows of an appointment; times with their day where that is not the date. */
 const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({

@@ -54,6 +54,6 @@ export function timeText(time: MemberTime | null): string {
   const { earliest, latest, zones } = time
   const named = zones.length > mostZones ? '' : ` (${zones.join(', ')})`
   if (earliest === latest) return `${earliest}${named}`
-  const [day, later] = [earliest.slice(0, -5), latest.slice(0, -5)]
-  return `between ${earliest} and ${later === day ? latest.slice(-5) : latest}${named}`
+  const [day, later] = [earliest.slice(0, 15), latest.slice(0, 15)]
+  return `between ${earliest} and ${later === day ? latest.slice(15) : latest}${named}`
 }

@@ -24,6 +24,8 @@ const argument = ['<request>', 'id', recordId] as const
 export const onRequest = commandsOn(withContext, argument, requireRequest)
 /** The same for those that need no directory. */
 export const onRecord = commandsOn(withRecords, argument, requireRequest)
+/** The same for those that look for the request themselves: the audit log is told of one that is not there too. */
+export const onAnyRequest = commandsOn(withContext, argument, (_context, id: number) => id)
 /** The same for those that need the request's id alone. */
 export const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
 

@@ -5,13 +5,23 @@ import type { Partner } from '../domain/partner'
 import { closeRequest, requireClosable } from '../operations/close-request'
 import type { Context, Records } from '../operations/context'
 import { requirePartner, requireRequest } from '../operations/find-records'
+import { readRisk } from '../operations/request-risk'
 import { declineRequest, declineRequests, listSubmitted, requireDeclinable } from '../operations/requests'
 import { formatInstant } from '../scheduling/calendar'
 import { recordId, utcInstant } from './arguments'
 import { type Call, contextCommand } from './command'
 import { givenText } from './given-text'
 import { appointmentOf, askAbout, moving, onRecord, printMoved } from './on-request'
-import { type Columns, columnsOf, confirm, instantText, printJson, printLines, printTable } from './output'
+import {
+  type Columns,
+  columnsOf,
+  confirm,
+  instantText,
+  printJson,
+  printLines,
+  printNotice,
+  printTable,
+} from './output'
 import { personText } from './person-text'
 import { makeAct } from './storage'
 
@@ -71,6 +81,7 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
   requireDeclinable(request)
   const reason = await reasonOf(flags)
   const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
+  await tellRisk(context, request)
   await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
   // A slot that is given back is judged by no clock.
   await declineRequest(context, id, makeAct(), reason)
@@ -119,9 +130,18 @@ async function close(call: Call<Records, ReasonFlags>, request: RequestRecord): 
   requireClosable(request)
   const reason = await reasonOf(flags)
   const question = `Close request ${id} of ${await personText(context, member)}, for good?`
+  await tellRisk(context, request)
   await askAbout(context, request, question, flags)
   await closeRequest(context, id, act(), reason)
   await printMoved(context, flags, id, `Request ${id} is closed.`)
+}
+
+/** Says before anybody is sent away that they may be in danger. */
+async function tellRisk(context: Records, { id }: RequestRecord): Promise<void> {
+  if (!(await readRisk(context, id, makeAct()))) return
+  printNotice(
+    `note that their ninth PHQ-9 item is not zero, or could not be read: anteroom request show ${id} --screening`,
+  )
 }
 
 /** The reason that the flags give, if any: read before anything is asked. */

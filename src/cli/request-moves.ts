@@ -2,10 +2,19 @@ import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
 import { acknowledgeMove } from '../operations/check-bookings'
 import type { Context } from '../operations/context'
+import { requireRequest } from '../operations/find-records'
 import { acceptRequest } from '../operations/requests'
 import { type Impediment, impedimentOfRequest } from '../operations/stranded-bookings'
 import { asJson, type Call } from './command'
-import { appointmentOf, askAbout, inShapeOfApi, moving, onRequest, printMoved } from './on-request'
+import {
+  appointmentOf,
+  askAbout,
+  inShapeOfApi,
+  moving,
+  onAnyRequest,
+  onRequest,
+  printMoved,
+} from './on-request'
 import { printNotice } from './output'
 import { personText } from './person-text'
 import { closeCommand, declineCommand } from './request-ends'
@@ -17,7 +26,7 @@ import { providerOf } from './request-text'
 export function moveCommands(): Command[] {
   return [
     assignCommand(),
-    moving(onRequest('accept', 'Accept a pending request', accept)),
+    moving(onAnyRequest('accept', 'Accept a pending request', accept)),
     moveCommand(),
     declineCommand(),
     closeCommand(),
@@ -36,8 +45,9 @@ const impediments: Record<Impediment, string> = {
   unlicensed: 'holds no license then',
 }
 
-async function accept({ context, flags, act }: Call<Context>, request: RequestRecord): Promise<void> {
-  const { id, state, member } = request
+async function accept({ context, flags, act }: Call<Context>, id: number): Promise<void> {
+  const request = await requireRequest(context, id)
+  const { state, member } = request
   const why = impedimentOfRequest(context, request, context.clock.now())
   if (why && state === 'pending') {
     const fault = `${providerOf(context, request)?.ref} ${impediments[why]}`

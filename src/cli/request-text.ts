@@ -42,11 +42,12 @@ interface MemberTimes {
   readonly slotTime: MemberTime | null
 }
 
-/** One request for people. */
+/** One request for people. @param notes how many staff have written on it */
 export async function printRequest(
   context: Context,
   request: RequestRecord,
   { time, slotTime }: MemberTimes,
+  notes: number,
 ): Promise<void> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
   const row = presentRow(request, await namesOf(context))
@@ -66,6 +67,7 @@ export async function printRequest(
     'authorization number': authorizationNumber,
     accepted: instantText(acceptedAt),
     declined: instantText(declinedAt),
+    ...(notes > 0 && { notes: `${notes}: anteroom request notes ${row.id}` }),
     member: member ? `${member.id}${markOf(stateOf(member))}` : 'erased',
     ...(member && {
       partner: row.partner,

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
 import type { Context } from '../operations/context'
 import { requireRequest } from '../operations/find-records'
-import { memberTimeAt } from '../operations/member-time'
+import { type MemberTime, memberTimeAt } from '../operations/member-time'
 import { readScreening } from '../operations/requests'
 import { suggestProviders } from '../operations/suggest-providers'
 import { noteAct } from '../operations/upkeep'
@@ -13,7 +13,7 @@ import { examples } from './command-help'
 import { presentContact } from './contact'
 import { onRequest } from './on-request'
 import { printJson } from './output'
-import { requestListCommand } from './request-list'
+import { namesOf, presentRow, requestListCommand } from './request-list'
 import { moveCommands } from './request-moves'
 import { presentRequest, printRequest, printScreening, printSuggestions } from './request-text'
 import { makeAct } from './storage'
@@ -49,12 +49,21 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number) {
     member && at !== null ? memberTimeAt(zones, member.profile, at) : null
   const time = timeAt(context.clock.now())
   if (flags.json) {
-    const told = { ...presentRequest(request), contact: member && presentContact(member, time) }
+    const told = await presentShown(context, request, time)
     const { answers, score } = screening ?? {}
     return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
   }
-  await printRequest(context, request, { time, slotTime: timeAt(request.startsAt) })
+  const notes = await context.store.countNotes(id)
+  await printRequest(context, request, { time, slotTime: timeAt(request.startsAt) }, notes)
   if (screening) printScreening(screening)
+}
+
+/** A request in the API's shape, and what staff know of it beside that. */
+async function presentShown(context: Context, request: RequestRecord, time: MemberTime | null) {
+  const { member } = request
+  const { kind, state, provider, partner, externalUserId } = presentRow(request, await namesOf(context))
+  const contact = member && presentContact(member, time)
+  return { ...presentRequest(request), kind, state, provider, partner, externalUserId, contact }
 }
 
 async function suggest({ context, flags }: Call<Context, { limit: number }>, { id }: RequestRecord) {

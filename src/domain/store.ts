@@ -140,6 +140,8 @@ export interface Store {
 
   /** Writes a note of staff, and tells its id. @throws Refusal move_unknown once the person has been erased, field_invalid for its length */
   addNote(requestId: number, text: string, act: Act): Promise<number>
+  /** How many notes there are on a request, unaudited. */
+  countNotes(requestId: number): Promise<number>
   /** The notes on a request, oldest first. */
   readNotes(requestId: number, act: Act): Promise<readonly RequestNote[]>
 
@@ -160,7 +162,7 @@ export interface Store {
   listAudit(limit: number, filter?: AuditFilter): Promise<AuditLine[]>
   /** Refused authentications by partner and reason, most often first. */
   countRefusals(asked: RefusalsAsked): Promise<RefusalCount[]>
-  /** Those of the requests named whose screening answers, or what they score, somebody has read. */
+  /** Those of the requests named whose screening answers somebody has read. */
   listLookedAt(requestIds: readonly number[]): Promise<number[]>
   /** The newest line, refused authentications left out. */
   auditHead(): Promise<AuditHead>

@@ -1,6 +1,8 @@
+import type { Act } from '../domain/audit'
 import { isAtRisk, type Risk, riskOf } from '../domain/screening'
 import type { Store } from '../domain/store'
 import type { Records } from './context'
+import { noteAct } from './upkeep'
 
 /** A request and what its screening says of the risk; null where no answers are held. */
 export interface RequestRisk {
@@ -31,9 +33,19 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   return false
 }
 
-/** Of how many of the requests named nobody has seen that their ninth item is not zero, or is for a person to look at. */
+/** Of how many of the requests named whose ninth item is not zero, or for a person to look at, nobody has read the answers. */
 export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
   const atRisk: number[] = []
   for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)
   return atRisk.length - (await store.listLookedAt(atRisk)).length
+}
+
+/** Whether a request's ninth item is not zero, or for a person to look at; the audit log keeps that this was told. */
+export async function readRisk(records: Records, id: number, act: Act): Promise<boolean> {
+  for await (const { risk } of risksOf(records.store, [id])) {
+    if (!isAtRisk(risk)) continue
+    await noteAct(records, act, 'request.read-risk', `request ${id}`)
+    return true
+  }
+  return false
 }

@@ -21,11 +21,21 @@ export function toLocal(zone: TimeZone, instant: number): number {
   return instant + offsetAt(zone, instant)
 }
 
-/** The local reading of an instant as people read it: `Tue 2026-12-01 09:00`. */
+/**
+ * The local reading of an instant as people read it: `Tue 2026-12-01 09:00`. Of one that the clock shows twice it is told
+ * which: `Sun 2026-11-01 01:30 (UTC-04:00)`.
+ */
 export function formatLocal(zone: TimeZone, instant: number): string {
   const local = toLocal(zone, Math.floor(instant))
   const day = Math.floor(local / dayMinutes)
-  return `${formatDay(day)} ${formatTimeOfDay(local - day * dayMinutes)}`
+  const isTwice = toFirstInstant(zone, local) !== toLastInstant(zone, local)
+  const which = isTwice ? ` (${formatOffset(offsetAt(zone, Math.floor(instant)))})` : ''
+  return `${formatDay(day)} ${formatTimeOfDay(local - day * dayMinutes)}${which}`
+}
+
+/** Minutes east of UTC as `UTC-04:00`. */
+function formatOffset(minutes: number): string {
+  return `UTC${minutes < 0 ? '-' : '+'}${formatTimeOfDay(Math.abs(minutes))}`
 }
 
 /** The local date of an instant, in days since 1970-01-01. */

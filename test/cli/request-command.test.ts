@@ -148,11 +148,15 @@ describe('assigning', () => {
       'declinedAt',
       'member',
       'utcStartTime',
+      'kind',
+      'state',
+      'provider',
+      'partner',
+      'externalUserId',
       'contact',
     ])
     expect(shown).toMatchObject({ id, providerId: 1, acceptedAt: null, utcStartTime: slot })
-    const { contact: _, ...told } = shown
-    expect(JSON.parse(stdout)).toEqual(told)
+    expect(shown).toMatchObject({ kind: 'intake', state: 'pending', provider: 'on-1', ...JSON.parse(stdout) })
     expect(shown.authorizationNumber).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/)
     expect(await practice.slotsOf('on-1')).not.toContain(slot)
     const taken = await practice.service.post(
@@ -237,7 +241,7 @@ describe('accepting and declining', () => {
     await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1')
     await practice.operator.do('request', 'accept', `${id}`)
     await expectRefused(id, ['accept', id], 4, /accepted cannot be accepted/)
-    await expectRefused(id, ['accept', 999], 3, /no such request/)
+    await expectRefused(id, ['accept', 999], 3, /no request of that id/)
   })
 })
 
@@ -335,7 +339,8 @@ describe('the screening answers', () => {
     expect(await lines()).toBe(1)
     await practice.operator.do('request', 'decline', `${booked}`, '--yes')
     expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
-    expect(await lines()).toBe(1)
+    // Once more by declining, which says so before it asks.
+    expect(await lines()).toBe(2)
   })
 })
 

@@ -234,3 +234,16 @@ test('a request whose provider cannot hold it is not accepted unasked, and why i
   expect(await ask('accept', id, '--yes')).toMatchObject({ id, acceptedAt: expect.any(String) })
   await practice.operator.do('provider', 'time-off', 'remove', 'on-2', day, day)
 })
+
+test('whoever closes or declines the request of a person at risk is told so before', async () => {
+  const phq9Data = [{ question: 'Thoughts that you would be better off dead', answer: 'Several days' }]
+  const submitted = { ...booking(`member-${++members}`, undefined, { state: 'ON' }), phq9Data }
+  const { body } = await practice.service.post(submitted, practice.token)
+  const note = `anteroom: note that their ninth PHQ-9 item is not zero, or could not be read: anteroom request show ${body.id} --screening\n`
+  expect((await act('close', body.id)).stderr).toStartWith(note)
+  expect(await linesOf(body.id)).toEqual(['request.read-risk done', 'request.close not_confirmed'])
+  await act('note', body.id, 'called twice')
+  expect((await act('show', body.id)).stdout).toMatch(
+    new RegExp(`^notes +1: anteroom request notes ${body.id}$`, 'm'),
+  )
+})

@@ -390,6 +390,7 @@ function requests(kept: Kept, read: Read, change: Run) {
     },
     declineAll: (ids, act, reason) => change(act, () => moves.decideDeclines(ids.map(request), act, reason)),
     addNote: (id, text, act) => change(act, () => decideNote(request(id), text, act)),
+    countNotes: (id) => read(() => notesOf(kept, id).length),
     readNotes: (id, act) => change(act, () => decideReadingNotes(request(id), notesOf(kept, id))),
     acknowledge: (id, offset, act) => change(act, () => moves.decideAcknowledgement(request(id), offset)),
   } satisfies Partial<Store>
@@ -426,8 +427,7 @@ function memberRecords(kept: Kept, read: Read, change: Run) {
   } satisfies Partial<Store>
 }
 
-const isLook = ({ action, outcome }: AuditLine) =>
-  /^request\.read-(screening|risk)$/.test(action) && outcome === 'done'
+const isLook = ({ action, outcome }: AuditLine) => action === 'request.read-screening' && outcome === 'done'
 
 function auditLog(kept: Kept, read: Read) {
   return {

@@ -120,6 +120,7 @@ async function useEverything(place: Place): Promise<void> {
   await store.listHeld([{ providerIds: [first, second], from: now, until: now + minutes(24 * 60) }])
   await store.readScreening(id, act)
   await store.addNote(id, 'Called back', act)
+  await store.countNotes(id)
   await store.readNotes(id, act)
   await store.sortingAnswers([id])
   await store.findMember(partner.id, 'robin')
@@ -323,7 +324,7 @@ test('what is kept for retries is found by its key, what of it has expired by wh
 test('who has looked at a risk, and who was refused, is read from indexes', () => {
   const of = (words: string) =>
     statements.filter((text) => text.includes(words) && !text.includes(' join ')).map(planOf)
-  expect(of("'request.read-risk'").map(([search]) => search)).toEqual([
+  expect(of("'request.read-screening'").map(([search]) => search)).toEqual([
     'SEARCH audit USING INDEX audit_record (record=? AND action=?)',
   ])
   expect(of('"refusals"').map((plan) => plan.slice(0, 2))).toEqual([

@@ -79,7 +79,7 @@ test('a server is up while its lock is held and it answers, and down without the
   expect(await server('up')).toEqual(['down', null])
 })
 
-test('a risk is unread until somebody has read the answers or what they score, and counts for as long as the request waits', async () => {
+test('a risk is unread until somebody has read the answers, and counts for as long as the request waits', async () => {
   const { context } = service
   const [first, second, third] = [
     await submit('a', raised),
@@ -99,7 +99,10 @@ test('a risk is unread until somebody has read the answers or what they score, a
   expect((await status()).unreadRisk).toBe(4)
   await readScreening(context, first, act)
   expect((await status()).unreadRisk).toBe(3)
+  // That a list has shown a flag is no reading.
   await noteAct(context, act, 'request.read-risk', `request ${second}`)
+  expect((await status()).unreadRisk).toBe(3)
+  await readScreening(context, second, act)
   expect((await status()).unreadRisk).toBe(2)
   await acceptRequest(context, booked, act)
   expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })

@@ -146,6 +146,16 @@ describe('a local reading becomes an instant', () => {
 test('an instant is written as people read it, its seconds left out', () => {
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T14:00'))).toBe('Tue 2026-12-01 09:00')
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T04:59:59'))).toBe('Mon 2026-11-30 23:59')
+  // The clock shows this hour twice, and the two must not be taken for each other.
+  const told = ['T04:59', 'T05:30', 'T06:30', 'T07:00'].map((time) =>
+    formatLocal(zoneOf('America/Toronto'), minutes(`2026-11-01${time}`)),
+  )
+  expect(told).toEqual([
+    'Sun 2026-11-01 00:59',
+    'Sun 2026-11-01 01:30 (UTC-04:00)',
+    'Sun 2026-11-01 01:30 (UTC-05:00)',
+    'Sun 2026-11-01 02:00',
+  ])
 })
 
 describe('a zone of no more than values', () => {
