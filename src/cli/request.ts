@@ -3,6 +3,7 @@ import type { RequestRecord } from '../domain/booking-request'
 import type { Context } from '../operations/context'
 import { requireRequest } from '../operations/find-records'
 import { type MemberTime, memberTimeAt } from '../operations/member-time'
+import { countNotes } from '../operations/request-notes'
 import { readScreening } from '../operations/requests'
 import { suggestProviders } from '../operations/suggest-providers'
 import { noteAct } from '../operations/upkeep'
@@ -53,7 +54,7 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number) {
     const { answers, score } = screening ?? {}
     return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
   }
-  const notes = await context.store.countNotes(id)
+  const notes = await countNotes(context, id)
   await printRequest(context, request, { time, slotTime: timeAt(request.startsAt) }, notes)
   if (screening) printScreening(screening)
 }

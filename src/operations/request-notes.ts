@@ -11,3 +11,8 @@ export function addNote({ store }: Records, requestId: number, text: string, act
 export function readNotes({ store }: Records, requestId: number, act: Act): Promise<readonly RequestNote[]> {
   return store.readNotes(requestId, act)
 }
+
+/** How many notes there are on a request: that there are some is no reading. */
+export function countNotes({ store }: Records, requestId: number): Promise<number> {
+  return store.countNotes(requestId)
+}

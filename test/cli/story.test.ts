@@ -50,6 +50,7 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
     authorizationNumber: expect.stringMatching(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/),
     acceptedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     utcStartTime: wanted,
+    ...{ kind: 'intake', state: 'accepted', provider: 'on-2', partner: 'Lantern', externalUserId: 'kim' },
     contact: expect.objectContaining({ name: 'Robin Sample', leaveVoicemail: null }),
   })
 
