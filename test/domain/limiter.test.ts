@@ -221,7 +221,8 @@ describe('memory', () => {
     expect(isLetThrough(limiter.spend(2, perMinute(1), 1, now))).toBe(true)
   })
 
-  test('does not grow with very many addresses, and whoever goes on calling is not forgotten', () => {
+  test('does not grow with very many addresses, and whoever goes on calling is not forgotten', async () => {
+    const most = 8 * 1024 * 1024
     const limiter = new Limiter<string>()
     limiter.spend('guilty', perMinute(1), 1, now)
     Bun.gc(true)
@@ -232,7 +233,13 @@ describe('memory', () => {
         expect(isLetThrough(limiter.spend('guilty', perMinute(1), 1, now))).toBe(false)
       }
     }
-    Bun.gc(true)
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 1024 * 1024)
+    const grown = () => {
+      Bun.gc(true)
+      return process.memoryUsage().heapUsed - before
+    }
+    // Other tests of the process leave garbage behind that is collected in a time of its own; what is kept stays.
+    for (let waits = 0; waits < 50 && grown() > most; waits++) await Bun.sleep(20)
+    expect(grown()).toBeLessThan(most)
+    expect(isLetThrough(limiter.spend('guilty', perMinute(1), 1, now))).toBe(false)
   })
 })
