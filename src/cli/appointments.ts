@@ -120,7 +120,7 @@ function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, 
   const byZone: Columns<Appointment> = zone
     ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(15) }
     : {}
-  const columns = { ...byZone, ...columnsOn(date, only === null) }
+  const columns = { ...numbered, ...byZone, ...columnsOn(date, only === null) }
   printTable(appointments, columns, 'There are no appointments.', {
     leaveOut: leftOut,
     whole: ['TIME', "MEMBER'S TIME"],
@@ -128,7 +128,10 @@ function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, 
 }
 
 /** On a narrow terminal, in this order: whom to call, where and when, and what commands on it are given, stays. */
-const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME", 'STATE']
+const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME"]
+
+/** First, where it is never left out: commands are given it. */
+const numbered: Columns<Appointment> = { REQUEST: ({ request }) => request.id }
 
 /** What a table shows of an appointment; times with their day where that is not the date. */
 const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
@@ -140,7 +143,6 @@ const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
   ...(isOfAll && { PROVIDER: ({ provider }: Appointment) => nameOfProvider(provider) ?? provider.ref }),
   STATE: ({ request }) => request.state,
   MODALITY: ({ request }) => request.member?.profile.preferredModality ?? null,
-  REQUEST: ({ request }) => request.id,
   PARTNER: ({ partner }) => partner,
   "PARTNER'S ID": ({ request }) => request.member?.externalUserId ?? null,
 })

@@ -66,7 +66,7 @@ const remedies: Readonly<Record<string, string>> = {
   'sealed values': "anteroom token rotate for a key's partner; a backup has the rest",
   'audit log': 'find out who could write to the file, and hold it to a backup',
   backup: 'anteroom backup FILE',
-  bookings: 'anteroom request move ID --slot INSTANT --provider REF, or anteroom request decline ID',
+  bookings: 'anteroom request move ID --slot INSTANT, or request decline ID',
   'booked times': 'tell them, then anteroom request acknowledge ID',
   providers: 'mend them in the directory file, then anteroom directory load',
   'file modes': 'chmod 600 each of them',

@@ -23,7 +23,7 @@ const leastWidth = 12
 /** The same for what is folded. */
 const leastFolded = 24
 /** They say which row it is, and what somebody must not miss. */
-const kept: readonly string[] = ['STATE', 'RISK']
+const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
 const prose: readonly string[] = ['DETAIL']
 /** Numbers, dates, instants and phones, with a weekday before or a zone behind: half of one misleads. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/

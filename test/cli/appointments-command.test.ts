@@ -45,7 +45,7 @@ describe("an operator asks for a day's appointments", () => {
     const table = await list()
     expect(table).toStartWith(`${day} by each provider's own clock\n`)
     expect(table).toMatch(
-      /\n\d\d:\d\d Toronto +\d\d:\d\d Edmonton +Ada Lovelace, née Byron \(Addie\) +\+1 416 555 0100 +NO /,
+      /\n\d+ +\d\d:\d\d Toronto +\d\d:\d\d Edmonton +Ada Lovelace, née Byron \(Addie\) +\+1 416 555 0100 +NO /,
     )
     const rows = JSON.parse(await list('--format', 'json'))
     expect(rows).toMatchObject([
