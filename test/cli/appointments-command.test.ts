@@ -81,7 +81,9 @@ describe("an operator asks for a day's appointments", () => {
   test('of one provider, by a clock of their choice, and of a day without any', async () => {
     expect(await list('--provider', 'qc-1')).toEndWith('\nThere are no appointments.\n')
     expect(await list('--provider', 'on-1', '--zone', 'America/Toronto')).toMatch(
-      new RegExp(`^${day} with on-1 Marlow Fernhill by the clock of America/Toronto\nREQUEST +AMERICA/TORONTO +TIME `),
+      new RegExp(
+        `^${day} with on-1 Marlow Fernhill by the clock of America/Toronto\nREQUEST +AMERICA/TORONTO +TIME `,
+      ),
     )
     const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1'])
     expect(stdout).toMatch(/request\.read-appointment +request 1 +done/)
