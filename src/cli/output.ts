@@ -273,6 +273,9 @@ export async function confirm(question: string, { yes }: CommonFlags): Promise<v
 /** Whoever ends the program at a question has said no, and is told what became of it. */
 const noAnswer: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
+/** How long it takes a terminal to hand over what was typed before. */
+const typedAheadMillis = 30
+
 /** The answer to a question on the terminal; empty for Ctrl-C, Ctrl-D and a signal. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
@@ -285,6 +288,9 @@ async function ask(question: string): Promise<string> {
   }
   for (const signal of noAnswer) process.on(signal, refuse)
   terminal.on('SIGINT', refuse).on('close', refuse)
+  // What was typed before was no answer to what had not been asked: lines go to nobody, and the rest of one is taken out.
+  await new Promise((resolve) => setTimeout(resolve, typedAheadMillis))
+  terminal.write(null, { ctrl: true, name: 'u' })
   terminal.question(question).then(resolve, () => {})
   const answer = await promise
   terminal.off('close', refuse)

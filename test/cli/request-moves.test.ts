@@ -247,3 +247,18 @@ test('whoever closes or declines the request of a person at risk is told so befo
     new RegExp(`^notes +1: anteroom request notes ${body.id}$`, 'm'),
   )
 })
+
+test.each(['y\r', 'y', 'yes\ry'])(
+  'what was typed before a question, as %j, is no answer to it',
+  async (ahead) => {
+    const id = await submit()
+    const { code, shown } = await runOnTerminal(['request', 'close', String(id)], {
+      columns: 200,
+      env: { ANTEROOM_DATABASE: practice.operator.database },
+      ahead,
+      answer: '\r',
+    })
+    expect([code, shown]).toEqual([2, expect.stringContaining('nothing was changed')])
+    expect(await ask('show', id)).toMatchObject({ state: 'unassigned' })
+  },
+)

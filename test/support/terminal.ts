@@ -3,6 +3,8 @@ import { eventually, theProgram } from './process'
 interface OnTerminal {
   readonly columns?: number
   readonly env?: Readonly<Record<string, string>>
+  /** What is typed while the program starts. */
+  readonly ahead?: string
   /** What is typed, or the signal that comes, at the program's question. */
   readonly answer?: string | NodeJS.Signals
   /** What happens while the question stands. */
@@ -12,7 +14,7 @@ interface OnTerminal {
 /** Runs the program on a terminal (pty): how it ended, and all that the terminal was sent, its lines ended by \n. */
 export async function runOnTerminal(
   words: readonly string[],
-  { columns = 80, env = {}, answer, meanwhile }: OnTerminal = {},
+  { columns = 80, env = {}, ahead, answer, meanwhile }: OnTerminal = {},
 ): Promise<{ code: number | null; shown: string }> {
   let shown = ''
   const decoder = new TextDecoder()
@@ -24,6 +26,7 @@ export async function runOnTerminal(
     },
   })
   const child = Bun.spawn([...theProgram, ...words], { terminal, env: { TERM: 'xterm', ...env } })
+  if (ahead !== undefined) terminal.write(ahead)
   if (answer !== undefined) {
     await eventually(
       'the question',
