@@ -31,7 +31,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
     'anteroom directory export --format csv --to export/',
     'anteroom directory export --table licenses > licenses.csv',
   ],
-  'provider list': ['anteroom provider list --region CA-ON'],
+  'provider list': ['anteroom provider list --region CA-ON', 'anteroom provider list --name fernhill'],
   'provider show': ['anteroom provider show on-001'],
   'provider slots': ['anteroom provider slots on-001'],
   'provider why': ['anteroom provider why on-001 2026-12-01T14:00:00Z'],

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { toProviderInFile } from '../directory-files/describe'
+import { foldName } from '../domain/member'
 import { isWorking, type Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { Context } from '../operations/context'
@@ -9,7 +10,7 @@ import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../oper
 import { deactivateProvider, type ProviderName, reactivateProvider } from '../operations/providers'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { slotMinutes } from '../scheduling/slots'
-import { utcInstant } from './arguments'
+import { utcInstant, wholeNumber } from './arguments'
 import { awayCommand } from './away'
 import { asJson, type Call, commandGroup, commandsOn, contextCommand, switchCommands } from './command'
 import { onProvider, standingOf } from './on-provider'
@@ -19,6 +20,7 @@ import {
   columnsOf,
   printJson,
   printLines,
+  printNotice,
   printRecord,
   printRows,
   printTable,
@@ -30,6 +32,8 @@ import { absenceColumns, absencesBySource, timeOffCommand } from './time-off'
 interface Flags extends CommonFlags {
   readonly region?: string
   readonly inactive?: boolean
+  readonly name?: string
+  readonly limit?: number
 }
 
 type ProviderInFile = ReturnType<typeof toProviderInFile>
@@ -42,6 +46,8 @@ export function providerCommand(): Command {
     contextCommand('list', 'List the providers', list)
       .option('--region <region>', 'those alone who may be found there now, as CA-ON')
       .option('--inactive', 'those alone who are deactivated, or suspended by staff')
+      .option('--name <text>', 'those alone whose name or ref holds this text')
+      .option('--limit <n>', 'at most so many', wholeNumber(1))
       .option('--json', 'print them as JSON'),
     asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
     onProvider('slots', 'List the slots that can be had of a provider', slots)
@@ -84,10 +90,15 @@ function list({ context, flags }: ProviderCall): void {
   const known = asked
     ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
     : directory.listProviders()
-  const providers = known
-    .filter((provider) => !flags.inactive || !isWorking(provider))
-    .map((provider) => presentProvider(provider, refs))
-  printRows(flags, providers, providerColumns, 'There are no such providers.')
+  const name = foldName(flags.name ?? '')
+  const found = known.filter(
+    (provider) =>
+      (!flags.inactive || !isWorking(provider)) &&
+      [fullName(provider), provider.ref].some((text) => foldName(text).includes(name)),
+  )
+  const shown = found.slice(0, flags.limit).map((provider) => presentProvider(provider, refs))
+  printRows(flags, shown, providerColumns, 'There are no such providers.')
+  if (found.length > shown.length) printNotice(`${found.length - shown.length} more are not shown`)
 }
 
 function askedOf(context: Context, region: string | undefined): Region | null {

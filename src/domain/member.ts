@@ -98,8 +98,8 @@ export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   }
 }
 
-/** A text of marks alone stays as it is: without them it would stand in every name. */
-function foldName(name: string): string {
+/** A name as names are compared: whatever its case, accents and apostrophes. Marks alone stay, or they would stand in every name. */
+export function foldName(name: string): string {
   const folded = name.normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
   return (
     folded

@@ -20,6 +20,15 @@ describe('an operator looks after providers while the service runs', () => {
       'qc-1',
     ])
     expect(await say('list', '--inactive')).toBe('There are no such providers.\n')
+    const [all, first] = [
+      await ask<{ ref: string; lastName: string }[]>('list'),
+      await run('list', '--limit', '1'),
+    ]
+    expect(first).toMatchObject({ code: 0, stderr: `anteroom: ${all.length - 1} more are not shown\n` })
+    const [{ lastName = '' } = {}] = all
+    const named = await ask<typeof all>('list', '--name', lastName.toUpperCase())
+    expect(named).toEqual(all.filter((one) => one.lastName === lastName))
+    expect((await ask<typeof all>('list', '--name', 'N-2')).map(({ ref }) => ref)).toEqual(['on-2'])
     expect(await ask('show', '1')).toEqual(await ask('show', 'on-1'))
     expect(await say('show', 'on-1')).toMatch(/\nLicenses\nREGION +FROM +UNTIL\nCA-ON /)
   })
