@@ -12,7 +12,6 @@ import type { Service } from '../service'
 import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
 import { dayWord } from './arguments'
 import { type Call, serviceCommand } from './command'
-import { examples } from './command-help'
 import { voicemailText } from './contact'
 import { formatCalendar } from './icalendar'
 import { type Columns, oneLine, printJson, printLines, printTable, printText } from './output'
@@ -28,11 +27,7 @@ interface Flags {
 
 /** `anteroom appointments`: who has a slot on a day, and how to reach them. */
 export function appointmentsCommand(): Command {
-  const command = serviceCommand(
-    'appointments',
-    'Who has an appointment on a day, and how to reach them',
-    list,
-  )
+  return serviceCommand('appointments', 'Who has an appointment on a day, and how to reach them', list)
     .option('--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today')
     .option('--provider <ref>', 'those of one provider alone')
     .option(
@@ -45,11 +40,6 @@ export function appointmentsCommand(): Command {
         .default('table'),
     )
     .option('--json', 'the same as --format json')
-  return examples(
-    command,
-    'anteroom appointments --on tomorrow --provider on-001',
-    'anteroom appointments --zone America/Toronto --format ics > today.ics',
-  )
 }
 
 async function list({ context: { context, zones }, flags }: Call<Service, Flags>): Promise<void> {

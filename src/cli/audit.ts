@@ -20,7 +20,6 @@ import {
 import { formatInstant } from '../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
-import { examples } from './command-help'
 import { counted } from './counted'
 import { exitCodes } from './exit-code'
 import {
@@ -38,42 +37,37 @@ import {
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', 'Who did what to which record, and when', [
-    examples(
-      recordsCommand('list', 'List the newest lines that fit, oldest first', list)
-        .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
-        .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
-        .option('--actor <actor>', 'only what this one did, as the lines name them')
-        .option(
-          '--action <action>',
-          'only what was done so, as request.show; several with commas, or given again',
-          auditActionNames,
+    recordsCommand('list', 'List the newest lines that fit, oldest first', list)
+      .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
+      .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
+      .option('--actor <actor>', 'only what this one did, as the lines name them')
+      .option(
+        '--action <action>',
+        'only what was done so, as request.show; several with commas, or given again',
+        auditActionNames,
+      )
+      .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
+      .addOption(
+        new Option(
+          '--partner <partner>',
+          'only what this one did, and what was done about it: name or id',
+        ).conflicts(['record', 'actor', 'member']),
+      )
+      .addOption(
+        new Option(
+          '--member <id>',
+          'who has seen this person: lines about them and about each of their requests',
         )
-        .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
-        .addOption(
-          new Option(
-            '--partner <partner>',
-            'only what this one did, and what was done about it: name or id',
-          ).conflicts(['record', 'actor', 'member']),
-        )
-        .addOption(
-          new Option(
-            '--member <id>',
-            'who has seen this person: lines about them and about each of their requests',
-          )
-            .argParser(recordId)
-            .conflicts('record'),
-        )
-        .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
-        .option(
-          '--after <line>',
-          'not the newest, but the first behind this line: the next page',
-          wholeNumber(0),
-        )
-        .option('--json', 'print them as JSON'),
-      "anteroom audit list --record 'request 42' --action request.read-screening",
-      'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
-      'anteroom audit list --partner Lantern --action authentication.refuse',
-    ),
+          .argParser(recordId)
+          .conflicts('record'),
+      )
+      .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
+      .option(
+        '--after <line>',
+        'not the newest, but the first behind this line: the next page',
+        wholeNumber(0),
+      )
+      .option('--json', 'print them as JSON'),
     recordsCommand('export', 'Print every line as JSON, a line each', exportAll),
     asJson(recordsCommand('head', 'Print where the log stands, to note elsewhere and verify later', head)),
     recordsCommand('verify', 'Check that no line was changed, added or removed', verify)

@@ -8,7 +8,6 @@ import { formatInstant } from '../scheduling/calendar'
 import type { Service } from '../service'
 import { memberTimeText, presentAppointment, providerTimeText } from './appointment-text'
 import { asJson, type Call, serviceCommand } from './command'
-import { examples } from './command-help'
 import { voicemailText } from './contact'
 import { printJson, printLines } from './output'
 import { calledName, fullName } from './person-text'
@@ -31,11 +30,7 @@ export function awayCommand(): Command {
     .argument('<from>', boundaryForm)
     .argument('<until>', 'in the same form; a date is the last day, the others the end')
     .option('--dry-run', 'only list them')
-  return examples(
-    asJson(command),
-    'anteroom provider away on-001 tomorrow tomorrow',
-    'anteroom provider away on-001 today 2026-12-04 --dry-run',
-  )
+  return asJson(command)
 }
 
 async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<void> {

@@ -1,5 +1,7 @@
-/** Lines as they are typed, by the command that they show: for those that do not name their own. */
-export const commandExamples: Readonly<Record<string, readonly string[]>> = {
+import type { Command } from 'commander'
+
+/** Lines as they are typed, by the command that they show: what the help of each ends with. */
+const commandExamples: Readonly<Record<string, readonly string[]>> = {
   serve: ['anteroom serve --base-url https://booking.example.org --port 8080'],
   'organization add': ["anteroom organization add 'North Care'"],
   'organization list': ['anteroom organization list --json | jq -r .[].name'],
@@ -75,4 +77,55 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   restore: ['anteroom restore day.age --identity-file key.txt --to new.sqlite'],
   status: ['anteroom status --json | jq -e \'.service.state == "up"\''],
   doctor: ['anteroom doctor --backup-max-age 36h'],
+  appointments: [
+    'anteroom appointments --on tomorrow --provider on-001',
+    'anteroom appointments --zone America/Toronto --format ics > today.ics',
+  ],
+  'audit list': [
+    "anteroom audit list --record 'request 42' --action request.read-screening",
+    'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
+    'anteroom audit list --partner Lantern --action authentication.refuse',
+  ],
+  'provider away': [
+    'anteroom provider away on-001 tomorrow tomorrow',
+    'anteroom provider away on-001 today 2026-12-04 --dry-run',
+  ],
+  completion: [
+    'anteroom completion bash > /etc/bash_completion.d/anteroom',
+    'anteroom completion zsh > /usr/local/share/zsh/site-functions/_anteroom',
+    'anteroom completion fish > ~/.config/fish/completions/anteroom.fish',
+  ],
+  init: [
+    'anteroom init --database /var/lib/anteroom/anteroom.sqlite',
+    'anteroom init --database anteroom.sqlite --master-key-file /etc/anteroom/master.key',
+  ],
+  migrate: ['anteroom migrate --database /var/lib/anteroom/anteroom.sqlite'],
+  'key rotate': ['anteroom key rotate', 'anteroom key rotate --new-key-file /etc/anteroom/new.key --yes'],
+  'member find': [
+    "anteroom member find 'lovelace'",
+    "anteroom member find '416 555 0100' --json | jq -r .[].id",
+  ],
+  'member show': ['anteroom member show 42', 'anteroom member show --partner Lantern --external-id P-123'],
+  'request list': [
+    'anteroom request list --risk',
+    'anteroom request list --state waiting --age 3d --sort slot',
+    'anteroom request list --provider on-1 --on 2026-12-01 --json | jq -r .[].id',
+  ],
+  'request show': [
+    'anteroom request show 42 --screening',
+    'anteroom request show 42 --json | jq -r .contact.phoneNumber',
+  ],
+  sandbox: [
+    'anteroom sandbox',
+    'anteroom sandbox --port 0 --now 2026-12-01T09:00:00Z --json',
+    'anteroom sandbox --database sandbox.sqlite --providers 10000',
+  ],
+  'token verify': ['anteroom token verify --kid jVFHDmJjUow0fpJH', 'anteroom token verify < token.txt'],
+  version: ['anteroom version', 'anteroom version --json | jq -r .sqlite'],
+}
+
+/** Ends the help of a command with its examples, if it has any. @param words by which it is called */
+export function showExamples(command: Command, words: string): void {
+  const lines = commandExamples[words]
+  if (lines) command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'))
 }

@@ -1,5 +1,4 @@
 import { Argument, Command } from 'commander'
-import { examples } from './command-help'
 import bash from './completion.bash' with { type: 'text' }
 import fish from './completion.fish' with { type: 'text' }
 import zsh from './completion.zsh' with { type: 'text' }
@@ -10,14 +9,8 @@ const scripts = { bash, zsh, fish }
 
 /** `anteroom completion`: lets a shell complete commands, options and values. */
 export function completionCommand(): Command {
-  const command = new Command('completion')
+  return new Command('completion')
     .description('Print what makes a shell complete commands, options and values')
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
     .action((shell: keyof typeof scripts) => printText(scripts[shell]))
-  return examples(
-    command,
-    'anteroom completion bash > /etc/bash_completion.d/anteroom',
-    'anteroom completion zsh > /usr/local/share/zsh/site-functions/_anteroom',
-    'anteroom completion fish > ~/.config/fish/completions/anteroom.fish',
-  )
 }

@@ -5,7 +5,6 @@ import { Refusal } from '../domain/errors'
 import { isThere } from '../files/durable'
 import { migrateDatabase, upgradeNotes } from '../service'
 import { asJson } from './command'
-import { examples } from './command-help'
 import { finishDatabase, makeDatabase } from './new-database'
 import { type CommonFlags, printJson, printLines } from './output'
 import { openProduction, storageCommand } from './storage'
@@ -13,11 +12,7 @@ import { openProduction, storageCommand } from './storage'
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
   const command = asJson(storageCommand('init', 'Make the database and its master key file'))
-  return examples(
-    command.action(init),
-    'anteroom init --database /var/lib/anteroom/anteroom.sqlite',
-    'anteroom init --database anteroom.sqlite --master-key-file /etc/anteroom/master.key',
-  )
+  return command.action(init)
 }
 
 async function init(flags: Flags & CommonFlags): Promise<void> {
@@ -79,7 +74,7 @@ function shellWord(text: string): string {
 export function migrateCommand(): Command {
   const description = 'Bring the database of an older version up to date, after a copy'
   const command = asJson(storageCommand('migrate', description))
-  return examples(command.action(migrate), 'anteroom migrate --database /var/lib/anteroom/anteroom.sqlite')
+  return command.action(migrate)
 }
 
 function migrate(flags: Flags & CommonFlags): void {

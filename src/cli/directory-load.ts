@@ -68,8 +68,8 @@ const lossNouns: Record<Exclude<LosableField, 'workingHours'>, readonly [one: st
 /** Tells loudly what no export that is whole would take away. */
 export function warnOfEmptied({ emptied }: LoadDescription): void {
   for (const list of emptied) {
-    const what = list === 'licenses' ? 'license' : 'working hours'
-    printNotice(`WARNING: no provider has any ${what} left by these files, so nobody can be found or booked`)
+    const what = list === 'licenses' ? 'a license' : 'working hours'
+    printNotice(`WARNING: these files leave no provider with ${what}, so nobody can be found or booked`)
   }
 }
 

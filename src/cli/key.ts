@@ -4,25 +4,20 @@ import type { Records } from '../operations/context'
 import { rotateMasterKey } from '../operations/keys'
 import { fileName } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
-import { examples } from './command-help'
 import { confirm, printJson, printLines } from './output'
 
 /** `anteroom key`: the master key. */
 export function keyCommand(): Command {
   const description = 'Put a new master key in the place of the one in force, while the service runs'
   return commandGroup('key', 'The master key', [
-    examples(
-      asJson(
-        asking(
-          recordsCommand('rotate', description, rotate).option(
-            '--new-key-file <file>',
-            'leave the new key in this file, and the old one where it is',
-            fileName,
-          ),
+    asJson(
+      asking(
+        recordsCommand('rotate', description, rotate).option(
+          '--new-key-file <file>',
+          'leave the new key in this file, and the old one where it is',
+          fileName,
         ),
       ),
-      'anteroom key rotate',
-      'anteroom key rotate --new-key-file /etc/anteroom/new.key --yes',
     ),
   ])
 }

@@ -3,7 +3,6 @@ import type { Records } from '../operations/context'
 import { findMembers } from '../operations/members'
 import { partnerNames } from '../operations/partners'
 import { asJson, type Call, recordsCommand, stateOf } from './command'
-import { examples } from './command-help'
 import { counted } from './counted'
 import { type Columns, columnsOf, printLines, printNotice, printRows } from './output'
 import { calledName } from './person-text'
@@ -11,17 +10,13 @@ import { makeAct } from './storage'
 
 /** `anteroom member find`: who is meant, by whatever somebody has of them. */
 export function memberFindCommand(): Command {
-  return examples(
-    asJson(
-      recordsCommand(
-        'find',
-        "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
-        find,
-      ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
-      'print them as JSON',
-    ),
-    "anteroom member find 'lovelace'",
-    "anteroom member find '416 555 0100' --json | jq -r .[].id",
+  return asJson(
+    recordsCommand(
+      'find',
+      "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
+      find,
+    ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
+    'print them as JSON',
   )
 }
 

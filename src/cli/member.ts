@@ -31,7 +31,6 @@ import {
   stateOf,
   switchCommands,
 } from './command'
-import { examples } from './command-help'
 import { contactLines, presentContact } from './contact'
 import { memberFindCommand } from './member-find'
 import {
@@ -55,17 +54,13 @@ interface Flags extends CommonFlags, OutputFlags {
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
   return commandGroup('member', 'The people who seek care', [
-    examples(
-      asJson(
-        onMemberIn(serviceCommand, ({ context }) => context)(
-          'show',
-          'Show a member, and what to know before calling them',
-          show,
-        ),
-        'print them as JSON',
+    asJson(
+      onMemberIn(serviceCommand, ({ context }) => context)(
+        'show',
+        'Show a member, and what to know before calling them',
+        show,
       ),
-      'anteroom member show 42',
-      'anteroom member show --partner Lantern --external-id P-123',
+      'print them as JSON',
     ),
     memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {

@@ -4,8 +4,7 @@ import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { logDefect } from '../http/defect-log'
-import { commandExamples } from './command-examples'
-import { examples } from './command-help'
+import { showExamples } from './command-examples'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { nearest } from './nearest'
@@ -90,8 +89,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     const minWidthToWrap = 24
     if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments, minWidthToWrap })
     storageLast(command)
-    const shown = commandExamples[wordsOf(command)]
-    if (shown) examples(command, ...shown)
+    showExamples(command, wordsOf(command))
   })
   return program
 }

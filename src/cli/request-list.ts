@@ -12,7 +12,6 @@ import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { ageText, lengthOfTime } from './age'
 import { localDate, utcInstant, wholeNumber } from './arguments'
 import { asJson, type Call, contextCommand } from './command'
-import { examples } from './command-help'
 import { counted } from './counted'
 import {
   type Columns,
@@ -52,7 +51,7 @@ export function requestListCommand(): Command {
     '--sort <order>',
     'by age, the oldest first, by slot, the soonest first, or by risk',
   )
-  const command = asJson(
+  return asJson(
     contextCommand('list', 'List requests in order of submission, a page at a time', list)
       .option('--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it')
       .option(
@@ -74,12 +73,6 @@ export function requestListCommand(): Command {
       .option('--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50)
       .option('--page <n>', 'which page', wholeNumber(1, 1_000_000), 1),
     'print them as JSON',
-  )
-  return examples(
-    command,
-    'anteroom request list --risk',
-    'anteroom request list --state waiting --age 3d --sort slot',
-    'anteroom request list --provider on-1 --on 2026-12-01 --json | jq -r .[].id',
   )
 }
 

@@ -10,7 +10,6 @@ import { noteAct } from '../operations/upkeep'
 import type { Service } from '../service'
 import { recordId, wholeNumber } from './arguments'
 import { type Call, commandGroup, serviceCommand } from './command'
-import { examples } from './command-help'
 import { presentContact } from './contact'
 import { onRequest } from './on-request'
 import { printJson } from './output'
@@ -23,14 +22,10 @@ import { makeAct } from './storage'
 export function requestCommand(): Command {
   return commandGroup('request', 'The booking requests and intakes of members', [
     requestListCommand(),
-    examples(
-      serviceCommand('show', 'Show a request, and what to know before calling the member', show)
-        .argument('<request>', 'id', recordId)
-        .option('--screening', 'show the screening answers too; the audit log tells who read them')
-        .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
-      'anteroom request show 42 --screening',
-      'anteroom request show 42 --json | jq -r .contact.phoneNumber',
-    ),
+    serviceCommand('show', 'Show a request, and what to know before calling the member', show)
+      .argument('<request>', 'id', recordId)
+      .option('--screening', 'show the screening answers too; the audit log tells who read them')
+      .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
     onRequest('suggest', 'List the providers who fit an intake, best first, with the reasons', suggest)
       .option('--limit <n>', 'how many', wholeNumber(1), 10)
       .option('--json', 'print them as JSON'),

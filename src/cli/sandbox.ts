@@ -16,7 +16,6 @@ import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import { openService, type Service } from '../service'
 import { cap, fileName, startingInstant, webAddress, wholeNumber } from './arguments'
-import { examples } from './command-help'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { finishDatabase, makeDatabase } from './new-database'
@@ -36,7 +35,7 @@ interface Options extends LimitFlags {
 
 /** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
 export function sandboxCommand(): Command {
-  const command = new Command('sandbox')
+  return new Command('sandbox')
     .description('Run a service with a realistic directory and partners in every state, to build against')
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
@@ -69,12 +68,6 @@ export function sandboxCommand(): Command {
     )
     .option('--json', 'print one line of JSON when the server is ready')
     .action(runSandbox)
-  return examples(
-    command,
-    'anteroom sandbox',
-    'anteroom sandbox --port 0 --now 2026-12-01T09:00:00Z --json',
-    'anteroom sandbox --database sandbox.sqlite --providers 10000',
-  )
 }
 
 async function runSandbox(options: Options): Promise<void> {

@@ -18,7 +18,6 @@ import {
 } from '../operations/tokens'
 import { utcInstant } from './arguments'
 import { asJson, asking, type Call, commandGroup, commandsIn, recordsCommand } from './command'
-import { examples } from './command-help'
 import { askForLine } from './given-text'
 import {
   type Columns,
@@ -80,19 +79,15 @@ export function tokenCommand(): Command {
       ),
       'print them as JSON',
     ),
-    examples(
-      asJson(
-        verifyCommand(
-          'verify',
-          'Read a token on stdin and say what the API would answer, and why',
-          verify,
-        ).option(
-          '--kid <kid>',
-          'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
-        ),
+    asJson(
+      verifyCommand(
+        'verify',
+        'Read a token on stdin and say what the API would answer, and why',
+        verify,
+      ).option(
+        '--kid <kid>',
+        'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
       ),
-      'anteroom token verify --kid jVFHDmJjUow0fpJH',
-      'anteroom token verify < token.txt',
     ),
   ])
 }

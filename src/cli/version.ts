@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { version } from '../../package.json'
-import { examples } from './command-help'
 import { type CommonFlags, printJson, printRecord } from './output'
 
 /** `anteroom version`: what this is made of, for whoever tells of a fault. */
@@ -12,5 +11,5 @@ export function versionCommand(): Command {
     if (json) printJson(versions)
     else printRecord(versions)
   })
-  return examples(command, 'anteroom version', 'anteroom version --json | jq -r .sqlite')
+  return command
 }

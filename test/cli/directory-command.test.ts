@@ -240,7 +240,7 @@ describe('an operator keeps the directory in files', () => {
     await operator.do('provider', 'deactivate', 'on-1', '--yes')
     const none = write('none/licenses.csv', 'ref,region,from\n')
     const warning =
-      'anteroom: WARNING: no provider has any license left by these files, so nobody can be found or booked\n'
+      'anteroom: WARNING: these files leave no provider with a license, so nobody can be found or booked\n'
     const stays = 'Suspended by staff, and stay so though the files say active: on-1.\n'
     const away = 'away: 2 licenses of 2 providers.\non-1: licenses -1\non-3: licenses -1\n'
     expect(await operator.run(['directory', 'load', none])).toEqual({
