@@ -15,9 +15,11 @@ import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
+import type { Measured } from './http/metrics'
 import type { Onlooker } from './http/seen'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
+import { measureRecords } from './operations/measure'
 import { Notebook } from './operations/notebook'
 import type { AskServer } from './operations/status'
 import { type BackupKeys, openBackup } from './vault/backup'
@@ -45,6 +47,10 @@ export interface ServiceOptions {
   readonly noDocs?: boolean
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
+  /** Where Prometheus is told how it does, on this machine, 0 for a free port; nowhere, unless given. */
+  readonly metricsPort?: number | null
+  /** The program's, for those metrics. */
+  readonly version?: string
   /** Are shown each request that was answered; none unless given. */
   readonly onlookers?: readonly Onlooker[]
   /** Is told what an operator should know of. */
@@ -57,6 +63,13 @@ const notes = 'uses of tokens, look-ups and refused authentications'
 /** How often what was kept for retries is looked through for what may be kept no longer. */
 const forgetMillis = 60_000
 
+/** A service that listens. */
+export interface Serving extends Listening {
+  readonly baseUrl: string
+  /** Where Prometheus is told how it does; null for nowhere. */
+  readonly metricsPort: number | null
+}
+
 /** The service, put together and not yet listening. */
 export interface Service extends Pick<Engine, 'close'> {
   readonly context: Context
@@ -66,7 +79,7 @@ export interface Service extends Pick<Engine, 'close'> {
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
-  listen(host: string, port: number, baseUrl?: string): Promise<Listening & { readonly baseUrl: string }>
+  listen(host: string, port: number, baseUrl?: string): Promise<Serving>
   /**
    * Makes a database of a backup that the master key opens, and holds it to the backup's manifest.
    *
@@ -116,10 +129,10 @@ function openRecords({
   const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
   const opening = { path: database, purpose, masterKey: masterKeyOf(key), create, upgrade }
-  const { store, upkeep, feed, watch, close } = openEngine(opening, largestGroup)
+  const { store, upkeep, feed, watch, measure, close } = openEngine(opening, largestGroup)
   if (keptCopy !== null) for (const note of upgradeNotes(keptCopy)) report(note)
   const records: Records = { store, upkeep, clock, custody, directory: null }
-  return { records, feed, watch, close, key }
+  return { records, feed, watch, measure, close, key }
 }
 
 /** The time zones of a zoneinfo folder, or those that are built in. @throws Refusal settings_invalid */
@@ -131,7 +144,7 @@ export function readZones(folder: string | undefined): ZoneData {
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, onlookers = [], report } = options
   const zones = readZones(zoneFolder)
-  const { records, feed, watch, close, key } = openWithKey(options)
+  const { records, feed, watch, measure, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const { store } = records
@@ -150,12 +163,23 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       // Loaded here, since a command that serves nobody would start the slower for it.
       const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
+      const measures = await createMeasures(options)
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
-        return watched(createApp(serving, addressOf, () => health.isReady()).fetch, onlookers)
+        const isSandbox = purpose === 'sandbox'
+        const serving = { context, baseUrl: address, isSandbox, noDocs, ...measures?.serving }
+        return watched(createApp(serving, addressOf, () => health.isReady()).fetch, [
+          ...onlookers,
+          ...(measures ? [measures.look] : []),
+        ])
       })
       const health = watch(report, options.alone ?? false)
+      const telling = await measures
+        ?.tell({ context, zones, engine: measure, isReady: () => health.isReady() })
+        .catch(async (error) => {
+          await listening.stop()
+          throw error
+        })
       let isWaiting = false
       const flush = async () => {
         const isFlushed = await notebook.flush(store).then(
@@ -179,12 +203,15 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       return {
         ...listening,
         baseUrl: address,
+        metricsPort: telling?.port ?? null,
         async stop() {
           for (const timer of timers) clearInterval(timer)
           stopping.abort()
           await listening.stop()
           await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
           await forgetting
+          // Last: that it stops is to be seen.
+          await telling?.stop()
         },
       }
     },
@@ -193,6 +220,31 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
   }
+}
+
+/** What is measured while it listens, where that is told to anybody. */
+async function createMeasures({ metricsPort = null, version = 'unknown' }: ServiceOptions) {
+  if (metricsPort === null) return null
+  const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
+    import('./http/request-measures'),
+    import('./http/gate'),
+    import('./http/metrics'),
+  ])
+  const [requests, places] = [new RequestMeasures(), placesInFlight()]
+  return {
+    look: requests.look,
+    serving: { places },
+    async tell({ context, ...told }: Telling) {
+      const records = () => measureRecords(context)
+      const now = () => context.clock.now()
+      return listenForMetrics(metricsPort, { requests, places, build: { version }, records, now, ...told })
+    },
+  }
+}
+
+/** What metrics are told of, once it listens. */
+interface Telling extends Pick<Measured, 'zones' | 'engine' | 'isReady' | 'certificateEndsAt'> {
+  readonly context: Context
 }
 
 /**

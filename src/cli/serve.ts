@@ -16,7 +16,7 @@ export function serveCommand(): Command {
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */
 async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
   const config = readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
-  const service = await openProduction(config, { upgrade: true, alone: true })
+  const service = await openProduction(config, { upgrade: true, alone: true, version })
   try {
     await noteZoneData(service.context, service.zones)
     const note = zoneDataNote(service.zones, service.context.clock.now())
@@ -26,6 +26,7 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
     const startedAt = service.context.clock.now()
     await noteServer(service.context, { host: server.host, port: server.port, version, startedAt })
     announce(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
+    if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     await stopped
     await server.stop()
     await noteServer(service.context, null)

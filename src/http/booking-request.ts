@@ -203,6 +203,7 @@ export const bookingRequest = endpoint({
       return {
         body: presentBookingRequest(stored),
         ...(isReplay && { headers: { 'Idempotency-Replayed': 'true' } }),
+        counted: isReplay ? { isReplay } : { stored: submission.slot ? 'booking' : 'intake' },
       }
     },
 })
