@@ -15,8 +15,8 @@ const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
 const patienceToBuildMillis = 120_000
 
-/** The words that start the program: the executable, built once in a run of the tests. */
-export const theProgram: readonly string[] = [builtExecutable()]
+/** The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests. */
+export const theProgram: readonly string[] = [process.env.TEST_EXECUTABLE ?? builtExecutable()]
 
 function builtExecutable(): string {
   // With a mark of the sources: another run had this number once, and other sources.
