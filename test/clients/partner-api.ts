@@ -117,7 +117,7 @@ export interface components {
             utcStartTime: string;
             /**
              * @description Exactly as received from the search: 45 minutes after utcStartTime
-             * @example 2026-12-01T14:00:00Z
+             * @example 2026-12-01T14:45:00Z
              */
             utcEndTime: string;
         };
@@ -313,7 +313,7 @@ export interface components {
             utcStartTime: string;
             /**
              * @description UTC, with a trailing Z; to be sent back exactly as received
-             * @example 2026-12-01T14:00:00Z
+             * @example 2026-12-01T14:45:00Z
              */
             utcEndTime: string;
         };
