@@ -29,8 +29,14 @@ const slotTime = (description: string, example: string) =>
 const BookingData = Type.Object(
   {
     selfSchedulingProviderId: Id('A providerId of the search'),
-    utcStartTime: slotTime('Exactly as received from the search: UTC, with a trailing Z', offered.utcStartTime),
-    utcEndTime: slotTime('Exactly as received from the search: 45 minutes after utcStartTime', offered.utcEndTime),
+    utcStartTime: slotTime(
+      'Exactly as received from the search: UTC, with a trailing Z',
+      offered.utcStartTime,
+    ),
+    utcEndTime: slotTime(
+      'Exactly as received from the search: 45 minutes after utcStartTime',
+      offered.utcEndTime,
+    ),
   },
   { title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
 )
