@@ -339,6 +339,8 @@ export interface components {
                 "X-Error-Code"?: components["schemas"]["ErrorCode"];
                 /** @description The scheme to authenticate with (RFC 6750) */
                 "WWW-Authenticate"?: string;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -360,6 +362,8 @@ export interface components {
                  * @example "reads";r=29979;t=1
                  */
                 RateLimit?: string;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -383,6 +387,8 @@ export interface components {
                  * @example "reads";r=29979;t=1
                  */
                 RateLimit?: string;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -404,6 +410,8 @@ export interface components {
                  * @example "reads";r=29979;t=1
                  */
                 RateLimit?: string;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -430,6 +438,8 @@ export interface components {
                 RateLimit?: string;
                 /** @description Seconds to wait before the request is sent again */
                 "Retry-After"?: number;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -451,6 +461,8 @@ export interface components {
                  * @example "reads";r=29979;t=1
                  */
                 RateLimit?: string;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -478,6 +490,8 @@ export interface components {
                 RateLimit?: string;
                 /** @description Seconds to wait before the request is sent again */
                 "Retry-After"?: number;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -502,6 +516,8 @@ export interface components {
                  * @example "reads";r=29979;t=1
                  */
                 RateLimit?: string;
+                /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -567,6 +583,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -602,6 +620,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -624,6 +644,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -692,6 +714,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -723,6 +747,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -748,6 +774,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -794,6 +822,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -823,6 +853,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -850,6 +882,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -871,6 +905,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -892,6 +928,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -913,6 +951,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -940,6 +980,8 @@ export interface operations {
                     RateLimit?: string;
                     /** @description Seconds to wait before the request is sent again */
                     "Retry-After"?: number;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -978,6 +1020,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -999,6 +1043,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1022,6 +1068,8 @@ export interface operations {
                      * @example "reads";r=29979;t=1
                      */
                     RateLimit?: string;
+                    /** @description Names the request in the service's log: tell it to the operator where something went wrong */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
