@@ -147,10 +147,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       // Loaded here, since a command that serves nobody would start the slower for it.
       const { createApp } = await import('./http/app')
       let address = ''
+      let isStopping = false
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
         const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
-        return createApp(serving, addressOf, () => watched.isReady()).fetch
+        return createApp(serving, addressOf, async () => !isStopping && watched.isReady()).fetch
       })
       const watched = watch(report, options.alone ?? false)
       let isWaiting = false
@@ -177,9 +178,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         ...listening,
         baseUrl: address,
         async stop() {
-          for (const timer of timers) clearInterval(timer)
+          // Whoever balances load sends no more, while what was sent is answered.
+          isStopping = true
           stopping.abort()
           await listening.stop()
+          for (const timer of timers) clearInterval(timer)
           await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
           await forgetting
         },
