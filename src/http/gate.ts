@@ -40,6 +40,8 @@ export interface Serving {
   readonly isSandbox: boolean
   /** Whether the documents are left out. */
   readonly noDocs?: boolean
+  /** Whether it is asked over TLS. */
+  readonly isSecure?: boolean
 }
 
 /** A request that has reached a path. */

@@ -1,4 +1,5 @@
 import { Refusal } from '../domain/errors'
+import { Drain } from './drain'
 import { takeNewConnections } from './newest-listener'
 
 /** A server that is listening. */
@@ -12,7 +13,10 @@ export interface Listening {
    * @throws Refusal settings_invalid for one that cannot be used
    */
   replaceCertificate(certificate: TlsIdentity): void
-  /** Takes no more requests and resolves once those under way have been answered, or their time is up. */
+  /**
+   * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
+   * all is answered, or the time for that is up: 15 s. Where nobody asks, within some 30 ms.
+   */
   stop(): Promise<void>
 }
 
@@ -26,8 +30,8 @@ export interface TlsIdentity {
 /** What a handler slower than this gets is a closed connection, in seconds. */
 const idleSeconds = 60
 
-/** How long a stop waits for requests under way: a client may never send the rest of its own. */
-const stoppingMillis = 3_000
+/** How long a stop may take: a client may never send the rest of its request, and a body has 10 s for it. */
+const stoppingMillis = 15_000
 
 /** How long one that is replaced still answers: whoever asks nothing for so long is not connected any more. */
 const replacedMillis = (idleSeconds + 5) * 1000
@@ -56,6 +60,7 @@ export function listen(
     addresses.set(request, address)
     return address
   }
+  const drain = new Drain()
   const open = (port: number, tls?: TlsIdentity): Server =>
     serve({
       hostname: host,
@@ -71,7 +76,7 @@ export function listen(
       fetch(request, server) {
         const whole = withWholeUrl(request)
         if (whole !== request) addresses.set(whole, addressOf(request))
-        const answer = (handle as NonNullable<typeof handle>)(whole)
+        const answer = drain.answer(whole, handle as NonNullable<typeof handle>)
         return server === newest ? answer : closing(answer)
       },
     })
@@ -102,7 +107,8 @@ export function listen(
       const ending = setTimeout(() => {
         for (const server of sharing) server.stop(true)
       }, stoppingMillis)
-      await Promise.all(sharing.map((server) => server.stop()))
+      const isBusy = sharing.some((server) => server.pendingRequests > 0)
+      await drain.close(isBusy, () => Promise.all(sharing.map((server) => server.stop())))
       clearTimeout(ending)
     },
   }
@@ -148,11 +154,19 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
   }
 }
 
+/** Where the path of an HTTPS address is looked for: behind hosts of three characters and more. */
+const shortestBefore = 'https://abc'.length
+
 /**
  * The request with a URL in which the path can be found: where the Host header is missing or no host at all, Bun
- * gives the path alone, and no route would be reached. The path stays as it was sent.
+ * gives the path alone, and no route would be reached; behind a shorter host than is reckoned with, a part of the path would be
+ * taken for all of it. The path stays as it was sent.
  */
 function withWholeUrl(request: Request): Request {
-  if (!request.url.startsWith('/')) return request
-  return new Request(`http://localhost${request.url}`, request)
+  const { url } = request
+  if (url.startsWith('/')) return new Request(`http://localhost${url}`, request)
+  if (!url.startsWith('https:')) return request
+  const path = url.indexOf('/', 'https://'.length)
+  if (path >= shortestBefore) return request
+  return new Request(`https://localhost${url.slice(path)}`, request)
 }
