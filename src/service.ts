@@ -11,11 +11,13 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Networks } from './domain/networks'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Onlooker } from './http/seen'
+import { strictTransport } from './http/strict-transport'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
 import { Notebook } from './operations/notebook'
@@ -48,6 +50,8 @@ export interface ServiceOptions {
   readonly noDocs?: boolean
   /** What it speaks HTTPS with; plain HTTP unless given. */
   readonly certificate?: Certificate | null
+  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
+  readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
   /** Are shown each request that was answered; none unless given. */
@@ -61,9 +65,6 @@ const flushMillis = 1_000
 const notes = 'uses of tokens, look-ups and refused authentications'
 /** How often what was kept for retries is looked through for what may be kept no longer. */
 const forgetMillis = 60_000
-
-/** Whoever has reached it over HTTPS never asks without, for a year (RFC 6797 §6.1). */
-const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
 
 /** The service, put together and not yet listening. */
 export interface Service extends Pick<Engine, 'close'> {
@@ -139,7 +140,8 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, noDocs = false, onlookers = [], certificate, report } = options
+  const { purpose, zoneFolder, clock, noDocs = false, report } = options
+  const { proxies = null, certificate = null, onlookers = [] } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
@@ -175,7 +177,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
             baseUrl: address,
             isSandbox: purpose === 'sandbox',
             noDocs,
-            isSecure: Boolean(certificate),
+            isSecure: certificate !== null,
+            proxies,
           }
           // A server may be stopping by the time this is known.
           const isReady = async () => (await health.isReady()) && !isStopping

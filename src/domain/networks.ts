@@ -24,5 +24,10 @@ export function parseNetworks(text: string): Networks | string {
   return { include: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
 }
 
+/** Whether a text is an IPv4 or IPv6 address, without a zone, which means something on one machine alone (RFC 4007 §11). */
+export function isAddress(text: string): boolean {
+  return isIP(text) !== 0 && !text.includes('%')
+}
+
 const notNetworks =
   'must be addresses or networks, as 10.0.0.7,2001:db8::/32, but not all addresses there are'

@@ -4,10 +4,10 @@ type Handle = (request: Request) => Response | Promise<Response>
 const lookMillis = 25
 
 /** How many looks in a row find nothing new until it is quiet: longer than a client takes from an answer to its next request. */
-const quietLooks = 4
+const quietLooks = 8
 
 /** How many looks there are at most, and how many turns of the event loop after them, where clients go on asking. */
-const [mostLooks, mostTurns] = [20, 200]
+const [mostLooks, mostTurns] = [24, 200]
 
 /**
  * Draining, as the first part of a graceful shutdown: whatever reaches a server before it closes is answered, and told that
@@ -54,7 +54,7 @@ export class Drain {
 
   async #bringsNothing(millis: number): Promise<boolean> {
     const before = this.#arrived
-    await Bun.sleep(millis)
+    await new Promise((resolve) => setTimeout(resolve, millis))
     return this.#arrived === before
   }
 }

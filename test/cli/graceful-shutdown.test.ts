@@ -56,6 +56,40 @@ test('what was started under nohup outlives its terminal', async () => {
   expect(await sandbox.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' })
 })
 
+test('with a hundred bookings in flight a stop cuts none, and all that were acknowledged are stored', async () => {
+  using folder = new Folder()
+  const file = `${folder.path}/sandbox.sqlite`
+  await using sandbox = await startSandbox(['--database', file])
+  let stopping: Promise<unknown> | undefined
+  const acknowledged: number[] = []
+  const one = async (client: number) => {
+    for (let each = 0; ; each++) {
+      const name = `${client}-${each}`
+      const [status, id] = await sandbox.post(intake(name)).then(
+        ({ status, body }) => [status, body.id],
+        ({ code }) => [code],
+      )
+      // Nobody listens any more: what was asked was never sent.
+      if (status === 'ECONNREFUSED') return status
+      expect([name, status]).toEqual([name, 201])
+      acknowledged.push(id)
+      if (acknowledged.length === 150) stopping = sandbox.stop('SIGTERM')
+    }
+  }
+  await Promise.all(Array.from({ length: 100 }, (_, client) => one(client)))
+  expect(await stopping).toMatchObject({ code: 0, signal: null, stderr: '' })
+  using database = new Database(file)
+  const stored = new Set(database.query('SELECT id FROM booking_requests').values().flat())
+  expect(acknowledged.length).toBeGreaterThan(200)
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
+})
+
+const intake = (name: string) => ({
+  user: { external_user_id: `member-${name}` },
+  memberData: { email: `${name}@example.com`, firstName: 'Robin', lastName: 'Sample', country: 'CA' },
+  phq9Data: [],
+})
+
 test('a service that has much to remove of what was kept for retries stops with the rest left for its next start', async () => {
   using operator = new Operator()
   await operator.do('init')
