@@ -67,24 +67,6 @@ describe('behind a proxy', () => {
     expect(answer.headers.get('x-request-id')).not.toBeNull()
   })
 
-  test.each([
-    [regions, withToken, 200],
-    [regions, () => ({}), 401],
-    ['/nothing', () => ({}), 404],
-    ['/openapi.json', () => ({}), 200],
-  ])(
-    'the answer to %s by HTTPS has its client ask so for a year, and that to a plain request has not',
-    async (path, headers, status) => {
-      const told = async (sent: Record<string, string>) => {
-        const answer = await appFor(proxy)(path, { ...sent, ...headers() })
-        return [answer.status, answer.headers.get('strict-transport-security')]
-      }
-      expect(await told({})).toEqual([403, null])
-      expect(await told(https)).toEqual([status, 'max-age=31536000'])
-      expect(await told({})).toEqual([403, null])
-    },
-  )
-
   test('nothing is judged before: no method, no token, no path, no document', async () => {
     const ask = appFor(stranger)
     for (const path of [
@@ -274,3 +256,22 @@ async function startBehind(proxies: string) {
     [Symbol.asyncDispose]: () => started.stop(),
   }
 }
+
+// Last: those that are refused are noted.
+test.each([
+  [regions, withToken, 200],
+  [regions, () => ({}), 401],
+  ['/nothing', () => ({}), 404],
+  ['/openapi.json', () => ({}), 200],
+])(
+  'the answer to %s by HTTPS has its client ask so for a year, and that to a plain request has not',
+  async (path, headers, status) => {
+    const told = async (sent: Record<string, string>) => {
+      const answer = await appFor(proxy)(path, { ...sent, ...headers() })
+      return [answer.status, answer.headers.get('strict-transport-security')]
+    }
+    expect(await told({})).toEqual([403, null])
+    expect(await told(https)).toEqual([status, 'max-age=31536000'])
+    expect(await told({})).toEqual([403, null])
+  },
+)
