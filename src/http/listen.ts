@@ -1,6 +1,6 @@
 import { Refusal } from '../domain/errors'
 import { Drain } from './drain'
-import { takeNewConnections } from './newest-listener'
+import { SharedPort } from './newest-listener'
 
 /** A server that is listening. */
 export interface Listening {
@@ -56,7 +56,7 @@ export function listen(
   let handle: ReturnType<typeof createFetch> | undefined
   const addresses = new WeakMap<Request, string>()
   const addressOf = (request: Request) => {
-    const address = addresses.get(request) ?? newest.requestIP(request)?.address ?? 'unknown'
+    const address = addresses.get(request) ?? shared.newest.requestIP(request)?.address ?? 'unknown'
     addresses.set(request, address)
     return address
   }
@@ -67,7 +67,8 @@ export function listen(
       port,
       // Errors would be answered with a page of our source.
       development: false,
-      // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests.
+      // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests: it is shared
+      // with our own alone, who take another's place when a certificate is replaced.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
       // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
@@ -77,38 +78,30 @@ export function listen(
         const whole = withWholeUrl(request)
         if (whole !== request) addresses.set(whole, addressOf(request))
         const answer = drain.answer(whole, handle as NonNullable<typeof handle>)
-        return server === newest ? answer : closing(answer)
+        return server === shared.newest ? answer : closing(answer)
       },
     })
-  let newest = certificate ? openShared(open, port, certificate) : open(port)
-  // In the order of the kernel's own list of those that share the port.
-  const sharing = [newest]
-  handle = createFetch(newest.port as number, addressOf)
+  const first = certificate ? openShared(open, port, certificate) : open(port)
+  const actualPort = first.port as number
+  const shared = new SharedPort(actualPort, first)
+  handle = createFetch(actualPort, addressOf)
   return {
     host,
-    port: newest.port as number,
+    port: actualPort,
     replaceCertificate(next) {
-      const replaced = newest
-      newest = open(replaced.port as number, next)
-      sharing.push(newest)
-      const isAlone = !takeNewConnections(newest.port as number, sharing.length - 1)
-      const end = () => {
-        // The kernel fills a gap with the last of its list.
-        const last = sharing.pop() as Server
-        if (last !== replaced) sharing[sharing.indexOf(replaced)] = last
-        replaced.stop()
-        takeNewConnections(newest.port as number, sharing.indexOf(newest))
-      }
-      // Where the port is shared by turns it would go on to show the old certificate.
-      if (isAlone) end()
-      else setTimeout(end, replacedMillis).unref()
+      const replaced = shared.newest
+      const takesAll = shared.add(open(actualPort, next))
+      const end = () => shared.remove(replaced, () => void replaced.stop())
+      if (takesAll) setTimeout(end, replacedMillis).unref()
+      // It would go on to show the old certificate to every second who connects.
+      else end()
     },
     async stop() {
       const ending = setTimeout(() => {
-        for (const server of sharing) server.stop(true)
+        for (const server of shared.all) server.stop(true)
       }, stoppingMillis)
-      const isBusy = sharing.some((server) => server.pendingRequests > 0)
-      await drain.close(isBusy, () => Promise.all(sharing.map((server) => server.stop())))
+      const isBusy = shared.all.some((server) => server.pendingRequests > 0)
+      await drain.close(isBusy, () => Promise.all(shared.all.map((server) => server.stop())))
       clearTimeout(ending)
     },
   }

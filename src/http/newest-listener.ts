@@ -8,12 +8,51 @@ const BPF_RET_K = 0x06
 /** More open files than are there before the first that listens. */
 const mostDescriptors = 65_536
 
+/** Those that listen on one shared port (SO_REUSEPORT): the newest takes all new connections. */
+export class SharedPort<Server> {
+  /** In the order of the kernel's own list. */
+  readonly #servers: Server[]
+  newest: Server
+
+  constructor(
+    private readonly port: number,
+    first: Server,
+  ) {
+    this.newest = first
+    this.#servers = [first]
+  }
+
+  get all(): readonly Server[] {
+    return this.#servers
+  }
+
+  /** Adds one that has begun to listen. Tells whether it takes all new connections, and not by turns with those before it. */
+  add(server: Server): boolean {
+    this.#servers.push(server)
+    this.newest = server
+    return this.#steer()
+  }
+
+  /** @param close has it listen no more */
+  remove(server: Server, close: () => void): void {
+    // The kernel fills the gap with the last of its list.
+    const last = this.#servers.pop() as Server
+    if (last !== server) this.#servers[this.#servers.indexOf(server)] = last
+    close()
+    this.#steer()
+  }
+
+  #steer(): boolean {
+    return takeNewConnections(this.port, this.#servers.indexOf(this.newest))
+  }
+}
+
 /**
  * Has the kernel hand all new connections of a port that is shared (SO_REUSEPORT) to one of those that listen on it, by the
  * order in which they came to it: by itself it would hand them to all by turns, and would reset those that wait for one that is
  * closed (socket(7), SO_ATTACH_REUSEPORT_CBPF). False where that cannot be had.
  */
-export function takeNewConnections(port: number, place: number): boolean {
+function takeNewConnections(port: number, place: number): boolean {
   const libc = openLibc()
   if (!libc) return false
   const instruction = new DataView(new ArrayBuffer(8))
