@@ -44,6 +44,8 @@ export interface Serving {
   readonly noDocs?: boolean
   /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
   readonly proxies?: Networks | null
+  /** Whether it is asked over TLS. */
+  readonly isSecure?: boolean
 }
 
 /** A request that has reached a path. */

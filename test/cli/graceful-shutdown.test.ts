@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { Operator } from '../support/operator'
-import { Folder, startSandbox, theProgram } from '../support/process'
+import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
 // Whoever runs the tests under nohup hands that down; as a terminal starts a program, SIGHUP is not ignored.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
@@ -19,10 +19,32 @@ test('a terminal that goes stops the sandbox, with exit code 0 and no file left'
 })
 
 test('a terminal that goes stops the service, with exit code 0', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  let shown = ''
+  const terminal = new Bun.Terminal({
+    data: (_, bytes) => {
+      shown += Buffer.from(bytes).toString()
+    },
+  })
+  // A terminal of a session's own, which hears when it goes.
+  const controlled = ['setsid', '--ctty', '--wait', ...fromTerminal]
+  const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
+  const env = { ANTEROOM_DATABASE: operator.database }
+  const service = Bun.spawn([...controlled, ...words], { terminal, env, cwd: operator.folder.path })
+  await eventually('the service to listen', () => shown.includes('Listening') || service.exitCode !== null)
+  terminal.close()
+  expect([await service.exited, service.signalCode]).toEqual([0, null])
+})
+
+test('SIGHUP without a terminal that went has the service read its settings again, and it goes on', async () => {
   using operator = new Operator(fromTerminal)
   await operator.do('init')
   await using service = await operator.serve()
-  expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, signal: null, stderr: '' })
+  service.signal('SIGHUP')
+  await eventually('the settings to be read', () => service.stderr.includes('\n'))
+  const stderr = 'anteroom: settings were read again: nothing has changed\n'
+  expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr })
 })
 
 test('what was started under nohup outlives its terminal', async () => {
