@@ -17,6 +17,7 @@ import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Onlooker } from './http/seen'
+import { strictTransport } from './http/strict-transport'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
 import { Notebook } from './operations/notebook'
@@ -47,10 +48,10 @@ export interface ServiceOptions {
   readonly limits?: Limits
   /** Whether the API's documents are left out. */
   readonly noDocs?: boolean
-  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
-  readonly proxies?: Networks | null
   /** What it speaks HTTPS with; plain HTTP unless given. */
   readonly certificate?: Certificate | null
+  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
+  readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
   /** Are shown each request that was answered; none unless given. */
@@ -139,8 +140,8 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, noDocs = false, onlookers = [], report } = options
-  const { certificate, proxies = null } = options
+  const { purpose, zoneFolder, clock, noDocs = false, report } = options
+  const { proxies = null, certificate = null, onlookers = [] } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
@@ -161,10 +162,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     zones,
     async listen(host, port, baseUrl) {
       // Loaded here, since a command that serves nobody would start the slower for it.
-      const [{ createApp }, { strictTransport, watched }] = await Promise.all([
-        import('./http/app'),
-        import('./http/seen'),
-      ])
+      const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
       let isStopping = false
       const listening = listen(
@@ -179,8 +177,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
             baseUrl: address,
             isSandbox: purpose === 'sandbox',
             noDocs,
+            isSecure: certificate !== null,
             proxies,
-            isSecure: Boolean(certificate),
           }
           // A server may be stopping by the time this is known.
           const isReady = async () => (await health.isReady()) && !isStopping

@@ -24,9 +24,16 @@ export function reload(running: Reloading): string {
   try {
     return takeAll(running)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return `settings were read again, and nothing is changed: ${error.message.replaceAll('\n', '; ')}`
+    const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
+    return `settings were read again, and nothing is changed: ${why}`
   }
+}
+
+/** What the system says where it has no room for a second listener, as of too many open files. */
+function systemFault(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') throw error
+  return `the certificate cannot be put in force (${code})`
 }
 
 function takeAll(running: Reloading): string {

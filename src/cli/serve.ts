@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { version } from '../../package.json'
 import { readServerConfig, type ServerConfig, serverSettings } from '../config'
 import { systemClock } from '../domain/clock'
-import { isPlainAddress, refusePlain } from '../http/plain-listening'
+import { isPlainAddress, requireLoopback } from '../http/loopback'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData } from '../operations/upkeep'
 import { certificateNote, readCertificate } from '../service'
@@ -22,10 +22,10 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
   const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const config = read()
   const certificate = config.tls && readCertificate(config.tls, systemClock.now())
-  if (!certificate && !config.behindProxy) await refusePlain(config.host)
+  if (!certificate && !config.behindProxy) await requireLoopback(config.host)
   const service = await openProduction(
-    { ...config, proxies: config.behindProxy },
-    { upgrade: true, alone: true, certificate },
+    { ...config, proxies: config.behindProxy, certificate },
+    { upgrade: true, alone: true },
   )
   try {
     await noteZoneData(service.context, service.zones)

@@ -1,12 +1,13 @@
 import { isAddress, type Networks } from '../domain/networks'
 import { errorAnswer, transportRefusals } from './errors'
-import { type Seen, strictTransport } from './seen'
+import type { Seen } from './seen'
+import { strictTransport } from './strict-transport'
 
 /** What tells of a request that may have come through a proxy. */
 export interface Forwarding {
   /** The address of its client. */
   readonly clientOf: (request: Request) => string
-  /** The refusal of one that did not come by HTTPS; null if there is none, and its answer says so (RFC 6797 §7.1). */
+  /** The refusal of one that did not come by HTTPS; null if there is none, and its answer tells to go on so. */
   readonly refusePlain: (request: Request, seen: Seen) => Response | null
 }
 

@@ -35,9 +35,6 @@ export function seenOf(request: Request): Seen {
   return seen
 }
 
-/** Whoever has reached it over HTTPS never asks without, for a year (RFC 6797 §6.1). */
-export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
-
 /** What names a request, as the document has it. */
 export const requestIdHeader = {
   'X-Request-Id': {

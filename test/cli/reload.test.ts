@@ -89,6 +89,23 @@ test('another certificate is put in force, one that is the same is not, and a br
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
 })
 
+test('where the system has no room for another listener all is left as it was', () => {
+  set()
+  const { told, limits } = running({ tlsCertificate: one.certificate, tlsKey: one.key })
+  const full = Object.assign(new Error('no room'), { code: 'EMFILE' })
+  const server = {
+    replaceCertificate: () => {
+      throw full
+    },
+  }
+  set('ANTEROOM_OPEN_REQUESTS=4', `ANTEROOM_TLS_KEY=${two.key}`)
+  const read = () => readServerConfig({ settings: path, tlsCertificate: two.certificate }, {})
+  expect(reload({ ...told, server, read })).toBe(
+    'settings were read again, and nothing is changed: the certificate cannot be put in force (EMFILE)',
+  )
+  expect(limits).toEqual([])
+})
+
 test('HTTPS is neither begun nor ended by a server that runs', () => {
   set()
   const plain = running()

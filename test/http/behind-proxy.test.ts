@@ -258,3 +258,22 @@ async function startBehind(proxies: string) {
     [Symbol.asyncDispose]: () => started.stop(),
   }
 }
+
+// Last: those that are refused are noted.
+test.each([
+  [regions, withToken, 200],
+  [regions, () => ({}), 401],
+  ['/nothing', () => ({}), 404],
+  ['/openapi.json', () => ({}), 200],
+])(
+  'the answer to %s by HTTPS has its client ask so for a year, and that to a plain request has not',
+  async (path, headers, status) => {
+    const told = async (sent: Record<string, string>) => {
+      const answer = await appFor(proxy)(path, { ...sent, ...headers() })
+      return [answer.status, answer.headers.get('strict-transport-security')]
+    }
+    expect(await told({})).toEqual([403, null])
+    expect(await told(https)).toEqual([status, 'max-age=31536000'])
+    expect(await told({})).toEqual([403, null])
+  },
+)

@@ -11,7 +11,7 @@ const loopback = parseNetworks('127.0.0.0/8,::1') as Networks
  *
  * @throws Refusal settings_invalid for a host that is reached from other machines, or leads nowhere
  */
-export async function refusePlain(host: string): Promise<void> {
+export async function requireLoopback(host: string): Promise<void> {
   if ((await addressesOf(host)).every(loopback.include)) return
   const ways = [
     'give it --tls-certificate and --tls-key',

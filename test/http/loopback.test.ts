@@ -1,24 +1,24 @@
 import { expect, test } from 'bun:test'
-import { isPlainAddress, refusePlain } from '../../src/http/plain-listening'
+import { isPlainAddress, requireLoopback } from '../../src/http/loopback'
 
 test.each(['127.0.0.1', '127.8.8.8', '127.1', '::1', '::ffff:127.0.0.1', 'localhost'])(
   '%s may be listened on without HTTPS',
   async (host) => {
-    expect(await refusePlain(host)).toBeUndefined()
+    expect(await requireLoopback(host)).toBeUndefined()
   },
 )
 
 test.each(['0.0.0.0', '0', '::', '::ffff:10.0.0.1', '192.0.2.1', '128.0.0.1', 'fe80::1%lo'])(
   '%s may not, and the three ways are told',
   async (host) => {
-    await expect(refusePlain(host)).rejects.toThrow(
+    await expect(requireLoopback(host)).rejects.toThrow(
       `--host: what is sent to ${host} without HTTPS can be read on its way; give it --tls-certificate and --tls-key, name the proxies that do HTTPS for it by --behind-proxy, or listen on loopback, as --host 127.0.0.1`,
     )
   },
 )
 
 test.each(['no-such-host.invalid', 'not a host'])('%s leads nowhere', async (host) => {
-  await expect(refusePlain(host)).rejects.toThrow(`--host: ${host} cannot be resolved to an address`)
+  await expect(requireLoopback(host)).rejects.toThrow(`--host: ${host} cannot be resolved to an address`)
 })
 
 test.each([
