@@ -42,6 +42,7 @@ describe('behind a proxy', () => {
   test('what came by HTTPS through it is answered', async () => {
     const answer = await appFor(proxy)(regions, { ...https, ...withToken() })
     expect([answer.status, answer.text]).toEqual([200, '[]'])
+    expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 
   test.each([
@@ -63,6 +64,7 @@ describe('behind a proxy', () => {
     expect([answer.status, JSON.parse(answer.text)]).toEqual([403, refusal])
     expect(answer.headers.get('x-error-code')).toBe('https_required')
     expect(answer.headers.get('location')).toBeNull()
+    expect(answer.headers.get('strict-transport-security')).toBeNull()
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('x-request-id')).not.toBeNull()
   })
