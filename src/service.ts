@@ -11,21 +11,26 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Networks } from './domain/networks'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Measured } from './http/metrics'
 import type { Onlooker } from './http/seen'
+import { strictTransport } from './http/strict-transport'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
 import { measureRecords } from './operations/measure'
 import { Notebook } from './operations/notebook'
 import type { AskServer } from './operations/status'
 import { type BackupKeys, openBackup } from './vault/backup'
+import type { Certificate } from './vault/certificate'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
+
+export { type Certificate, certificateNote, readCertificate } from './vault/certificate'
 
 /** What the service is made of. */
 export interface ServiceOptions {
@@ -45,6 +50,10 @@ export interface ServiceOptions {
   readonly limits?: Limits
   /** Whether the API's documents are left out. */
   readonly noDocs?: boolean
+  /** What it speaks HTTPS with; plain HTTP unless given. */
+  readonly certificate?: Certificate | null
+  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
+  readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
   /** Where Prometheus is told how it does, on this machine, 0 for a free port; nowhere, unless given. */
@@ -65,6 +74,7 @@ const forgetMillis = 60_000
 
 /** A service that listens. */
 export interface Serving extends Listening {
+  replaceCertificate(certificate: Certificate): void
   readonly baseUrl: string
   /** Where Prometheus is told how it does; null for nowhere. */
   readonly metricsPort: number | null
@@ -80,6 +90,8 @@ export interface Service extends Pick<Engine, 'close'> {
    * @param baseUrl the public address, where it is not the one listened on
    */
   listen(host: string, port: number, baseUrl?: string): Promise<Serving>
+  /** Holds callers to other limits from now on. */
+  setLimits(limits: Limits): void
   /**
    * Makes a database of a backup that the master key opens, and holds it to the backup's manifest.
    *
@@ -142,7 +154,8 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, onlookers = [], report } = options
+  const { purpose, zoneFolder, clock, noDocs = false, report } = options
+  const { proxies = null, certificate = null, onlookers = [] } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, measure, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
@@ -155,6 +168,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
   )
   const notebook = new Notebook()
+  // One object that is asked each time, so that others can be set while it runs.
+  const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
   return {
     context,
@@ -163,19 +178,45 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       // Loaded here, since a command that serves nobody would start the slower for it.
       const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
+      let isStopping = false
+      let shown = certificate
+      // A server may be stopping by the time this is known.
+      const isReady = async () => (await health.isReady()) && !isStopping
       const measures = await createMeasures(options)
-      const listening = listen(host, port, (actualPort, addressOf) => {
-        address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        const isSandbox = purpose === 'sandbox'
-        const serving = { context, baseUrl: address, isSandbox, noDocs, ...measures?.serving }
-        return watched(createApp(serving, addressOf, () => health.isReady()).fetch, [
-          ...onlookers,
-          ...(measures ? [measures.look] : []),
-        ])
-      })
+      const listening = listen(
+        host,
+        port,
+        (actualPort, addressOf) => {
+          address =
+            baseUrl?.replace(/\/+$/, '') ??
+            `${certificate ? 'https' : 'http'}://${urlHost(host)}:${actualPort}`
+          const serving = {
+            context,
+            baseUrl: address,
+            isSandbox: purpose === 'sandbox',
+            noDocs,
+            isSecure: certificate !== null,
+            proxies,
+            ...measures?.serving,
+          }
+          const always = certificate ? strictTransport : {}
+          return watched(
+            createApp(serving, addressOf, isReady).fetch,
+            [...onlookers, ...(measures?.onlookers ?? [])],
+            always,
+          )
+        },
+        certificate ?? undefined,
+      )
       const health = watch(report, options.alone ?? false)
       const telling = await measures
-        ?.tell({ context, zones, engine: measure, isReady: () => health.isReady() })
+        ?.tell({
+          context,
+          zones,
+          engine: measure,
+          isReady,
+          certificateEndsAt: () => shown?.validUntil ?? null,
+        })
         .catch(async (error) => {
           await listening.stop()
           throw error
@@ -204,10 +245,16 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         ...listening,
         baseUrl: address,
         metricsPort: telling?.port ?? null,
+        replaceCertificate(next) {
+          listening.replaceCertificate(next)
+          shown = next
+        },
         async stop() {
-          for (const timer of timers) clearInterval(timer)
+          // Whoever balances load sends no more, while what was sent is answered.
+          isStopping = true
           stopping.abort()
           await listening.stop()
+          for (const timer of timers) clearInterval(timer)
           await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
           await forgetting
           // Last: that it stops is to be seen.
@@ -215,6 +262,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         },
       }
     },
+    setLimits: (given) => void Object.assign(limits, given),
     restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
     openOn: (database, clock) =>
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
@@ -232,7 +280,7 @@ async function createMeasures({ metricsPort = null, version = 'unknown' }: Servi
   ])
   const [requests, places] = [new RequestMeasures(), placesInFlight()]
   return {
-    look: requests.look,
+    onlookers: [requests.look],
     serving: { places },
     async tell({ context, ...told }: Telling) {
       const records = () => measureRecords(context)
@@ -338,11 +386,13 @@ export async function verifyBackup(restoring: Restoring, tell: TellStep): Promis
 const [answerMillis, readyMillis] = [500, 1_500]
 
 /** Asks a server at what it noted that it listens on. */
-export const askServer: AskServer = async ({ host, port }) => {
+export const askServer: AskServer = async ({ host, port, isSecure }) => {
   const isFine = (path: string, millis: number) => {
     // Whatever proxy the environment names: it is asked on this machine.
-    const options = { proxy: false, signal: AbortSignal.timeout(millis) } as RequestInit
-    return fetch(`http://${urlHost(host)}:${port}${path}`, options).then(
+    // Its certificate names its public address, and nothing is handed over here.
+    const tls = { rejectUnauthorized: false }
+    const options = { proxy: false, tls, signal: AbortSignal.timeout(millis) } as RequestInit
+    return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
       ({ ok }) => ok,
       () => false,
     )

@@ -89,7 +89,8 @@ function writeFault(error: unknown, { database }: StorageConfig): unknown {
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */
 export async function openProduction(
-  config: StorageConfig & Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort'>,
+  config: StorageConfig &
+    Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort' | 'proxies' | 'certificate'>,
   allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'version'> = {},
 ): Promise<Service> {
   try {

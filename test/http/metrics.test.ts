@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import dashboard from '../../deploy/grafana/anteroom.json'
+import { systemClock } from '../../src/domain/clock'
 import { Distribution, type EngineMeasures } from '../../src/domain/measures'
 import { errorCodes } from '../../src/http/errors'
 import { placesInFlight } from '../../src/http/gate'
 import { listenForMetrics, type Measured } from '../../src/http/metrics'
 import { RequestMeasures } from '../../src/http/request-measures'
+import { openService, readCertificate } from '../../src/service'
 import { booking, provider, region } from '../support/builders'
+import { makeCertificate } from '../support/certificates'
 import { Folder } from '../support/folder'
 import { parseMetrics } from '../support/metrics'
 import { startService } from '../support/service'
@@ -217,6 +220,28 @@ test('instants are told in seconds, and what is not known is left out', async ()
   const unknown = await toldOf({ records: async () => none, certificateEndsAt: () => null })
   expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
   expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
+})
+
+test('when the certificate ends is told of the one that is shown, at SIGHUP of the next', async () => {
+  using folder = new Folder()
+  const certificateOf = async (days: number) => {
+    const made = await makeCertificate(folder, `of-${days}-days`, days)
+    return readCertificate({ ...made, isCredential: false }, Date.now())
+  }
+  const [first, next] = [await certificateOf(5), await certificateOf(50)]
+  const database = folder.file('https.sqlite')
+  const opened = await openService({
+    ...{ purpose: 'sandbox', database, masterKey: { file: `${database}.key` }, create: true },
+    ...{ clock: systemClock, certificate: first, metricsPort: 0, report: () => {} },
+  })
+  const server = await opened.listen('127.0.0.1', 0)
+  const endOf = async () => /^anteroom_certificate_\w+ (\d+)$/m.exec(await textOf(server.metricsPort))?.[1]
+  expect(await endOf()).toBe(String(first.validUntil / 1_000))
+  server.replaceCertificate(next)
+  await Bun.sleep(1_010)
+  expect(await endOf()).toBe(String(next.validUntil / 1_000))
+  await server.stop()
+  await opened.close()
 })
 
 test('where the storage fails all else is told, and that it is not ready', async () => {

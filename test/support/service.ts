@@ -5,6 +5,7 @@ import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
 import { type Limits, unlimited } from '../../src/domain/limits'
+import type { Networks } from '../../src/domain/networks'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
@@ -61,6 +62,7 @@ export interface TestServiceOptions {
   readonly noDocs?: boolean
   /** Whether metrics are told. */
   readonly isMeasured?: boolean
+  readonly proxies?: Networks
 }
 
 /** The clock's place in a test that says nothing of time: a Tuesday. */
@@ -82,6 +84,7 @@ export async function startService(
     limits: { ...unlimited, ...options.limits },
     noDocs: options.noDocs ?? false,
     metricsPort: options.isMeasured ? 0 : null,
+    proxies: options.proxies ?? null,
     report: () => {},
   })
   const { context } = service
