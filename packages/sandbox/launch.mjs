@@ -48,6 +48,18 @@ function start(path) {
   child = spawn(path, process.argv.slice(2), { stdio: 'inherit', env })
   child.on('error', ({ code }) => refuse(code === 'ENOENT' && hasMusl() ? needsGlibc : cannotStart(code)))
   child.on('exit', endAs)
+  if (process.env.npm_lifecycle_event === 'npx') stopWithParent(() => child.kill())
+}
+
+/** npx passes signals on to a shell that it starts in between, and some shells end by them and pass nothing on. */
+function stopWithParent(stop) {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    stop()
+  }, 100)
+  watch.unref()
 }
 
 /** Ends as the executable has ended: by the same signal where it was one. */
