@@ -14,6 +14,7 @@ const { name, optionalDependencies } = require('./package.json')
 const isWindows = process.platform === 'win32'
 const platform = `${process.platform}-${process.arch}`
 const platformPackage = `@anteroom/sandbox-${platform}`
+const parent = process.ppid
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 // The runtime that is built into the executable would obey these, whatever program they were set for.
@@ -53,7 +54,6 @@ function start(path) {
 
 /** npx passes signals on to a shell that it starts in between, and some shells end by them and pass nothing on. */
 function stopWithParent(stop) {
-  const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(watch)

@@ -10,8 +10,8 @@ const root = new URL('../..', import.meta.url).pathname
 export const platforms = {
   'linux-x64': { file: 'anteroom-linux-x64', only: { os: ['linux'], cpu: ['x64'], libc: ['glibc'] } },
   'linux-arm64': { file: 'anteroom-linux-arm64', only: { os: ['linux'], cpu: ['arm64'], libc: ['glibc'] } },
-  'darwin-arm64': { file: 'anteroom-darwin-arm64', only: { os: ['darwin'], cpu: ['arm64'] } },
-  'darwin-x64': { file: 'anteroom-darwin-x64', only: { os: ['darwin'], cpu: ['x64'] } },
+  'darwin-arm64': { file: 'anteroom-macos-arm64', only: { os: ['darwin'], cpu: ['arm64'] } },
+  'darwin-x64': { file: 'anteroom-macos-x64', only: { os: ['darwin'], cpu: ['x64'] } },
   'win32-x64': { file: 'anteroom-windows-x64.exe', only: { os: ['win32'], cpu: ['x64'] } },
 } as const
 

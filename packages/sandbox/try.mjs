@@ -50,7 +50,11 @@ async function tryFirstAndAgain(client) {
   const home = emptyFolder()
   const first = await trySandbox(client, [...client.npx, name], home)
   const again = await trySandbox(client, [...client.npx, name], home)
-  figure(client, `${client.title} ${name} sandbox --json`, `ready in ${first} s, the second time in ${again} s`)
+  figure(
+    client,
+    `${client.title} ${name} sandbox --json`,
+    `ready in ${first} s, the second time in ${again} s`,
+  )
 }
 
 /** A tarball that a partner was handed, whose executable comes from the registry. */
@@ -102,7 +106,11 @@ async function tryWithoutOptional(client) {
 async function trySandbox(client, words, home) {
   const folder = emptyFolder()
   const started = performance.now()
-  const child = begin(client, [...words, 'sandbox', '--json', '--port', '0'], folder, home, ['ignore', 'pipe', 'pipe'])
+  const child = begin(client, [...words, 'sandbox', '--json', '--port', '0'], folder, home, [
+    'ignore',
+    'pipe',
+    'pipe',
+  ])
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
     errors += text
@@ -139,7 +147,15 @@ function systemNpm() {
 async function newNpm() {
   const system = { win32: 'win' }[process.platform] ?? process.platform
   const node = `node-${system}-${process.arch}`
-  const words = ['install', '--prefix', temporary, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const words = [
+    'install',
+    '--prefix',
+    temporary,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
   execFileSync('npm', [...words, `npm@${npm12.npm}`, `${node}@${npm12.node}`])
   const bin = join(temporary, 'node_modules', node, 'bin')
   const cli = (command) => join(temporary, 'node_modules/npm/bin', `${command}-cli.js`)
