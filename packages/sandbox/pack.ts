@@ -102,6 +102,7 @@ function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLev
   const stage = mkdtempSync(join(tmpdir(), 'anteroom-pack-'))
   try {
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+    chmodSync(join(stage, 'package.json'), 0o644)
     for (const [name, source] of Object.entries(contents)) {
       mkdirSync(join(stage, name, '..'), { recursive: true })
       copyFileSync(source, join(stage, name))
