@@ -43,6 +43,12 @@ for (const key of asked.length > 0 ? asked : Object.keys(clients)) {
   await tryProject(client)
   await tryWithoutOptional(client)
 }
+const forHere = `${name}-${process.platform}-${process.arch}-${version}.tgz`
+assert.deepEqual(
+  [...registry.fetched].sort(),
+  [`${name}-${version}.tgz`, forHere],
+  'no other system is fetched',
+)
 registry.close()
 
 /** The line with which a partner begins, twice: with nothing there, and with what that has left. */
@@ -210,10 +216,14 @@ async function run(client, words, cwd, home) {
 
 /** A registry of what is in dist/packages, which knows nothing else. */
 async function startRegistry() {
+  const fetched = new Set()
   const files = fs.readdirSync(packages).filter((file) => file.endsWith('.tgz'))
   const server = createServer(({ url }, response) => {
     const path = decodeURIComponent(url.slice(1))
-    if (files.includes(path)) return fs.createReadStream(join(packages, path)).pipe(response)
+    if (files.includes(path)) {
+      fetched.add(path)
+      return fs.createReadStream(join(packages, path)).pipe(response)
+    }
     const document = documents.find((each) => each.name === path)
     response.writeHead(document ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify(document ?? {}))
@@ -233,7 +243,7 @@ async function startRegistry() {
       versions: { [release.version]: release },
     }
   })
-  return { url, close: () => server.close() }
+  return { url, fetched, close: () => server.close() }
 }
 
 function emptyFolder() {
