@@ -130,9 +130,25 @@ function whatIsThere(): Omit<Packing, 'folder'> {
   return { executables: Object.fromEntries(files), notices: join(release, 'THIRD-PARTY-NOTICES.txt') }
 }
 
+/** Why these are not to be packed under this version, as far as this machine can start one of them. */
+function whyNot({ executables }: Omit<Packing, 'folder'>): string | undefined {
+  const missing = Object.values(executables).find((path) => !existsSync(path))
+  if (missing) return `there is no ${missing.replace(root, '')}: npm run build makes one`
+  const own = executables[`${process.platform}-${process.arch}` as Platform]
+  const told = own && Bun.spawnSync([own, '--version']).stdout.toString().split(/\s/)[0]
+  if (told && told !== version)
+    return `${own.replace(root, '')} is of version ${told}, and this is ${version}`
+}
+
 if (import.meta.main) {
   const folder = join(root, 'dist/packages')
-  for (const name of packSandbox({ ...whatIsThere(), folder })) {
+  const found = whatIsThere()
+  const fault = whyNot(found)
+  if (fault) {
+    console.error(`pack:sandbox: ${fault}`)
+    process.exit(1)
+  }
+  for (const name of packSandbox({ ...found, folder })) {
     console.log(`dist/packages/${name}  ${(Bun.file(join(folder, name)).size / 1e6).toFixed(1)} MB`)
   }
 }
