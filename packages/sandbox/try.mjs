@@ -30,6 +30,7 @@ process.on('exit', () => {
   for (const { pid } of running) kill(-pid)
   fs.rmSync(temporary, { recursive: true, force: true })
 })
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
 setTimeout(() => assert.fail('not done after five minutes'), 300_000).unref()
 
 const registry = await startRegistry()
