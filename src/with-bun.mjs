@@ -98,7 +98,13 @@ async function fetchBun(version, platform) {
     fs.writeFileSync(join(temp, 'package.json'), '{ "private": true }')
     const args = installer === npm[0] ? npmArguments(temp) : bunArguments(platform)
     const { code, output } = await run(installer, [...args, `${pin.package}@${version}`], { cwd: temp })
-    const executable = join(temp, 'node_modules', pin.package, 'bin', /^win/.test(platform) ? 'bun.exe' : 'bun')
+    const executable = join(
+      temp,
+      'node_modules',
+      pin.package,
+      'bin',
+      /^win/.test(platform) ? 'bun.exe' : 'bun',
+    )
     if (code === 0 && fs.existsSync(executable)) {
       requireHash(executable, pin.sha512, `${pin.package}@${version}`)
       fs.chmodSync(executable, 0o755)
@@ -117,7 +123,8 @@ async function fetchBun(version, platform) {
 /** No other installer is tried then: somebody has changed what all of them fetch. */
 function requireHash(file, sha512, name) {
   const found = createHash('sha512').update(fs.readFileSync(file)).digest('hex')
-  if (found !== sha512) throw new Error(`${name} is not what src/pinned-bun.json pins: its SHA-512 is ${found}`)
+  if (found !== sha512)
+    throw new Error(`${name} is not what src/pinned-bun.json pins: its SHA-512 is ${found}`)
 }
 
 /** Bun takes a package of another platform only where it is told that this is that platform. */

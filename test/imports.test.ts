@@ -23,8 +23,10 @@ const mayImport: Record<string, readonly string[]> = {
     'src/http',
     'src/config.ts',
     'src/service.ts',
+    'src/built.ts',
     'package.json',
   ],
+  'src/built.ts': ['src/domain', 'src/zones'],
   'src/config.ts': ['src/domain'],
   'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts', 'db/sqlite'],
   // Everything but the commands.
