@@ -37,7 +37,10 @@ async function findPackages(): Promise<ReadonlyMap<string, BundledPackage>> {
   })
   if (!metafile) throw new Error('the bundler does not tell what it bundles')
   const files = Map.groupBy(Object.keys(metafile.inputs), (path) => folderOf.exec(path)?.[0] ?? '')
-  const folders = [...files.keys()].filter((folder) => folder !== '').sort()
+  const held = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.keys(inputs).filter((path) => inputs[path]?.bytesInOutput),
+  )
+  const folders = [...new Set(held.flatMap((path) => folderOf.exec(path)?.[0] ?? []))].sort()
   return new Map(
     folders.map((folder) => {
       const paths = files.get(folder) ?? []
