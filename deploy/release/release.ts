@@ -9,6 +9,7 @@ import { bundledPackages } from './bundled'
 import { root } from './bundling'
 import { commitOf, committedAt } from './commit'
 import { licenseFaults } from './licenses'
+import { signatureFault, signed } from './macos-signature'
 import { noticesOf } from './notices'
 import { sbomOf } from './sbom'
 
@@ -40,6 +41,7 @@ async function release(folder: string): Promise<void> {
     const bun = join(root, '.bun', `${bunVersion}-${platform}`, 'bun')
     requireHash(bun, executables[platform].sha512)
     await build(join(half, name), undefined, { target, bun })
+    if (platform.startsWith('darwin-')) sign(join(half, name))
   }
   writeFileSync(join(half, 'THIRD-PARTY-NOTICES.txt'), noticesOf(packages))
   const platforms = Object.values(delivered).map(([platform]) => platform)
@@ -78,6 +80,16 @@ function requireHash(file: string, sha512: string): void {
 
 function hashOf(file: string, algorithm: string): string {
   return createHash(algorithm).update(readFileSync(file)).digest('hex')
+}
+
+/** Sees that a Mac can start it. @throws Error where its signature is wrong even then */
+function sign(executable: string): void {
+  const file = readFileSync(executable)
+  if (signatureFault(file) === null) return
+  const mended = signed(file, 'anteroom')
+  const fault = signatureFault(mended)
+  if (fault !== null) throw new Error(`${executable} cannot be signed: ${fault}`)
+  writeFileSync(executable, mended)
 }
 
 /** Makes the commit's release again, from a checkout of its own with dependencies of its own, and compares the hashes. */
