@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test'
 import packed from 'moment-timezone/data/packed/latest.json'
+import { bundledPackages } from '../../deploy/release/bundled'
+import { noticesOf } from '../../deploy/release/notices'
+import { notices } from '../../src/built'
 import { takeStorageFlags } from '../../src/cli/command-words'
 import { nearest } from '../../src/cli/nearest'
 import { Operator } from '../support/operator'
@@ -78,6 +81,12 @@ test('the versions that matter are told', async () => {
   for (const words of [['--version'], ['-V'], ['--version', 'serve']]) {
     expect((await runProgram(words)).stdout).toBe(line)
   }
+})
+
+test('the licenses of what is built in are told by the executable, and it alone holds them', async () => {
+  const { code, stdout } = await runProgram(['version', '--licenses'])
+  expect([code, stdout]).toEqual([0, noticesOf(await bundledPackages())])
+  expect(() => notices()).toThrow('the built executable alone holds the licenses')
 })
 
 test('init, migrate and key rotate tell programs what came of them', async () => {
