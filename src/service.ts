@@ -15,6 +15,7 @@ import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
+import type { Onlooker } from './http/seen'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
 import { Notebook } from './operations/notebook'
@@ -44,6 +45,8 @@ export interface ServiceOptions {
   readonly noDocs?: boolean
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
+  /** Are shown each request that was answered; none unless given. */
+  readonly onlookers?: readonly Onlooker[]
   /** Is told what an operator should know of. */
   readonly report: (line: string) => void
 }
@@ -126,7 +129,7 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, report } = options
+  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, onlookers = [], report } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
@@ -145,14 +148,14 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     zones,
     async listen(host, port, baseUrl) {
       // Loaded here, since a command that serves nobody would start the slower for it.
-      const { createApp } = await import('./http/app')
+      const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
         const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
-        return createApp(serving, addressOf, () => watched.isReady()).fetch
+        return watched(createApp(serving, addressOf, () => health.isReady()).fetch, onlookers)
       })
-      const watched = watch(report, options.alone ?? false)
+      const health = watch(report, options.alone ?? false)
       let isWaiting = false
       const flush = async () => {
         const isFlushed = await notebook.flush(store).then(

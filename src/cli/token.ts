@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { Refusal } from '../domain/errors'
 import type { KeyRecord, Partner } from '../domain/partner'
-import { answerTo } from '../http/errors'
+import { statusOf } from '../http/errors'
 import type { Context, Records } from '../operations/context'
 import { requirePartner } from '../operations/find-records'
 import { listPartners } from '../operations/partners'
@@ -232,7 +232,7 @@ async function verifyGiven(context: Context, flags: CommonFlags): Promise<void> 
 }
 
 function present({ refusal, why, partner }: TokenVerdict) {
-  const status = refusal ? answerTo(refusal, 'UNKNOWN').status : 200
+  const status = refusal ? statusOf(refusal) : 200
   return { status, code: refusal?.kind ?? null, why, partner }
 }
 

@@ -4,6 +4,7 @@ import { endpoints } from './endpoints'
 import { answerTo } from './errors'
 import { gate, type Serving } from './gate'
 import { health } from './health'
+import { seenOf } from './seen'
 
 /**
  * The application: it answers requests and never listens.
@@ -25,7 +26,7 @@ export function createApp(
       handler: { standardHostname: false },
     })
       // Before any plugin: it answers for those alone that come after.
-      .onError(({ error, code }) => answerTo(error, code))
+      .onError(({ error, code, request }) => answerTo(error, code, seenOf(request)))
       .use(health(isReady))
       .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, addressOf))
       .use(gate(endpoints, serving, addressOf))

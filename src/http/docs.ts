@@ -15,6 +15,7 @@ import type { Endpoint } from './endpoint'
 import { exampleSlot } from './examples'
 import type { Serving } from './gate'
 import { addressBudgets } from './rates'
+import { type Seen, seenOf } from './seen'
 
 /** Swagger UI's files below /docs, embedded in a binary by these imports: each with its type. */
 const files: Record<string, readonly [file: string, type: string]> = {
@@ -131,17 +132,24 @@ export function documents(
   const openApi = openApiDocuments(endpoints, baseUrl)
   const app = new Elysia({ name: 'documents' })
   const serve = (path: string, find: (path: string) => Document | Promise<Document>) => {
-    app.get(path, async ({ request, path, set }) => {
-      const refusal = spend(addressOf(request), set.headers)
+    app.get(path, async ({ request, path: asked }) => {
+      const seen = seenOf(request)
+      seen.route = path
+      const refusal = spend(addressOf(request), seen.told)
       if (refusal) throw refusal
-      return answer(await find(path), request.headers.get('accept-encoding'))
+      return answer(await find(asked), request.headers.get('accept-encoding'), seen)
     })
   }
   serve('/openapi.json', () => openApi((isSandbox && findExampleSlot(context, clock.now())) || exampleSlot))
   serve('/docs', (path) => (path.endsWith('/') ? pageInFolder : pageBeside))
   for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
   // Told relative to the root, before which there may be more in public.
-  if (isSandbox) app.get('/', () => new Response(null, { status: 302, headers: { Location: 'docs' } }))
+  if (isSandbox) {
+    app.get('/', ({ request }) => {
+      const headers = { ...seenOf(request).told, Location: 'docs' }
+      return new Response(null, { status: 302, headers })
+    })
+  }
   return app
 }
 
@@ -164,11 +172,14 @@ async function makeOpenApi(...asked: [readonly Endpoint[], baseUrl: string, slot
   return fresh(await openApiDocument(...asked), 'application/json')
 }
 
-async function answer(document: Document, acceptEncoding: string | null): Promise<Response> {
+async function answer(document: Document, acceptEncoding: string | null, seen: Seen): Promise<Response> {
   const { plain, compressed, type, caching } = document
   const isCompressed = compressed && prefersGzip(acceptEncoding)
-  return new Response(isCompressed ? await compressed() : plain, {
+  const body = isCompressed ? await compressed() : plain
+  seen.bytes = body instanceof Blob ? body.size : Buffer.byteLength(body)
+  return new Response(body, {
     headers: {
+      ...seen.told,
       'Content-Type': type,
       'Cache-Control': caching,
       ...(compressed && { Vary: 'Accept-Encoding' }),

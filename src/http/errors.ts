@@ -1,5 +1,6 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
 import { logDefect } from './defect-log'
+import { type Seen, tellIn } from './seen'
 
 /** What programs are told of an answer that is not what was asked for. */
 export type ErrorCode = PartnerKind | 'internal_error'
@@ -103,6 +104,11 @@ export function isUnauthenticated(error: unknown): error is Refusal {
   return error instanceof Refusal && isTold(error.kind) && errorCodes[error.kind].status === 401
 }
 
+/** The status that a refusal is answered with. */
+export function statusOf({ kind }: Refusal): number {
+  return isTold(kind) ? errorCodes[kind].status : errorCodes.internal_error.status
+}
+
 function isTold(kind: Kind): kind is PartnerKind {
   return Object.hasOwn(errorCodes, kind)
 }
@@ -114,38 +120,59 @@ export class MethodNotAllowed extends Refusal {
   }
 }
 
-/**
- * The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged.
- *
- * @param told headers that go with a refusal, where Elysia does not add them
- */
-export function answerTo(error: unknown, elysiaCode: string | number, told = {}): Response {
+/** The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged. */
+export function answerTo(error: unknown, elysiaCode: string | number, seen: Seen): Response {
   if (error instanceof Refusal && isTold(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
-    const more = error instanceof MethodNotAllowed ? { ...told, Allow: error.allow } : told
-    return errorResponse(error.kind, words, error.retryAfterSeconds, more)
+    if (error instanceof MethodNotAllowed) seen.told.Allow = error.allow
+    return errorAnswer(seen, error.kind, words, error.retryAfterSeconds)
   }
-  if (elysiaCode === 'NOT_FOUND') return errorResponse('path_unknown', 'there is nothing at this path')
+  if (elysiaCode === 'NOT_FOUND') return errorAnswer(seen, 'path_unknown', 'there is nothing at this path')
   logDefect('internal error', error)
-  return errorResponse('internal_error', refusalsEverywhere.internal_error, null, told)
+  return errorAnswer(seen, 'internal_error', refusalsEverywhere.internal_error)
 }
 
-const jsonType = 'application/json;charset=utf-8'
-
-/** An error as the contract has it. */
-export function errorResponse(...error: Parameters<typeof partsOf>): Response {
-  const { body, ...init } = partsOf(...error)
+/** An error as the contract has it, in answer to one request. */
+export function errorAnswer(
+  seen: Seen,
+  code: ErrorCode,
+  words: string,
+  retryAfterSeconds: number | null = null,
+): Response {
+  const { body, bytes, ...init } = partsOf(code, words, retryAfterSeconds, seen.told)
+  seen.refusedFor = code
+  seen.bytes = bytes
   return new Response(body, init)
 }
 
-/** What answers one error over and over: of that a flood makes many, so all of it is made once. */
-export function repeatedly(...error: Parameters<typeof partsOf>): () => Response {
-  const { body, status, headers } = partsOf(...error)
+export const jsonType = 'application/json;charset=utf-8'
+
+/** What is of one person or one moment is kept by nobody on its way (RFC 9111 §5.2.2.5), nor taken for anything but JSON. */
+export const unkept = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
+/** An error as the contract has it, in answer to no request: an example. */
+export function errorResponse(...error: Parameters<typeof partsOf>): Response {
+  const { body, bytes: _, ...init } = partsOf(...error)
+  return new Response(body, init)
+}
+
+/** What answers one 401 over and over: of that a flood makes many, so all of it is made once. */
+export function repeatedly(code: ErrorCode, words: string): (seen: Seen, token: string) => Response {
+  const { body, bytes, status, headers } = partsOf(code, words)
   // A Response copies them, which takes a third of what reading an object does.
   const init = { status, headers: new Headers(headers) }
-  return () => new Response(body, init)
+  return (seen, token) => {
+    tellIn(init.headers, seen.told)
+    // Whoever handed over no token is told of the scheme alone (RFC 6750 §3.1).
+    init.headers.set('WWW-Authenticate', token === '' ? 'Bearer' : invalidToken)
+    seen.refusedFor = code
+    seen.bytes = bytes
+    return new Response(body, init)
+  }
 }
+
+const invalidToken = 'Bearer error="invalid_token"'
 
 function partsOf(
   code: ErrorCode,
@@ -157,8 +184,13 @@ function partsOf(
   const message = field ? `${field}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
   // All at once: a header that is set later costs as much as making the answer, of which a flood makes many.
-  const headers: Record<string, string> = { ...told, 'Content-Type': jsonType, 'X-Error-Code': code }
-  if (status === 401) headers['WWW-Authenticate'] = 'Bearer'
+  const headers: Record<string, string> = {
+    ...told,
+    ...unkept,
+    'Content-Type': jsonType,
+    'X-Error-Code': code,
+  }
+  if (status === 401) headers['WWW-Authenticate'] = invalidToken
   if (status === 503 || status === 429) headers['Retry-After'] = String(retryAfterSeconds ?? 1)
-  return { body, status, headers }
+  return { body, bytes: Buffer.byteLength(body), status, headers }
 }

@@ -15,6 +15,7 @@ import { noPlace, Places } from './places'
 import { readHeaders, readParams, readQuery } from './query'
 import { partnerBudgets } from './rates'
 import { respond } from './respond'
+import { type Seen, seenOf } from './seen'
 import { type Steps, Turns } from './turns'
 import { refusing } from './unauthenticated'
 
@@ -47,8 +48,7 @@ interface Incoming {
   /** The token that it hands over; empty where there is none. */
   readonly token: string
   readonly params: Record<string, string | null> | undefined
-  /** Headers of its answer, whatever that will be. */
-  readonly told: Record<string, string>
+  readonly seen: Seen
 }
 
 /** What comes of a request: at once, unless something is to be waited for. */
@@ -70,8 +70,11 @@ export function gate(
   const app = new Elysia({ name: 'partner-api' })
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
     const judge = judging(there, serving, order, addressOf)
-    const serve = ({ request, params }: Pick<Incoming, 'request' | 'params'>) =>
-      answering({ request, token: tokenOf(request), params, told: {} }, judge, refuse)
+    const serve = ({ request, params }: Pick<Incoming, 'request' | 'params'>) => {
+      const seen = seenOf(request)
+      seen.route = path
+      return answering({ request, token: tokenOf(request), params, seen }, judge, refuse)
+    }
     // Elysia would read a body before it is known who sends it.
     app.all(routeOf(path), serve, { parse: 'none' })
     // It would answer HEAD by measuring the whole answer to GET, and tell a length where there is none.
@@ -88,8 +91,8 @@ function answering(
 ): Answer {
   const answer = (error: unknown) =>
     isUnauthenticated(error)
-      ? refuse(incoming.request, incoming.token, error)
-      : answerTo(error, 'UNKNOWN', incoming.told)
+      ? refuse(incoming.request, incoming.token, error, incoming.seen)
+      : answerTo(error, 'UNKNOWN', incoming.seen)
   try {
     const judged = judge(incoming)
     return judged instanceof Promise ? judged.catch(answer) : judged
@@ -139,9 +142,10 @@ function judging(
     if (identity instanceof Promise || taken?.endpoint.body) addressOf(incoming.request)
     return andThen(identity, (identity) => {
       context.notebook.noteUse(identity.kid, identity.now)
+      incoming.seen.partnerId = identity.partner.id
       if (taken) return taken.carryOut(incoming, identity)
       // It costs nothing, and is told how a budget of the path stands.
-      for (const { budget } of endpoints) order.spend(budget, identity.partner, 0, incoming.told)
+      for (const { budget } of endpoints) order.spend(budget, identity.partner, 0, incoming.seen.told)
       throw new MethodNotAllowed(allow)
     })
   }
@@ -155,11 +159,12 @@ function shedding({ context }: Serving, { bookings, spend }: Order) {
   const { directory, clock } = context
   // Made once: an error notes where it was made, which takes longer than all the rest.
   const full = noPlace()
-  return ({ token, told }: Incoming): Response | undefined => {
+  return ({ token, seen }: Incoming): Response | undefined => {
     if (!bookings.isCrowded) return
     const key = recognize(token, (kid) => directory.findKey(kid), clock.now())
     if (!key || bookings.hasPlaceFor(key.partner.id)) return
-    return answerTo(spend('bookings', key.partner, 1, told) ?? full, 'UNKNOWN', told)
+    seen.partnerId = key.partner.id
+    return answerTo(spend('bookings', key.partner, 1, seen.told) ?? full, 'UNKNOWN', seen)
   }
 }
 
@@ -171,7 +176,7 @@ function carryingOut(endpoint: Endpoint, serving: Serving, order: Order) {
   return (incoming: Incoming, identity: Identity): Answer => {
     const query = queryIn(incoming.request.url)
     const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
-    const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.told)
+    const refusal = order.spend(endpoint.budget, identity.partner, cost, incoming.seen.told)
     if (refusal) throw refusal
     // From here on, and before a body is read: whoever is let in holds a place until they are answered.
     const { id } = identity.partner
@@ -198,7 +203,7 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
     identity: Identity,
     query: ReturnType<ReturnType<typeof readingQueries>>,
   ): Answer => {
-    const { request, token, told } = incoming
+    const { request, token, seen } = incoming
     const caller = callerOf(identity)
     const carryOut = ({ caller, now, version, body, bytes }: Received): Answer => {
       const params = valid(checks.params, 'path', readParams(incoming.params, checks.params.schema))
@@ -214,7 +219,7 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
       const made = handle({ caller, now, letIn, params, headers, query, body: given, bytes })
       const partnerId = caller.partner.id
       return andThen('next' in made ? turns.take(partnerId, made) : made, (reply) =>
-        respond(reply, { request, partnerId, status: answer.status, told }, turns),
+        respond(reply, { request, partnerId, status: answer.status, seen }, turns),
       )
     }
     const { now, version } = identity
@@ -260,7 +265,7 @@ interface Received extends Pick<Identity, 'now' | 'version'> {
 
 /** A request's body, and who sends it once it is there: whatever was revoked while it was on its way counts. */
 async function receive(
-  { request, token, told }: Incoming,
+  { request, token, seen }: Incoming,
   schema: TSchema,
   { context, isSandbox }: Serving,
   turns: Turns,
@@ -271,7 +276,7 @@ async function receive(
   const isLarge = bytes.length > mostBytesAtOnce
   const body = isLarge ? await turns.queue(caller.partner.id, parsing(bytes)) : parseJson(bytes)
   const warning = isSandbox && misspelt(body, schema)
-  if (warning) told['X-Sandbox-Warning'] = warning
+  if (warning) seen.told['X-Sandbox-Warning'] = warning
   return { caller, now: identity.now, version: identity.version, body, bytes }
 }
 

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
-import { errorResponse, MethodNotAllowed } from './errors'
+import { errorAnswer, jsonType, MethodNotAllowed, unkept } from './errors'
+import { type Seen, seenOf } from './seen'
 
 /**
  * What whoever runs the service asks of it, without a token and told no detail: /livez, whether the process answers, and
@@ -7,25 +8,26 @@ import { errorResponse, MethodNotAllowed } from './errors'
  */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })
-  const serve = (path: string, answer: () => Response | Promise<Response>) =>
+  const serve = (path: string, answer: (seen: Seen) => Response | Promise<Response>) =>
     app.all(
       path,
-      async ({ request: { method } }) => {
-        if (method !== 'GET' && method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD')
-        const response = await answer()
-        // It is true of this moment alone.
-        response.headers.set('Cache-Control', 'no-store')
-        return response
+      async ({ request }) => {
+        const seen = seenOf(request)
+        seen.route = path
+        if (request.method !== 'GET' && request.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD')
+        return answer(seen)
       },
       { parse: 'none' },
     )
-  serve('/livez', () => fine('live'))
-  serve('/readyz', async () =>
-    (await isReady()) ? fine('ready') : errorResponse('storage_failed', 'not ready'),
-  )
+  serve('/livez', (seen) => fine('live', seen))
+  serve('/readyz', async (seen) => {
+    return (await isReady()) ? fine('ready', seen) : errorAnswer(seen, 'storage_failed', 'not ready')
+  })
   return app
 }
 
-function fine(message: string): Response {
-  return Response.json({ message, status: 200 })
+function fine(message: string, seen: Seen): Response {
+  const body = JSON.stringify({ message, status: 200 })
+  seen.bytes = body.length
+  return new Response(body, { headers: { ...seen.told, ...unkept, 'Content-Type': jsonType } })
 }

@@ -2,6 +2,7 @@ import { type Endpoint, refusalsOf } from './endpoint'
 import { type ErrorCode, errorCodes, errorResponse } from './errors'
 import type { Json, Operation } from './openapi'
 import { rateHeaders } from './rates'
+import { requestIdHeader } from './seen'
 
 const headers: Record<string, Json> = {
   'X-Error-Code': {
@@ -18,6 +19,7 @@ const headers: Record<string, Json> = {
     description: 'Seconds to wait before the request is sent again',
     schema: { type: 'integer' },
   },
+  ...requestIdHeader,
 }
 
 /**
@@ -36,7 +38,7 @@ export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<strin
 async function toResponse(status: number, words: readonly [ErrorCode, string][]): Promise<Json> {
   // Those that no answer is made with here.
   const added = [...(status === 405 ? ['Allow'] : []), ...(status === 401 ? [] : Object.keys(rateHeaders))]
-  const sent = new Set(['X-Error-Code', ...added])
+  const sent = new Set(['X-Error-Code', ...Object.keys(requestIdHeader), ...added])
   const examples: Json = {}
   for (const [code, message] of words) {
     const response = errorResponse(code, message)

@@ -9,6 +9,7 @@ import { routeOf } from './gate'
 import { errorResponsesOf, shareResponses } from './openapi-responses'
 import { rateHeaders } from './rates'
 import { RevalidationHeaders, revalidationHeaders } from './respond'
+import { requestIdHeader } from './seen'
 
 // The document is JSON, so nothing of its shape is certain but that members have names.
 export interface Json {
@@ -175,14 +176,19 @@ async function toOperation(
     responses: {
       [status]: {
         description,
-        headers: { ...headers, ...(isRevalidated && revalidationHeaders), ...rateHeaders },
+        headers: {
+          ...headers,
+          ...(isRevalidated && revalidationHeaders),
+          ...rateHeaders,
+          ...requestIdHeader,
+        },
         content: toContent(answered, schemas, examples.answer),
         ...(links && { links: mapValues(links, toLink) }),
       },
       ...(isRevalidated && {
         304: {
           description: 'What If-None-Match names is still right',
-          headers: { ...headers, ...revalidationHeaders, ...rateHeaders },
+          headers: { ...headers, ...revalidationHeaders, ...rateHeaders, ...requestIdHeader },
         },
       }),
       ...(await errorResponsesOf(endpoint)),

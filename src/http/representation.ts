@@ -8,7 +8,11 @@ export interface Form {
 }
 
 /** It may be another at any moment, and is for nobody but whoever asked. */
-export const revalidated = { Vary: 'Accept-Encoding', 'Cache-Control': 'private, no-cache' }
+export const revalidated = {
+  Vary: 'Accept-Encoding',
+  'Cache-Control': 'private, no-cache',
+  'X-Content-Type-Options': 'nosniff',
+}
 
 /**
  * An answer that is made once and sent many times: as it is, compressed, or as the word that it is still the same (RFC 9110

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { type Coding, codingFor, compress } from './content-coding'
 import type { Reply } from './endpoint'
-import { rateHeaders } from './rates'
+import { unkept } from './errors'
 import { type Form, Representation, revalidated } from './representation'
+import { type Seen, tellIn } from './seen'
 import type { Steps, Turns } from './turns'
 
 /** Who asked for an answer, and with what else it goes. */
@@ -10,8 +11,7 @@ interface Asked {
   readonly request: Request
   readonly partnerId: number
   readonly status: number
-  /** Headers that go with every answer to them. */
-  readonly told: Record<string, string>
+  readonly seen: Seen
 }
 
 /**
@@ -20,18 +20,20 @@ interface Asked {
  */
 export function respond<Answer>(
   { body, headers }: Reply<Answer>,
-  { request, partnerId, status, told }: Asked,
+  { request, partnerId, status, seen }: Asked,
   turns: Turns,
 ): Response | Promise<Response> {
   if (!(body instanceof Representation)) {
-    const about = { 'Content-Type': 'application/json', ...told, ...headers }
-    return new Response(JSON.stringify(body), { status, headers: about })
+    const text = JSON.stringify(body)
+    seen.bytes = Buffer.byteLength(text)
+    const about = { 'Content-Type': 'application/json', ...unkept, ...seen.told, ...headers }
+    return new Response(text, { status, headers: about })
   }
-  if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, told)
+  if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, seen)
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
   const handOver = (form: Form) => {
-    if ((form.body?.size ?? 0) <= mostBytesAtOnce) return send(form, told)
-    return turns.queue(partnerId, handingOver(form, told))
+    if ((form.body?.size ?? 0) <= mostBytesAtOnce) return send(form, seen)
+    return turns.queue(partnerId, handingOver(form, seen))
   }
   if (coding === null) return handOver(body.plain)
   const compressed = body.compressed(coding)
@@ -44,23 +46,15 @@ export function respond<Answer>(
 const mostBytesAtOnce = 512 * 1024
 
 /** Hands over a large body: sending it keeps all others waiting for as long as making it does, and so takes a turn. */
-function* handingOver(form: Form, told: Record<string, string>): Steps<Response> {
-  const response = send(form, told)
+function* handingOver(form: Form, seen: Seen): Steps<Response> {
+  const response = send(form, seen)
   yield
   return response
 }
 
-/** What is told to each of those who are sent the same. */
-const rateNames = Object.keys(rateHeaders)
-
-function send({ status, body, headers }: Form, told: Record<string, string>): Response {
-  // A Response copies them. What each is told is written into what all share, since to write it into the copy makes an
-  // object of that, which takes longer than all the rest here; and whoever has no limit is told of none.
-  for (const name of rateNames) {
-    const value = told[name]
-    if (value === undefined) headers.delete(name)
-    else headers.set(name, value)
-  }
+function send({ status, body, headers }: Form, seen: Seen): Response {
+  tellIn(headers, seen.told)
+  seen.bytes = body?.size ?? 0
   return new Response(body, { status, headers })
 }
 

@@ -104,6 +104,17 @@ describe('the Authorization header', () => {
     expectUnauthorized(await service.get(regions, null), 'token_invalid')
   })
 
+  test('whoever hands over a token that does not hold is told so, and whoever hands over none of the scheme alone', async () => {
+    const challenges = async (header: Record<string, string>) =>
+      (await service.send(regions, { headers: header })).headers.get('www-authenticate')
+    const invalid = 'Bearer error="invalid_token"'
+    expect(await challenges({})).toBe('Bearer')
+    expect(await challenges({ Authorization: 'Basic eDp5' })).toBe('Bearer')
+    expect(await challenges({ Authorization: 'Bearer x.y.z' })).toBe(invalid)
+    expect(await challenges({ Authorization: `Bearer ${service.partner.token}x` })).toBe(invalid)
+    expect(await challenges({})).toBe('Bearer')
+  })
+
   test('two Authorization headers are token_invalid', async () => {
     const line = `Authorization: Bearer ${service.partner.token}`
     const head = [`GET ${regions} HTTP/1.1`, 'Host: localhost', line, line]
@@ -571,7 +582,7 @@ describe('the 401 comes before everything else', () => {
     test(`HEAD ${path} is 401 without a token, and has no body`, async () => {
       const answer = await service.send(path, { method: 'HEAD' })
       expect([answer.status, answer.body]).toEqual([401, ''])
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer( error="invalid_token")?$/)
       expect(answer.headers.get('x-error-code')).toBe('token_invalid')
     })
   }

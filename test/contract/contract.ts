@@ -53,7 +53,15 @@ export function expectRefusal(answer: Answer, { status, kind, path, absent = [] 
   expect(answer.headers.get('x-error-code')).toMatch(kind ? new RegExp(`^${kind}$`) : /^[a-z]+(_[a-z]+)*$/)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
   expect(answer.headers.get('www-authenticate')).toBeNull()
+  expectUnkept(answer)
   expectAbsent(answer, absent)
+}
+
+/** Asserts that nobody on its way keeps an answer or takes it for anything but JSON, and that its request has an id. */
+export function expectUnkept({ headers }: Answer): void {
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+  expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
 }
 
 /** A path as it stands in a message: at a word's start, with a colon behind it. */
@@ -68,7 +76,8 @@ export function expectUnauthorized(answer: Answer, code: string, absent: readonl
     status: 401,
     body: { code, message: expect.stringMatching(/\S/) },
   })
-  expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+  expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer( error="invalid_token")?$/)
+  expectUnkept(answer)
   expect(answer.headers.get('x-error-code')).toBe(code)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
   expectAbsent(answer, absent)

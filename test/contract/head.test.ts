@@ -30,8 +30,8 @@ function exchange(method: string, target: string): Promise<string> {
 function headOf(answer: string): string[] {
   const [statusLine = '', ...lines] = answer.slice(0, answer.indexOf('\r\n\r\n')).split('\r\n')
   const folded = lines.map((line) => line.replace(/^[^:]*/, (name) => name.toLowerCase()))
-  // When it was answered is no part of what is answered.
-  return [statusLine, ...folded.filter((line) => !line.startsWith('date:')).sort()]
+  // When it was answered, and as which request, is no part of what is answered.
+  return [statusLine, ...folded.filter((line) => !/^(date|x-request-id):/.test(line)).sort()]
 }
 
 test.each([

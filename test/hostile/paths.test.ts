@@ -66,7 +66,11 @@ async function ask(method: string, target: string, lines: readonly string[], tok
 
 /** An answer but for the time at which it was made, as one text. */
 function written({ status, headers, text }: WireAnswer): string {
-  return JSON.stringify([status, [...headers].filter(([name]) => name !== 'date'), text])
+  return JSON.stringify([
+    status,
+    [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
+    text,
+  ])
 }
 
 const local = ['Host: localhost']

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'b
 import { connect } from 'node:net'
 import { Refusal } from '../../src/domain/errors'
 import { answerTo } from '../../src/http/errors'
+import { seenOf } from '../../src/http/seen'
 import { expectRefusal, lookUp, paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { startService } from '../support/service'
@@ -74,7 +75,8 @@ test('a fault of the storage is 503 with Retry-After, and the log tells its caus
 })
 
 describe('the log of defects', () => {
-  const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN')
+  const seen = seenOf(new Request('http://localhost/'))
+  const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN', seen)
 
   test('has one line for each kind and second, and counts the others in the next', async () => {
     for (let call = 0; call < 500; call++) fail('FIRST')

@@ -12,6 +12,7 @@ import { gate, routeOf, type Serving } from '../../src/http/gate'
 import { openApiDocument } from '../../src/http/openapi'
 import { providers } from '../../src/http/providers'
 import type { Representation } from '../../src/http/representation'
+import { seenOf } from '../../src/http/seen'
 import { type Steps, Turns } from '../../src/http/turns'
 import type { Context } from '../../src/operations/context'
 import { undeclared } from '../support/declared'
@@ -128,7 +129,7 @@ describe('an endpoint whose path has a parameter', () => {
   })
   const ask = async (path: string, method = 'GET', token: string | null = service.partner.token) => {
     const app = new Elysia({ strictPath: false })
-      .onError(({ error, code }) => answerTo(error, code))
+      .onError(({ error, code, request }) => answerTo(error, code, seenOf(request)))
       .use(gate([echo], serving, () => 'somewhere'))
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` }
     const answer = await app.handle(new Request(baseUrl + path, { method, headers }))

@@ -1,8 +1,10 @@
 import { expect, spyOn, test } from 'bun:test'
 import { Representation } from '../../src/http/representation'
 import { respond } from '../../src/http/respond'
+import { type Seen, seenOf } from '../../src/http/seen'
 import { Turns } from '../../src/http/turns'
 
+const seenTold = (told: Record<string, string>): Seen => ({ ...seenOf(sent({})), told })
 const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })
 
 test('a page that many ask for at once before it is compressed is read and compressed once, and all get the same', async () => {
@@ -14,7 +16,7 @@ test('a page that many ask for at once before it is compressed is read and compr
   const ask = (_: unknown, place: number) =>
     respond(
       { body },
-      { request: sent({ 'Accept-Encoding': 'gzip' }), partnerId: place % 3, status: 200, told: {} },
+      { request: sent({ 'Accept-Encoding': 'gzip' }), partnerId: place % 3, status: 200, seen: seenTold({}) },
       turns,
     )
   const answers = await Promise.all(Array.from({ length: 200 }, ask))
@@ -35,7 +37,11 @@ test.each<[ifNoneMatch: string, status: number]>([
 ])('If-None-Match %p is answered %i', async (ifNoneMatch, status) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'If-None-Match': ifNoneMatch })
-  const answer = await respond({ body }, { request, partnerId: 1, status: 200, told: {} }, new Turns())
+  const answer = await respond(
+    { body },
+    { request, partnerId: 1, status: 200, seen: seenTold({}) },
+    new Turns(),
+  )
   expect(answer.status).toBe(status)
 })
 
@@ -45,7 +51,7 @@ test.each<[what: string, acceptEncoding: string, coding: string | null]>([
 ])('%s', async (_, acceptEncoding, coding) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'Accept-Encoding': acceptEncoding })
-  const asked = { request, partnerId: 1, status: 200, told: {} }
+  const asked = { request, partnerId: 1, status: 200, seen: seenTold({}) }
   const answer = await respond({ body }, asked, new Turns())
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
@@ -54,7 +60,11 @@ test('of what many are sent each is told of their own limit, and whoever has non
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const tellOf = async (told: Record<string, string>, ifNoneMatch = '') => {
     const request = sent({ 'If-None-Match': ifNoneMatch })
-    const { headers } = await respond({ body }, { request, partnerId: 1, status: 200, told }, new Turns())
+    const { headers } = await respond(
+      { body },
+      { request, partnerId: 1, status: 200, seen: seenTold(told) },
+      new Turns(),
+    )
     return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
   }
   const limited = (left: number) => ({
@@ -73,7 +83,7 @@ test('an answer that was not yet sent keeps what it told when others are sent th
   const answerWith = (left: string) =>
     respond(
       { body },
-      { request: sent({}), partnerId: 1, status: 200, told: { RateLimit: left } },
+      { request: sent({}), partnerId: 1, status: 200, seen: seenTold({ RateLimit: left }) },
       new Turns(),
     )
   const [first, second] = [await answerWith('1'), await answerWith('2')]
