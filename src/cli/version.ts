@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { version } from '../../package.json'
-import { notices, origin } from '../built'
+import { origin } from '../built'
+import { notices } from '../notices'
 import { type CommonFlags, print, printJson, printRecord } from './output'
 
 interface VersionFlags extends CommonFlags {
