@@ -85,12 +85,13 @@ describe('the bill of materials', () => {
     const { components, dependencies, metadata } = JSON.parse(text)
     const told = components.filter(({ type }: { type: string }) => type === 'library')
     expect(told.map(({ name }: { name: string }) => name)).toEqual(names)
+    const purl = `pkg:npm/%40sinclair/typebox@${packageJson.dependencies['@sinclair/typebox']}`
     expect(told.find(({ name }: { name: string }) => name === '@sinclair/typebox')).toEqual({
       type: 'library',
-      'bom-ref': 'pkg:npm/%40sinclair/typebox@0.34.52',
+      'bom-ref': purl,
       name: '@sinclair/typebox',
       version: packageJson.dependencies['@sinclair/typebox'],
-      purl: 'pkg:npm/%40sinclair/typebox@0.34.52',
+      purl,
       licenses: [{ license: { id: 'MIT' } }],
       hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }],
     })
