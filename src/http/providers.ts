@@ -44,7 +44,7 @@ const ProviderQuery = Type.Object({
 })
 
 const SlotBody = Type.Object(
-  { utcStartTime: SlotTime, utcEndTime: SlotTime },
+  { utcStartTime: SlotTime, utcEndTime: { ...SlotTime, examples: ['2026-12-01T14:45:00Z'] } },
   { title: 'Slot', description: '45 minutes that can be booked' },
 )
 

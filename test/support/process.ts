@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Glob } from 'bun'
 import { scripts } from '../../package.json'
 import { Folder } from './folder'
@@ -15,8 +15,9 @@ const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
 const patienceToBuildMillis = 120_000
 
-/** The words that start the program: the executable, built once in a run of the tests. */
-export const theProgram: readonly string[] = [builtExecutable()]
+const given = process.env.TEST_EXECUTABLE
+/** The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests. */
+export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
 
 function builtExecutable(): string {
   // With a mark of the sources: another run had this number once, and other sources.
