@@ -20,6 +20,29 @@ const source = {
   platforms: ['linux-x64'],
 } as const
 
+interface Needs {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly optionalPeers?: readonly string[]
+}
+
+/** All that the program's packages say they need, as bun.lock tells it. */
+function neededNames(): Set<string> {
+  const lock = JSON.parse(readFileSync(`${root}/bun.lock`, 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
+  const needed = new Set<string>(Object.keys(packageJson.dependencies))
+  const all: [string, Needs][] = Object.values<[string, string, Needs?]>(lock.packages).map(
+    ([id, , needs]) => [id.replace(/(?<=.)@.*/, ''), needs ?? {}],
+  )
+  for (const name of needed) {
+    for (const [, needs] of all.filter(([other]) => other === name)) {
+      const { dependencies = {}, peerDependencies = {}, optionalPeers = [] } = needs
+      const peers = Object.keys(peerDependencies).filter((peer) => !optionalPeers.includes(peer))
+      for (const other of [...Object.keys(dependencies), ...peers]) needed.add(other)
+    }
+  }
+  return needed
+}
+
 /** The packages that the program's own modules import for more than types. */
 async function importedNames(): Promise<Set<string>> {
   const transpiler = new Bun.Transpiler({ loader: 'ts' })
@@ -39,6 +62,8 @@ describe('what is bundled', () => {
     expect(imported.size).toBeGreaterThan(10)
     expect([...imported].filter((name) => !names.includes(name))).toEqual([])
     expect(Object.keys(packageJson.devDependencies).filter((name) => names.includes(name))).toEqual([])
+    const needed = neededNames()
+    expect(names.filter((name) => !needed.has(name))).toEqual([])
     // Whatever is declared as the program's is in it.
     expect(Object.keys(packageJson.dependencies).filter((name) => !names.includes(name))).toEqual([])
   })
