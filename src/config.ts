@@ -1,5 +1,6 @@
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
+import { type Networks, parseNetworks } from './domain/networks'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
 export interface Setting {
@@ -64,6 +65,16 @@ export const settings = {
     meaning: 'the port to listen on; 8080 unless given, 0 for a free one',
     faultOf: (value) =>
       /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
+  },
+  behindProxy: {
+    flag: '--behind-proxy',
+    argument: '<networks>',
+    variable: 'ANTEROOM_BEHIND_PROXY',
+    meaning: 'the addresses or networks (CIDR), with commas between, of the proxies that do HTTPS for it',
+    faultOf: (value) => {
+      const networks = parseNetworks(value)
+      return typeof networks === 'string' ? networks : null
+    },
   },
   readsPerMinute: {
     flag: '--reads-per-minute',
@@ -154,6 +165,8 @@ export interface ServerConfig extends StorageConfig {
   readonly baseUrl: string
   readonly host: string
   readonly port: number
+  /** The proxies that do HTTPS for it; null for none. */
+  readonly behindProxy: Networks | null
   readonly limits: Limits
   readonly noDocs: boolean
 }
@@ -225,9 +238,15 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
+    behindProxy: networksFrom(values.behindProxy),
     limits: limitsFrom({ ...usualLimits, ...values }),
     noDocs: values.noDocs === 'true',
   })
+}
+
+function networksFrom(value: string | undefined): Networks | null {
+  const networks = value === undefined ? null : parseNetworks(value)
+  return typeof networks === 'string' ? null : networks
 }
 
 /** What limits are set to: a number, off, or nothing. */

@@ -11,6 +11,7 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Networks } from './domain/networks'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
@@ -43,6 +44,8 @@ export interface ServiceOptions {
   readonly limits?: Limits
   /** Whether the API's documents are left out. */
   readonly noDocs?: boolean
+  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
+  readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
   /** Are shown each request that was answered; none unless given. */
@@ -129,7 +132,8 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, onlookers = [], report } = options
+  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, report } = options
+  const { proxies = null, onlookers = [] } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
@@ -150,10 +154,13 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       // Loaded here, since a command that serves nobody would start the slower for it.
       const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
+      let isStopping = false
       const listening = listen(host, port, (actualPort, addressOf) => {
         address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
-        return watched(createApp(serving, addressOf, () => health.isReady()).fetch, onlookers)
+        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs, proxies }
+        // A server may be stopping by the time this is known.
+        const isReady = async () => (await health.isReady()) && !isStopping
+        return watched(createApp(serving, addressOf, isReady).fetch, onlookers)
       })
       const health = watch(report, options.alone ?? false)
       let isWaiting = false
@@ -180,9 +187,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         ...listening,
         baseUrl: address,
         async stop() {
-          for (const timer of timers) clearInterval(timer)
+          // Whoever balances load sends no more, while what was sent is answered.
+          isStopping = true
           stopping.abort()
           await listening.stop()
+          for (const timer of timers) clearInterval(timer)
           await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
           await forgetting
         },

@@ -65,6 +65,7 @@ const homes: Record<string, readonly string[]> = {
   'csv-parse': ['src/directory-files'],
   'csv-stringify': ['src/directory-files'],
   'node:fs': ['src/files', 'src/cli', 'src/custody.ts', 'src/vault', 'src/zones', 'db/sqlite'],
+  'node:net': ['src/domain'],
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],
   'node:util': ['src/cli', 'src/domain'],

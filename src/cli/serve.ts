@@ -16,7 +16,10 @@ export function serveCommand(): Command {
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */
 async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
   const config = readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
-  const service = await openProduction(config, { upgrade: true, alone: true })
+  const service = await openProduction(
+    { ...config, proxies: config.behindProxy },
+    { upgrade: true, alone: true },
+  )
   try {
     await noteZoneData(service.context, service.zones)
     const note = zoneDataNote(service.zones, service.context.clock.now())

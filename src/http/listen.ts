@@ -1,18 +1,22 @@
 import { Refusal } from '../domain/errors'
+import { Drain } from './drain'
 
 /** A server that is listening. */
 export interface Listening {
   readonly host: string
   readonly port: number
-  /** Takes no more requests and resolves once those under way have been answered, or their time is up. */
+  /**
+   * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
+   * all is answered, or the time for that is up: 15 s. Where nobody asks, within some 30 ms.
+   */
   stop(): Promise<void>
 }
 
 /** What a handler slower than this gets is a closed connection, in seconds. */
 const idleSeconds = 60
 
-/** How long a stop waits for requests under way: a client may never send the rest of its own. */
-const stoppingMillis = 3_000
+/** How long a stop may take: a client may never send the rest of its request, and a body has 10 s for it. */
+const stoppingMillis = 15_000
 
 /**
  * Listens on a host and port, 0 for a free one. Throws the system's error, with its address and port, where
@@ -36,6 +40,7 @@ export function listen(
     addresses.set(request, address)
     return address
   }
+  const drain = new Drain()
   const server = serve({
     hostname: host,
     port,
@@ -49,7 +54,7 @@ export function listen(
     fetch(request) {
       const whole = withWholeUrl(request)
       if (whole !== request) addresses.set(whole, addressOf(request))
-      return (handle as NonNullable<typeof handle>)(whole)
+      return drain.answer(whole, handle as NonNullable<typeof handle>)
     },
   })
   handle = createFetch(server.port as number, addressOf)
@@ -58,7 +63,7 @@ export function listen(
     port: server.port as number,
     async stop() {
       const ending = setTimeout(() => server.stop(true), stoppingMillis)
-      await server.stop()
+      await drain.close(server.pendingRequests > 0, () => server.stop())
       clearTimeout(ending)
     },
   }
