@@ -21,7 +21,8 @@ install -m 755 anteroom /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom
 runuser -u anteroom -- anteroom init --database /var/lib/anteroom/anteroom.sqlite > /dev/null
-install -d -m 700 /etc/anteroom /etc/credstore.encrypted
+install -d -m 755 /etc/anteroom
+install -d -m 700 /etc/credstore.encrypted
 printf '%s\n' ANTEROOM_BASE_URL=https://api.example.org ANTEROOM_BEHIND_PROXY=127.0.0.1/32 > /etc/anteroom/anteroom.env
 systemd-creds encrypt --name=anteroom-master-key /var/lib/anteroom/anteroom.sqlite.key /etc/credstore.encrypted/anteroom-master-key 2> /dev/null
 mkdir /root/elsewhere
@@ -132,10 +133,14 @@ systemctl start anteroom-doctor
 is 'the doctor' success "$(systemctl show -P Result anteroom-doctor)"
 seen "backups and looks: $(took)"
 
-# --- reload, and a second booking
+# --- reload with another setting, and a second booking
 before=$(systemctl show -P MainPID anteroom)
+limit() { https -o /dev/null -D - -H "Authorization: Bearer $TOKEN" 'https://api.example.org/partners/v1/provider-regions/?country_code=CA' | grep -i '^ratelimit-policy'; }
+holds 'what a partner may read' 30000 "$(limit)"
+echo ANTEROOM_READS_PER_MINUTE=1234 >> /etc/anteroom/anteroom.env
 systemctl reload anteroom
 sleep 0.5
+holds 'what a partner may read after a reload' 1234 "$(limit)"
 is 'the process after a reload is the same' "$before" "$(systemctl show -P MainPID anteroom)"
 holds 'a booking after the reload' '"providerId":1' "$(book 2 5)"
 
@@ -201,6 +206,26 @@ chmod 600 /etc/anteroom/certificate.*
 systemctl restart anteroom
 sleep 1
 holds 'a renewed certificate' 'CN = second' "$(openssl s_client -connect 127.0.0.1:443 -servername api.example.org < /dev/null 2> /dev/null | openssl x509 -noout -subject)"
+# files of its own: renewed by a reload
+install -d -m 700 -o anteroom -g anteroom /etc/anteroom/tls
+own_files() {
+  certificate "$1" /tmp
+  install -m 400 -o anteroom -g anteroom /tmp/fullchain.pem /etc/anteroom/tls/certificate.pem
+  install -m 400 -o anteroom -g anteroom /tmp/privkey.pem /etc/anteroom/tls/certificate.key
+}
+own_files third
+sed -e '/^ExecStart=.*%d/d' -e '/^LoadCredential=/d' -e 's/^#ExecStart/ExecStart/' /root/delivered/own-certificate.conf > /etc/systemd/system/anteroom.service.d/own-certificate.conf
+systemctl daemon-reload
+systemctl restart anteroom
+sleep 1
+shown() { openssl s_client -connect 127.0.0.1:443 -servername api.example.org < /dev/null 2> /dev/null | openssl x509 -noout -subject; }
+holds 'a certificate in a file' 'CN = third' "$(shown)"
+before=$(systemctl show -P MainPID anteroom)
+own_files fourth
+systemctl reload anteroom
+sleep 0.5
+holds 'renewed by a reload' 'CN = fourth' "$(shown)"
+is 'in the same process' "$before" "$(systemctl show -P MainPID anteroom)"
 systemctl stop anteroom
 is 'its exit by its own certificate' 'success 0' "$(systemctl show -P Result anteroom) $(systemctl show -P ExecMainStatus anteroom)"
 seen 'all of it'
