@@ -1,10 +1,14 @@
 import { Command } from 'commander'
 import { version } from '../../package.json'
-import { readServerConfig, serverSettings } from '../config'
+import { readServerConfig, type ServerConfig, serverSettings } from '../config'
+import { systemClock } from '../domain/clock'
+import { isPlainAddress, requireLoopback } from '../http/loopback'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData } from '../operations/upkeep'
+import { certificateNote, readCertificate } from '../service'
 import { shutdownRequest } from './graceful-shutdown'
 import { announce, printNotice } from './output'
+import { type Reloading, reload } from './reload'
 import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
@@ -15,24 +19,42 @@ export function serveCommand(): Command {
 
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */
 async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
-  const config = readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
+  const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
+  const config = read()
+  const certificate = config.tls && readCertificate(config.tls, systemClock.now())
+  if (!certificate && !config.behindProxy) await requireLoopback(config.host)
   const service = await openProduction(
-    { ...config, proxies: config.behindProxy },
+    { ...config, proxies: config.behindProxy, certificate },
     { upgrade: true, alone: true },
   )
   try {
     await noteZoneData(service.context, service.zones)
-    const note = zoneDataNote(service.zones, service.context.clock.now())
-    if (note) printNotice(note)
-    const stopped = shutdownRequest()
+    const now = service.context.clock.now()
+    for (const note of notesOn(config)) printNotice(note)
+    for (const note of [zoneDataNote(service.zones, now), certificate && certificateNote(certificate, now)]) {
+      if (note) printNotice(note)
+    }
+    let running: Reloading | undefined
+    const stopped = shutdownRequest(() => {
+      // Before it listens there is nothing to be put in force that it was not started with.
+      if (running) printNotice(reload(running))
+    })
     const server = await service.listen(config.host, config.port, config.baseUrl)
+    running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }
+    const { host, port, baseUrl } = server
     const startedAt = service.context.clock.now()
-    await noteServer(service.context, { host: server.host, port: server.port, version, startedAt })
-    announce(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
+    await noteServer(service.context, { host, port, isSecure: certificate !== null, version, startedAt })
+    announce(`Listening on ${host} port ${port} as ${baseUrl}`)
     await stopped
     await server.stop()
     await noteServer(service.context, null)
   } finally {
     await service.close()
   }
+}
+
+/** What an operator has to know of what they have set. */
+function notesOn({ baseUrl }: ServerConfig): string[] {
+  if (!isPlainAddress(baseUrl)) return []
+  return [`--base-url begins with http:, so links in answers lead partners to send their tokens in the clear`]
 }

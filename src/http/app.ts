@@ -22,10 +22,11 @@ export function createApp(
   return (
     new Elysia({
       // The contract depends on all three: a path without its last slash is the same path; what is
-      // validated is what was sent; a Host header cannot move the beginning of the path.
+      // validated is what was sent; a Host header cannot move the beginning of the path, which Elysia looks for from character
+      // 7 on, where in https:// the second slash is, or from 11 on (see listen.ts for shorter hosts).
       strictPath: false,
       normalize: false,
-      handler: { standardHostname: false },
+      handler: { standardHostname: serving.isSecure ?? false },
     })
       // Before any plugin: it answers for those alone that come after.
       .onError(({ error, code, request }) => {

@@ -1,12 +1,13 @@
 import { isAddress, type Networks } from '../domain/networks'
 import { errorAnswer, transportRefusals } from './errors'
 import type { Seen } from './seen'
+import { strictTransport } from './strict-transport'
 
 /** What tells of a request that may have come through a proxy. */
 export interface Forwarding {
   /** The address of its client. */
   readonly clientOf: (request: Request) => string
-  /** The refusal of one that did not come by HTTPS; null if there is none. */
+  /** The refusal of one that did not come by HTTPS; null if there is none, and its answer tells to go on so. */
   readonly refusePlain: (request: Request, seen: Seen) => Response | null
 }
 
@@ -41,7 +42,10 @@ export function forwarding(proxies: Networks | null, peerOf: (request: Request) 
     refusePlain(request, seen) {
       // A list, as several proxies write it, tells of one plain hop at least, or of who knows whom.
       const isHttps = request.headers.get('x-forwarded-proto') === 'https'
-      if (isHttps && isProxy(peerOf(request))) return null
+      if (isHttps && isProxy(peerOf(request))) {
+        Object.assign(seen.told, strictTransport)
+        return null
+      }
       return errorAnswer(seen, 'https_required', transportRefusals.https_required)
     },
   }

@@ -128,7 +128,7 @@ export function documents(
   { clientOf, refusePlain }: Forwarding,
 ) {
   const { clock } = context
-  const spend = addressBudgets('documents', 'rate_limited', isSandbox ? null : documentsRate, clock)
+  const spend = addressBudgets('documents', 'rate_limited', () => (isSandbox ? null : documentsRate), clock)
   const openApi = openApiDocuments(endpoints, baseUrl)
   const app = new Elysia({ name: 'documents' })
   const serve = (path: string, find: (path: string) => Document | Promise<Document>) => {

@@ -42,6 +42,8 @@ export interface Serving {
   readonly isSandbox: boolean
   /** Whether the documents are left out. */
   readonly noDocs?: boolean
+  /** Whether it is asked over TLS. */
+  readonly isSecure?: boolean
   /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
   readonly proxies?: Networks | null
 }

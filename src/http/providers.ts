@@ -119,7 +119,7 @@ export const providers = endpoint({
   },
   examples: (slot, baseUrl) => ({ answer: { page: examplePage(slot, baseUrl) } }),
   handler(context, baseUrl) {
-    const pages = new PageCache(context.limits.cachedBytes)
+    const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
     const textOf = new WeakMap<object, string>()
     return ({ query, now, letIn }) => {

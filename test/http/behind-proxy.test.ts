@@ -42,6 +42,7 @@ describe('behind a proxy', () => {
   test('what came by HTTPS through it is answered', async () => {
     const answer = await appFor(proxy)(regions, { ...https, ...withToken() })
     expect([answer.status, answer.text]).toEqual([200, '[]'])
+    expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 
   test.each([
@@ -63,6 +64,7 @@ describe('behind a proxy', () => {
     expect([answer.status, JSON.parse(answer.text)]).toEqual([403, refusal])
     expect(answer.headers.get('x-error-code')).toBe('https_required')
     expect(answer.headers.get('location')).toBeNull()
+    expect(answer.headers.get('strict-transport-security')).toBeNull()
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('x-request-id')).not.toBeNull()
   })
@@ -256,3 +258,22 @@ async function startBehind(proxies: string) {
     [Symbol.asyncDispose]: () => started.stop(),
   }
 }
+
+// Last: those that are refused are noted.
+test.each([
+  [regions, withToken, 200],
+  [regions, () => ({}), 401],
+  ['/nothing', () => ({}), 404],
+  ['/openapi.json', () => ({}), 200],
+])(
+  'the answer to %s by HTTPS has its client ask so for a year, and that to a plain request has not',
+  async (path, headers, status) => {
+    const told = async (sent: Record<string, string>) => {
+      const answer = await appFor(proxy)(path, { ...sent, ...headers() })
+      return [answer.status, answer.headers.get('strict-transport-security')]
+    }
+    expect(await told({})).toEqual([403, null])
+    expect(await told(https)).toEqual([status, 'max-age=31536000'])
+    expect(await told({})).toEqual([403, null])
+  },
+)
