@@ -48,6 +48,23 @@ for (const [at, name] of (['nginx', 'caddy'] as const).entries()) {
       })
     }
 
+    for (const [version, isSpoken] of [
+      ['tls1_1', false],
+      ['tls1_2', true],
+      ['tls1_3', true],
+    ] as const) {
+      test(`${version} is ${isSpoken ? '' : 'not '}spoken`, async () => {
+        const words = ['-connect', `127.0.0.1:${proxy.httpsPort}`, '-servername', hostName, `-${version}`]
+        // Without that, openssl itself would refuse the old ones.
+        const cipher = ['-cipher', 'DEFAULT@SECLEVEL=0']
+        const child = Bun.spawn(['openssl', 's_client', ...words, ...cipher], {
+          stdin: 'ignore',
+          stderr: 'ignore',
+        })
+        expect((await child.stdout.text()).includes('Cipher is (NONE)')).toBe(!isSpoken)
+      })
+    }
+
     test('a plain request is refused and reaches nothing', async () => {
       const url = `http://127.0.0.1:${proxy.httpPort}/partners/v1/user/?external_user_id=canary-1`
       const answer = await fetch(url, { redirect: 'manual', proxy: false } as RequestInit)
