@@ -23,8 +23,12 @@ const mayImport: Record<string, readonly string[]> = {
     'src/http',
     'src/config.ts',
     'src/service.ts',
+    'src/built.ts',
+    'src/notices.ts',
     'package.json',
   ],
+  'src/built.ts': ['src/zones'],
+  'src/notices.ts': ['src/domain'],
   'src/config.ts': ['src/domain'],
   'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts', 'db/sqlite'],
   // Everything but the commands.

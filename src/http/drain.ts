@@ -1,5 +1,8 @@
 type Handle = (request: Request) => Response | Promise<Response>
 
+/** How long a busy server goes on as before but for Connection: close, in ms: those who keep a connection use it once more. */
+const lingerMillis = 500
+
 /** How often it is looked whether anybody still asks, in ms. */
 const lookMillis = 25
 
@@ -12,11 +15,12 @@ const [mostLooks, mostTurns] = [24, 200]
 /**
  * Draining, as the first part of a graceful shutdown: whatever reaches a server before it closes is answered, and told that
  * its connection ends with that (RFC 9112 §9.6). What the kernel holds when a server stops listening it resets, so answers
- * are held back until then: their clients, who have no more than so many requests under way, send nothing new meanwhile.
+ * are held back in the end: their clients, who have no more than so many requests under way, send nothing new meanwhile.
  */
 export class Drain {
   #arrived = 0
-  /** Resolves once nobody is listened to any more; null while nothing is drained. */
+  #isDraining = false
+  /** Resolves once nobody is listened to any more; null while answers are not held back. */
   #closing: PromiseWithResolvers<void> | null = null
 
   /** Hands a request on. */
@@ -24,14 +28,14 @@ export class Drain {
     this.#arrived++
     const answer = handle(request)
     if (answer instanceof Promise) return answer.then(this.#last)
-    return this.#closing ? this.#last(answer) : answer
+    return this.#isDraining ? this.#last(answer) : answer
   }
 
   /** The answer to what was under way when the draining began counts too. */
   readonly #last = (answer: Response): Response | Promise<Response> => {
-    if (!this.#closing) return answer
+    if (!this.#isDraining) return answer
     answer.headers.set('Connection', 'close')
-    return this.#closing.promise.then(() => answer)
+    return this.#closing ? this.#closing.promise.then(() => answer) : answer
   }
 
   /**
@@ -41,6 +45,8 @@ export class Drain {
    * @param close is called in a turn of the event loop that brought nothing, if there is one
    */
   async close<T>(isBusy: boolean, close: () => T): Promise<Awaited<T>> {
+    this.#isDraining = true
+    if (isBusy) await pause(lingerMillis)
     this.#closing = Promise.withResolvers()
     let quiet = isBusy ? 0 : quietLooks - 1
     for (let look = 0; look < mostLooks && quiet < quietLooks; look++) {
@@ -54,7 +60,11 @@ export class Drain {
 
   async #bringsNothing(millis: number): Promise<boolean> {
     const before = this.#arrived
-    await new Promise((resolve) => setTimeout(resolve, millis))
+    await pause(millis)
     return this.#arrived === before
   }
+}
+
+function pause(millis: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, millis))
 }

@@ -33,6 +33,9 @@ const idleSeconds = 60
 /** How long a stop may take: a client may never send the rest of its request, and a body has 10 s for it. */
 const stoppingMillis = 15_000
 
+/** How long one who has connected may take to ask something, of a server that stops, in ms. */
+const silentMillis = 500
+
 /** How long one that is replaced still answers: whoever asks nothing for so long is not connected any more. */
 const replacedMillis = (idleSeconds + 5) * 1000
 
@@ -97,12 +100,18 @@ export function listen(
       else end()
     },
     async stop() {
-      const ending = setTimeout(() => {
+      const cutOff = () => {
         for (const server of shared.all) server.stop(true)
-      }, stoppingMillis)
-      const isBusy = shared.all.some((server) => server.pendingRequests > 0)
-      await drain.close(isBusy, () => Promise.all(shared.all.map((server) => server.stop())))
+      }
+      const ending = setTimeout(cutOff, stoppingMillis)
+      let looking: Timer | undefined
+      await drain.close(!isQuiet(shared.all), () => {
+        // Over TLS Bun would wait for whoever has connected and asks nothing.
+        looking = setInterval(() => isQuiet(shared.all) && cutOff(), silentMillis)
+        return Promise.all(shared.all.map((server) => server.stop()))
+      })
       clearTimeout(ending)
+      clearInterval(looking)
     },
   }
 }
@@ -141,6 +150,11 @@ function serveBeside(flag: string, options: Parameters<typeof serve>[0]) {
 }
 
 type Server = ReturnType<typeof Bun.serve>
+
+/** Whether nothing is being answered. */
+function isQuiet(servers: readonly Server[]): boolean {
+  return servers.every(({ pendingRequests }) => pendingRequests === 0)
+}
 
 /** Opens a port that is to be shared with our own, and with nobody who has it already. */
 function openShared(

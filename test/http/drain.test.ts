@@ -54,7 +54,7 @@ test('a server that nobody asks anything stops at once, with connections open or
 
 test('what is under way is answered, and is the last of its connection', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => async () => {
-    await Bun.sleep(400)
+    await Bun.sleep(800)
     return new Response('done')
   })
   const clients = Array.from({ length: 20 }, () => client(port))
@@ -74,7 +74,7 @@ test('a body that is still on its way is waited for', async () => {
   slow.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\ndo')
   await Bun.sleep(20)
   const stopped = stop()
-  await Bun.sleep(400)
+  await Bun.sleep(800)
   slow.send('ne')
   await stopped
   expect(await slow.ended).toMatch(isLast)

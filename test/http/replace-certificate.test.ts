@@ -133,3 +133,20 @@ test('a port that is served over TLS is not shared with a second server', async 
   expect(() => listen('127.0.0.1', listening.port, answering)).toThrow('in use')
   await listening.stop()
 })
+
+test('a stop over TLS waits for what is being answered, and not for who has connected and asks nothing', async () => {
+  const slow = () => async () => {
+    await Bun.sleep(700)
+    return new Response('answer')
+  }
+  const listening = listen('127.0.0.1', 0, slow, one)
+  const [silent, asking] = [new Client(listening), new Client(listening)]
+  await Promise.all([silent.name(), asking.name()])
+  const answer = asking.ask()
+  await Bun.sleep(50)
+  const before = performance.now()
+  await listening.stop()
+  expect(await answer).toStartWith('HTTP/1.1 200')
+  expect(performance.now() - before).toBeLessThan(5_000)
+  await expect(silent.gone).rejects.toThrow()
+})
