@@ -58,8 +58,8 @@ export interface ServiceOptions {
   readonly largestGroup?: number | undefined
   /** Where Prometheus is told how it does, on this machine, 0 for a free port; nowhere, unless given. */
   readonly metricsPort?: number | null
-  /** The program's, for those metrics. */
-  readonly version?: string
+  /** What the program was made from, by the names of labels of those metrics. */
+  readonly build?: Readonly<Record<string, string>>
   /** Are shown each request that was answered; none unless given. */
   readonly onlookers?: readonly Onlooker[]
   /** Is told what an operator should know of. */
@@ -271,7 +271,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 }
 
 /** What is measured while it listens, where that is told to anybody. */
-async function createMeasures({ metricsPort = null, version = 'unknown' }: ServiceOptions) {
+async function createMeasures({ metricsPort = null, build = {} }: ServiceOptions) {
   if (metricsPort === null) return null
   const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
     import('./http/request-measures'),
@@ -285,7 +285,7 @@ async function createMeasures({ metricsPort = null, version = 'unknown' }: Servi
     async tell({ context, ...told }: Telling) {
       const records = () => measureRecords(context)
       const now = () => context.clock.now()
-      return listenForMetrics(metricsPort, { requests, places, build: { version }, records, now, ...told })
+      return listenForMetrics(metricsPort, { requests, places, build, records, now, ...told })
     },
   }
 }

@@ -91,7 +91,7 @@ function writeFault(error: unknown, { database }: StorageConfig): unknown {
 export async function openProduction(
   config: StorageConfig &
     Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort' | 'proxies' | 'certificate'>,
-  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'version'> = {},
+  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'build'> = {},
 ): Promise<Service> {
   try {
     return await openService({ ...optionsOf(config), ...allowed })

@@ -24,7 +24,9 @@ test('what serve measures is told on a port of its own, which is refused where i
   const metrics = parseMetrics(await (await fetch(url)).text())
   expect(metrics.get('anteroom_ready')?.series).toEqual(new Map([['anteroom_ready', 1]]))
   const [build = ''] = metrics.get('anteroom_build_info')?.series.keys() ?? []
-  expect(build).toMatch(/^anteroom_build_info\{version="\d+\.\d+\.\d+",schema="\d+",bun="1\.4\.5"\}$/)
+  expect(build).toMatch(
+    /^anteroom_build_info\{version="\d+\.\d+\.\d+",commit="\w[\w-]*",schema="\d+",bun="1\.4\.5"\}$/,
+  )
   expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
   await expect(fetch(url)).rejects.toThrow()
 })
