@@ -11,6 +11,7 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Report } from './domain/report'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
@@ -48,7 +49,7 @@ export interface ServiceOptions {
   /** Are shown each request that was answered; none unless given. */
   readonly onlookers?: readonly Onlooker[]
   /** Is told what an operator should know of. */
-  readonly report: (line: string) => void
+  readonly report: Report
 }
 
 /** How often what was noted while requests were answered is written down. */
@@ -183,7 +184,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
           for (const timer of timers) clearInterval(timer)
           stopping.abort()
           await listening.stop()
-          await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
+          await notebook
+            .flush(store)
+            .catch(() => report(`${notes} could not be noted, and are lost`, 'error'))
           await forgetting
         },
       }
