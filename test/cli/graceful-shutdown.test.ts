@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
-import { Operator } from '../support/operator'
+import { Operator, stopping } from '../support/operator'
 import { Folder, startSandbox, theProgram } from '../support/process'
 
 // Whoever runs the tests under nohup hands that down; as a terminal starts a program, SIGHUP is not ignored.
@@ -22,7 +22,8 @@ test('a terminal that goes stops the service, with exit code 0', async () => {
   using operator = new Operator(fromTerminal)
   await operator.do('init')
   await using service = await operator.serve()
-  expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, signal: null, stderr: '' })
+  expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, signal: null })
+  expect(service.told).toEqual(stopping)
 })
 
 test('what was started under nohup outlives its terminal', async () => {
@@ -49,7 +50,8 @@ test('a service that has much to remove of what was kept for retries stops with 
     )
   }
   await using service = await operator.serve()
-  expect(await service.stop()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  expect(await service.stop()).toMatchObject({ code: 0, signal: null })
+  expect(service.told).toEqual(stopping)
   using database = new Database(operator.database)
   const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
   expect(left).toBeGreaterThan(0)
