@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
+import { type Networks, parseNetworks } from './domain/networks'
+import { readSettingsLines } from './domain/settings-file'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
 export interface Setting {
@@ -14,6 +17,13 @@ export interface Setting {
 
 /** Everything that can be set, in the order in which it is documented. */
 export const settings = {
+  settings: {
+    flag: '--settings',
+    argument: '<file>',
+    variable: 'ANTEROOM_SETTINGS',
+    meaning: 'a file of ANTEROOM_NAME=value lines, for what neither a flag nor the environment sets',
+    faultOf: notEmpty,
+  },
   database: {
     flag: '--database',
     argument: '<file>',
@@ -64,6 +74,30 @@ export const settings = {
     meaning: 'the port to listen on; 8080 unless given, 0 for a free one',
     faultOf: (value) =>
       /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
+  },
+  tlsCertificate: {
+    flag: '--tls-certificate',
+    argument: '<file>',
+    variable: 'ANTEROOM_TLS_CERTIFICATE',
+    meaning: 'the certificate to speak HTTPS with, in PEM, the chain behind it; read again at SIGHUP',
+    faultOf: notEmpty,
+  },
+  tlsKey: {
+    flag: '--tls-key',
+    argument: '<file>',
+    variable: 'ANTEROOM_TLS_KEY',
+    meaning: 'the private key of the certificate, in PEM, which its owner alone can read',
+    faultOf: notEmpty,
+  },
+  behindProxy: {
+    flag: '--behind-proxy',
+    argument: '<networks>',
+    variable: 'ANTEROOM_BEHIND_PROXY',
+    meaning: 'the addresses or networks (CIDR), with commas between, of the proxies that do HTTPS for it',
+    faultOf: (value) => {
+      const networks = parseNetworks(value)
+      return typeof networks === 'string' ? networks : null
+    },
   },
   readsPerMinute: {
     flag: '--reads-per-minute',
@@ -154,9 +188,35 @@ export interface ServerConfig extends StorageConfig {
   readonly baseUrl: string
   readonly host: string
   readonly port: number
+  /** The files to speak HTTPS with; null for plain HTTP. */
+  readonly tls: TlsFiles | null
+  /** The proxies that do HTTPS for it; null for none. */
+  readonly behindProxy: Networks | null
   readonly limits: Limits
   readonly noDocs: boolean
+  /** What each setting is set to, as it was given. */
+  readonly given: Flags
 }
+
+/** Where a certificate and its key are. */
+export interface TlsFiles {
+  readonly certificate: string
+  readonly key: string
+  /** Whether systemd passes on the key, and so decides who can read it. */
+  readonly isCredential: boolean
+}
+
+/** What a server that runs takes from its settings when it reads them again. */
+export const reloadable: readonly SettingName[] = [
+  'readsPerMinute',
+  'bookingsPerMinute',
+  'failedAuthenticationsPerMinute',
+  'openRequests',
+  'emailConflictsPerHour',
+  'cacheMib',
+  'tlsCertificate',
+  'tlsKey',
+]
 
 /**
  * What the runtime itself obeys before the first line of ours: code to run first, a debugger to open, files to write.
@@ -225,9 +285,24 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
+    tls: tlsFrom(environment, values),
+    behindProxy: networksFrom(values.behindProxy),
     limits: limitsFrom({ ...usualLimits, ...values }),
     noDocs: values.noDocs === 'true',
+    given: values,
   })
+}
+
+function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): TlsFiles | null {
+  if (tlsCertificate === undefined || tlsKey === undefined) return null
+  const credentials = environment[credentialsVariable]
+  const isCredential = Boolean(credentials && tlsKey.startsWith(`${credentials}/`))
+  return { certificate: tlsCertificate, key: tlsKey, isCredential }
+}
+
+function networksFrom(value: string | undefined): Networks | null {
+  const networks = value === undefined ? null : parseNetworks(value)
+  return typeof networks === 'string' ? null : networks
 }
 
 /** What limits are set to: a number, off, or nothing. */
@@ -266,29 +341,91 @@ export function limitsFrom(given: LimitFlags): Limits {
   })
 }
 
+/** What a setting is set to, and how whoever set it is told of a fault. */
+interface Given {
+  readonly value: string
+  readonly told: string
+}
+
 function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
-  const keysGiven = environment[masterKeyVariable] === undefined ? [] : [masterKeyVariable]
+  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
-    const value = flags[name] ?? environment[setting.variable]
-    const told = flags[name] === undefined ? setting.variable : setting.flag
-    if (value === undefined) {
+    const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
+    if (given === undefined) {
       if (required.includes(name)) faults.push(`${setting.variable} or ${setting.flag}: is required`)
       continue
     }
-    const fault = setting.faultOf(value)
-    if (fault) faults.push(`${told}: ${fault}`)
-    values[name] = value
-    if (name === 'masterKeyFile' || name === 'masterKeyFd') keysGiven.push(told)
+    const fault = setting.faultOf(given.value)
+    if (fault) faults.push(`${given.told}: ${fault}`)
+    values[name] = given.value
   }
-  const known = [masterKeyVariable, ...Object.values(settings).map(({ variable }) => variable)]
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('ANTEROOM_') && !known.includes(name)) faults.push(`${name}: is no setting`)
+    if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(`${name}: is no setting`)
   }
-  if (keysGiven.length > 1) faults.push(`${keysGiven.join(' and ')}: give the master key in one way`)
+  faults.push(...masterKeyFaults(environment, flags, inFile), ...tlsFaults(values))
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
   return values
+}
+
+/** What a flag or else the environment sets. */
+function givenFor(name: SettingName, flags: Flags, environment: Environment): Given | undefined {
+  const { flag, variable } = settings[name]
+  const said = flags[name]
+  if (said !== undefined) return { value: said, told: flag }
+  const value = environment[variable]
+  return value === undefined ? undefined : { value, told: variable }
+}
+
+function isVariable(name: string): boolean {
+  return name === masterKeyVariable || Object.values(settings).some(({ variable }) => variable === name)
+}
+
+/** What a settings file sets, by variable. @param faults takes what is wrong with it */
+function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Given> {
+  const found = new Map<string, Given>()
+  if (!path) return found
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const isThere = (error as { code?: string }).code !== 'ENOENT'
+    faults.push(
+      isThere ? `the settings file ${path} may not be read` : `there is no settings file at ${path}`,
+    )
+    return found
+  }
+  const { lines, faults: inText } = readSettingsLines(text)
+  faults.push(...inText.map((fault) => `${path} ${fault}`))
+  for (const { line, name, value } of lines) {
+    const told = `${path} line ${line}: ${name}`
+    if (name === masterKeyVariable) {
+      faults.push(`${told}: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`)
+    } else if (name === settings.settings.variable || !isVariable(name)) faults.push(`${told}: is no setting`)
+    else found.set(name, { value, told })
+  }
+  return found
+}
+
+function masterKeyFaults(
+  environment: Environment,
+  flags: Flags,
+  inFile: ReadonlyMap<string, Given>,
+): string[] {
+  const names = ['masterKeyFile', 'masterKeyFd'] as const
+  const given = names.flatMap(
+    (name) => givenFor(name, flags, environment) ?? inFile.get(settings[name].variable) ?? [],
+  )
+  const told = given.map((each) => each.told)
+  if (environment[masterKeyVariable] !== undefined) told.unshift(masterKeyVariable)
+  return told.length > 1 ? [`${told.join(' and ')}: give the master key in one way`] : []
+}
+
+function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
+  if ((tlsCertificate === undefined) === (tlsKey === undefined)) return []
+  const missing = settings[tlsKey === undefined ? 'tlsKey' : 'tlsCertificate']
+  return [`${missing.variable} or ${missing.flag}: is required, since a certificate and its key go together`]
 }
 
 function toStorageConfig(environment: Environment, values: Flags): StorageConfig {

@@ -11,20 +11,25 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
+import type { Networks } from './domain/networks'
 import type { Report } from './domain/report'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
 import type { Onlooker } from './http/seen'
+import { strictTransport } from './http/strict-transport'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
 import { Notebook } from './operations/notebook'
 import type { AskServer } from './operations/status'
 import { type BackupKeys, openBackup } from './vault/backup'
+import type { Certificate } from './vault/certificate'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
+
+export { type Certificate, certificateNote, readCertificate } from './vault/certificate'
 
 /** What the service is made of. */
 export interface ServiceOptions {
@@ -44,6 +49,10 @@ export interface ServiceOptions {
   readonly limits?: Limits
   /** Whether the API's documents are left out. */
   readonly noDocs?: boolean
+  /** What it speaks HTTPS with; plain HTTP unless given. */
+  readonly certificate?: Certificate | null
+  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
+  readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
   /** Are shown each request that was answered; none unless given. */
@@ -68,6 +77,8 @@ export interface Service extends Pick<Engine, 'close'> {
    * @param baseUrl the public address, where it is not the one listened on
    */
   listen(host: string, port: number, baseUrl?: string): Promise<Listening & { readonly baseUrl: string }>
+  /** Holds callers to other limits from now on. */
+  setLimits(limits: Limits): void
   /**
    * Makes a database of a backup that the master key opens, and holds it to the backup's manifest.
    *
@@ -130,7 +141,8 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, limits = unlimited, noDocs = false, onlookers = [], report } = options
+  const { purpose, zoneFolder, clock, noDocs = false, report } = options
+  const { proxies = null, certificate = null, onlookers = [] } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
@@ -143,6 +155,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
   )
   const notebook = new Notebook()
+  // One object that is asked each time, so that others can be set while it runs.
+  const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
   return {
     context,
@@ -151,11 +165,29 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       // Loaded here, since a command that serves nobody would start the slower for it.
       const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
-      const listening = listen(host, port, (actualPort, addressOf) => {
-        address = baseUrl?.replace(/\/+$/, '') ?? `http://${urlHost(host)}:${actualPort}`
-        const serving = { context, baseUrl: address, isSandbox: purpose === 'sandbox', noDocs }
-        return watched(createApp(serving, addressOf, () => health.isReady()).fetch, onlookers)
-      })
+      let isStopping = false
+      const listening = listen(
+        host,
+        port,
+        (actualPort, addressOf) => {
+          address =
+            baseUrl?.replace(/\/+$/, '') ??
+            `${certificate ? 'https' : 'http'}://${urlHost(host)}:${actualPort}`
+          const serving = {
+            context,
+            baseUrl: address,
+            isSandbox: purpose === 'sandbox',
+            noDocs,
+            isSecure: certificate !== null,
+            proxies,
+          }
+          // A server may be stopping by the time this is known.
+          const isReady = async () => (await health.isReady()) && !isStopping
+          const always = certificate ? strictTransport : {}
+          return watched(createApp(serving, addressOf, isReady).fetch, onlookers, always)
+        },
+        certificate ?? undefined,
+      )
       const health = watch(report, options.alone ?? false)
       let isWaiting = false
       const flush = async () => {
@@ -181,9 +213,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         ...listening,
         baseUrl: address,
         async stop() {
-          for (const timer of timers) clearInterval(timer)
+          // Whoever balances load sends no more, while what was sent is answered.
+          isStopping = true
           stopping.abort()
           await listening.stop()
+          for (const timer of timers) clearInterval(timer)
           await notebook
             .flush(store)
             .catch(() => report(`${notes} could not be noted, and are lost`, 'error'))
@@ -191,6 +225,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         },
       }
     },
+    setLimits: (given) => void Object.assign(limits, given),
     restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
     openOn: (database, clock) =>
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
@@ -289,11 +324,13 @@ export async function verifyBackup(restoring: Restoring, tell: TellStep): Promis
 const [answerMillis, readyMillis] = [500, 1_500]
 
 /** Asks a server at what it noted that it listens on. */
-export const askServer: AskServer = async ({ host, port }) => {
+export const askServer: AskServer = async ({ host, port, isSecure }) => {
   const isFine = (path: string, millis: number) => {
     // Whatever proxy the environment names: it is asked on this machine.
-    const options = { proxy: false, signal: AbortSignal.timeout(millis) } as RequestInit
-    return fetch(`http://${urlHost(host)}:${port}${path}`, options).then(
+    // Its certificate names its public address, and nothing is handed over here.
+    const tls = { rejectUnauthorized: false }
+    const options = { proxy: false, tls, signal: AbortSignal.timeout(millis) } as RequestInit
+    return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
       ({ ok }) => ok,
       () => false,
     )

@@ -1,6 +1,7 @@
 /**
  * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder, with the Bun that package.json pins and
- * the dependencies that bun.lock pins, after installing whichever of the two is missing.
+ * the dependencies that bun.lock pins, after installing whichever of the two is missing. A Bun that is fetched is held
+ * to its hash in pinned-bun.json. `--fetch=PLATFORM,...` before ARGS fetches those of other platforms first.
  *
  * Plain JavaScript without dependencies, because it runs before there are any: on Node 18 or later, or on any Bun.
  * It writes nothing on stdout, which belongs to the program that it starts.
@@ -14,7 +15,8 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const ownFolder = join(root, '.bun')
-const platform = `${process.platform}-${process.arch}`
+const pinned = JSON.parse(fs.readFileSync(join(root, 'src', 'pinned-bun.json'), 'utf8'))
+const platform = `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`
 
 // Either of the two would change what a Bun that is started from here does.
 const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
@@ -35,10 +37,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 try {
   const version = pinnedVersion()
-  const bun = findBun(version) ?? (await installBun(version))
+  const bun = findBun(version) ?? (await fetchBun(version, platform))
+  const args = process.argv.slice(2)
+  const others = args[0]?.startsWith('--fetch=') ? args.shift().slice('--fetch='.length).split(',') : []
+  for (const other of others) if (!fs.existsSync(ownBun(version, other))) await fetchBun(version, other)
   await installDependencies(bun, version)
   removeTemporaryFolders()
-  process.exit((await run(bun, process.argv.slice(2), { cwd: root, stdio: 'inherit' })).code)
+  process.exit((await run(bun, args, { cwd: root, stdio: 'inherit' })).code)
 } catch (error) {
   if (stoppedBy) process.exit(128 + constants.signals[stoppedBy])
   say(error.message)
@@ -49,19 +54,25 @@ function pinnedVersion() {
   const { packageManager } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8'))
   const version = /^bun@([^+]+)/.exec(packageManager)?.[1]
   if (!version) throw new Error('package.json pins no Bun: it needs "packageManager": "bun@VERSION"')
+  if (version !== pinned.version) throw new Error(`src/pinned-bun.json has no hashes of Bun ${version}`)
   return version
+}
+
+/** Whether this is a Linux without glibc, as Alpine: an executable of the one does not start on the other. */
+function isMusl() {
+  return process.platform === 'linux' && fs.existsSync('/etc/alpine-release')
 }
 
 /** The path of a Bun of exactly this version, if there is one; the places that cost nothing come first. */
 function findBun(version) {
   // Where there is no Node, `bun run` puts a link to itself on the PATH as `node`; execPath is Bun's own path then.
   if (process.versions.bun === version) return process.execPath
-  if (fs.existsSync(ownBun(version))) return ownBun(version)
+  if (fs.existsSync(ownBun(version, platform))) return ownBun(version, platform)
   return onPath('bun').find((path) => versionOf(path) === version)
 }
 
-/** Where the project keeps its own Bun. The version is in the path, so that nobody has to ask it. */
-function ownBun(version) {
+/** Where the project keeps its own Bun of a platform. The version is in the path, so that nobody has to ask it. */
+function ownBun(version, platform) {
   return join(ownFolder, `${version}-${platform}`, 'bun')
 }
 
@@ -74,32 +85,52 @@ function versionOf(bun) {
   return spawnSync(bun, ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout?.trim()
 }
 
-/** Takes the executable out of the npm package `bun` and returns its path. */
-async function installBun(version) {
-  say(`installing Bun ${version}`)
+/** Takes a platform's executable out of its npm package, holds it to its hash, and returns its path. */
+async function fetchBun(version, platform) {
+  const pin = pinned.executables[platform]
+  if (!pin) throw new Error(`src/pinned-bun.json has no Bun for ${platform}: put Bun ${version} on the PATH`)
+  say(`fetching Bun ${version} for ${platform}`)
   const npm = onPath('npm').slice(0, 1)
   const bun = process.versions.bun ? [process.execPath] : onPath('bun').filter(versionOf).slice(0, 1)
   const failures = []
   for (const installer of process.versions.bun ? [...bun, ...npm] : [...npm, ...bun]) {
     const temp = temporaryFolder()
     fs.writeFileSync(join(temp, 'package.json'), '{ "private": true }')
-    const args = installer === npm[0] ? npmArguments(temp) : ['add', '--ignore-scripts']
-    const fetched = await run(installer, [...args, `bun@${version}`], { cwd: temp })
-    // The package's own install script moves this platform's executable to its place. npm 12 refuses to run it.
-    const script = join(temp, 'node_modules', 'bun', 'install.js')
-    const installed = fetched.code === 0 ? await run(process.execPath, [script], { cwd: temp }) : fetched
-    const executable = join(temp, 'node_modules', 'bun', 'bin', 'bun.exe')
-    if (installed.code === 0 && versionOf(executable) === version) {
+    const args = installer === npm[0] ? npmArguments(temp) : bunArguments(platform)
+    const { code, output } = await run(installer, [...args, `${pin.package}@${version}`], { cwd: temp })
+    const executable = join(
+      temp,
+      'node_modules',
+      pin.package,
+      'bin',
+      /^win/.test(platform) ? 'bun.exe' : 'bun',
+    )
+    if (code === 0 && fs.existsSync(executable)) {
+      requireHash(executable, pin.sha512, `${pin.package}@${version}`)
+      fs.chmodSync(executable, 0o755)
       // A rename is whole or not at all; where two install at once, the later takes the earlier one's place.
-      fs.mkdirSync(dirname(ownBun(version)), { recursive: true })
-      fs.renameSync(executable, ownBun(version))
-      return ownBun(version)
+      fs.mkdirSync(dirname(ownBun(version, platform)), { recursive: true })
+      fs.renameSync(executable, ownBun(version, platform))
+      return ownBun(version, platform)
     }
-    failures.push(`${installer === npm[0] ? 'npm' : 'bun'}: ${gist(installed.output)}`)
+    failures.push(`${installer === npm[0] ? 'npm' : 'bun'}: ${gist(output)}`)
   }
   throw new Error(
     `cannot install Bun ${version}: ${failures.join('; ') || 'there is neither npm nor any Bun'}`,
   )
+}
+
+/** No other installer is tried then: somebody has changed what all of them fetch. */
+function requireHash(file, sha512, name) {
+  const found = createHash('sha512').update(fs.readFileSync(file)).digest('hex')
+  if (found !== sha512)
+    throw new Error(`${name} is not what src/pinned-bun.json pins: its SHA-512 is ${found}`)
+}
+
+/** Bun takes a package of another platform only where it is told that this is that platform. */
+function bunArguments(platform) {
+  const [os, cpu] = platform.split('-')
+  return ['add', '--ignore-scripts', `--os=${os}`, `--cpu=${cpu}`]
 }
 
 /** What `npm start` hands down from npm's settings, such as this project's loglevel, must not decide here. */
@@ -107,6 +138,7 @@ function npmArguments(folder) {
   const what = ['install', '--prefix', folder, '--ignore-scripts', '--include=optional', '--global=false']
   const how = [
     '--no-save',
+    '--force', // for a package of another platform
     '--no-package-lock',
     '--no-audit',
     '--no-fund',

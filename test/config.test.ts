@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 import { type Flags, readServerConfig, readStorageConfig } from '../src/config'
 import { Refusal } from '../src/domain/errors'
+import { Folder } from './support/folder'
 
 const keyOf = (flags: Flags, environment: Record<string, string> = {}) =>
   readStorageConfig({ database: 'a.sqlite', ...flags }, environment).masterKey
@@ -76,4 +78,83 @@ describe('serve holds its callers to', () => {
       new Refusal('settings_invalid', `--open-requests: ${why}\nANTEROOM_EMAIL_CONFLICTS_PER_HOUR: ${why}`),
     )
   })
+})
+
+describe('a settings file', () => {
+  const folder = new Folder()
+  const path = folder.file('settings')
+  afterAll(() => folder[Symbol.dispose]())
+  const read = (text: string, flags: Flags = {}, environment: Record<string, string> = {}) => {
+    writeFileSync(path, text)
+    return readServerConfig({ settings: path, ...flags }, environment)
+  }
+
+  test('sets what neither a flag nor the environment sets', () => {
+    const text = `ANTEROOM_DATABASE=a.sqlite\nANTEROOM_BASE_URL="https://x.example/"\nANTEROOM_PORT=1\nANTEROOM_HOST=::1\n`
+    const config = read(text, { port: '3' }, { ANTEROOM_PORT: '2', ANTEROOM_HOST: '127.0.0.2' })
+    expect(config).toMatchObject({
+      database: 'a.sqlite',
+      masterKey: { file: 'a.sqlite.key' },
+      baseUrl: 'https://x.example',
+      port: 3,
+      host: '127.0.0.2',
+    })
+  })
+
+  test('is named by the environment too, and read by every command', () => {
+    writeFileSync(path, 'ANTEROOM_DATABASE=a.sqlite\nANTEROOM_MASTER_KEY_FILE=k\nANTEROOM_PORT=1')
+    expect(readStorageConfig({}, { ANTEROOM_SETTINGS: path })).toMatchObject({
+      database: 'a.sqlite',
+      masterKey: { file: 'k' },
+    })
+  })
+
+  test('has each fault told with its line, and no value', () => {
+    const text = [
+      'ANTEROOM_PORT=secret',
+      'PATH=secret',
+      'ANTEROOM_MASTER_KEY=secret',
+      'ANTEROOM_SETTINGS=secret',
+      'ANTEROOM_HOST="secret',
+      'ANTEROOM_MASTER_KEY_FILE=secret',
+      'ANTEROOM_TLS_KEY=secret',
+    ].join('\n')
+    const faults = [
+      `${path} line 5: ANTEROOM_HOST: a quotation mark is left open, or something stands behind it`,
+      `${path} line 2: PATH: is no setting`,
+      `${path} line 3: ANTEROOM_MASTER_KEY: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`,
+      `${path} line 4: ANTEROOM_SETTINGS: is no setting`,
+      `${path} line 1: ANTEROOM_PORT: must be a port from 0 to 65535`,
+      `${path} line 6: ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in one way`,
+      'ANTEROOM_TLS_CERTIFICATE or --tls-certificate: is required, since a certificate and its key go together',
+    ]
+    expect(() => read(text, { ...needed, masterKeyFd: '3' })).toThrow(
+      new Refusal('settings_invalid', faults.join('\n')),
+    )
+  })
+
+  test('that is not there, or is a folder, is told', () => {
+    expect(() => readServerConfig({ ...needed, settings: '/nowhere/s' }, {})).toThrow(
+      'there is no settings file at /nowhere/s',
+    )
+    expect(() => readServerConfig({ ...needed, settings: folder.path }, {})).toThrow(
+      `the settings file ${folder.path} may not be read`,
+    )
+  })
+})
+
+test.each<[Flags, Record<string, string>, ReturnType<typeof readServerConfig>['tls']]>([
+  [{}, {}, null],
+  [
+    { tlsCertificate: 'c', tlsKey: 'k' },
+    { CREDENTIALS_DIRECTORY: '/run/c' },
+    { certificate: 'c', key: 'k', isCredential: false },
+  ],
+  [
+    { tlsCertificate: 'c' },
+    { CREDENTIALS_DIRECTORY: '/run/c', ANTEROOM_TLS_KEY: '/run/c/key' },
+    { certificate: 'c', key: '/run/c/key', isCredential: true },
+  ],
+])('HTTPS by %p and %p is done with %p', (flags, environment, tls) => {
+  expect(readServerConfig({ ...needed, ...flags }, environment).tls).toEqual(tls)
 })

@@ -121,7 +121,11 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
     'anteroom sandbox --database sandbox.sqlite --providers 10000',
   ],
   'token verify': ['anteroom token verify --kid jVFHDmJjUow0fpJH', 'anteroom token verify < token.txt'],
-  version: ['anteroom version', 'anteroom version --json | jq -r .sqlite'],
+  version: [
+    'anteroom version',
+    'anteroom version --json | jq -r .commit',
+    'anteroom version --licenses | less',
+  ],
 }
 
 /** Ends the help of a command with its examples, if it has any. @param words by which it is called */

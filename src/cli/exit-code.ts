@@ -31,6 +31,7 @@ export const exitCodeOf: Record<Kind, number> = {
   authentication_limited: exitCodes.busy,
   email_conflicts_limited: exitCodes.busy,
   storage_failed: exitCodes.databaseUnusable,
+  https_required: exitCodes.refused,
   token_invalid: exitCodes.refused,
   missing_claim: exitCodes.refused,
   partner_not_found: exitCodes.refused,

@@ -1,15 +1,38 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { removeBegun } from '../files/durable'
 
 /**
  * Graceful shutdown: resolves when the process is asked to stop, by Ctrl-C, a supervisor or a terminal that goes.
  * Asking again changes nothing: one Ctrl-C under `npm start` arrives from the terminal, from npm and from the script
  * that started the program.
+ *
+ * @param reload is done at SIGHUP, as a service's supervisor asks for it, where no terminal has gone
  */
-export function shutdownRequest(): Promise<void> {
+export function shutdownRequest(reload?: () => void): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of endingSignals()) process.on(signal, () => resolve())
+    const ending = endingSignals().filter((signal) => !(reload && signal === 'SIGHUP'))
+    for (const signal of ending) process.on(signal, () => resolve())
+    if (!reload) return
+    const isTied = hasTerminal() && !isHangUpIgnored()
+    process.on('SIGHUP', () => {
+      // A shell that ends tells its jobs before the terminal is gone.
+      const isGone = () => isTied && !hasTerminal()
+      setTimeout(() => (isGone() ? resolve() : reload()), terminalMillis)
+    })
   })
+}
+
+/** How long a terminal takes to go. */
+const terminalMillis = 100
+
+/** Whether there is a terminal that controls the process (termios(3), POSIX.1 §11.1.3). */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Has a signal that ends the process remove what was begun, before it ends it as it would have done. */

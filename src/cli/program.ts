@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import { Command, CommanderError, Help } from 'commander'
-import { version } from '../../package.json'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { logDefect } from '../http/defect-log'
@@ -10,6 +9,7 @@ import { exitCodeOf, exitCodes } from './exit-code'
 import { nearest } from './nearest'
 import { oneLine, print, printNotice } from './output'
 import { storageLast } from './storage-flags'
+import { versionLine } from './version-line'
 
 /**
  * The commands in the order in which help lists them, each loaded when it is wanted: to load and make all of them would
@@ -61,7 +61,7 @@ const descriptions: Readonly<Record<keyof typeof commands, string>> = {
   doctor: 'Check the database, its files, what is booked, the zone data and the disk',
   completion: 'Print what makes a shell complete commands, options and values',
   complete: 'Print what can follow the words of a command line, for a shell',
-  version: 'Print the version, and those of the runtime and the database engine',
+  version: 'Print the version, what it was built from, and the licenses of what is built in',
 }
 
 /** What shells alone call. */
@@ -74,7 +74,7 @@ const unlisted: readonly string[] = ['complete']
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
-    .version(version)
+    .version(await versionLine())
     // Options are those of the command that they follow: backup and backup verify have some of the same name.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm: nameAlone })

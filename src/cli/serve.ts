@@ -2,11 +2,14 @@ import { Command } from 'commander'
 import { version } from '../../package.json'
 import { readServerConfig, type ServerConfig, serverSettings } from '../config'
 import { systemClock } from '../domain/clock'
+import { isPlainAddress, requireLoopback } from '../http/loopback'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData } from '../operations/upkeep'
+import { certificateNote, readCertificate } from '../service'
 import { shutdownRequest } from './graceful-shutdown'
 import { type Log, withLog } from './log'
 import { announce } from './output'
+import { type Reloading, reload } from './reload'
 import { openProduction, withSettings } from './storage'
 
 /** `anteroom serve`: the service in production. */
@@ -17,21 +20,39 @@ export function serveCommand(): Command {
 
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */
 async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
-  const config = readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
-  await withLog(systemClock, (log) => serveUntilStopped(config, log))
+  const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
+  const config = read()
+  const certificate = config.tls && readCertificate(config.tls, systemClock.now())
+  if (!certificate && !config.behindProxy) await requireLoopback(config.host)
+  await withLog(systemClock, (log) => serveUntilStopped({ read, config, certificate }, log))
 }
 
-async function serveUntilStopped(config: ServerConfig, { look, report }: Log): Promise<void> {
-  const service = await openProduction(config, { upgrade: true, alone: true, onlookers: [look], report })
+/** What a service is started with, and what reads its settings again. */
+type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: ServerConfig }
+
+async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
+  const service = await openProduction(
+    { ...config, proxies: config.behindProxy, certificate },
+    { upgrade: true, alone: true, onlookers: [look], report },
+  )
   try {
     await noteZoneData(service.context, service.zones)
-    const note = zoneDataNote(service.zones, service.context.clock.now())
-    if (note) report(note)
-    const stopped = shutdownRequest()
+    const now = service.context.clock.now()
+    for (const note of notesOn(config)) report(note)
+    for (const note of [zoneDataNote(service.zones, now), certificate && certificateNote(certificate, now)]) {
+      if (note) report(note)
+    }
+    let running: Reloading | undefined
+    const stopped = shutdownRequest(() => {
+      // Before it listens there is nothing to be put in force that it was not started with.
+      if (running) report(reload(running))
+    })
     const server = await service.listen(config.host, config.port, config.baseUrl)
+    running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }
+    const { host, port, baseUrl } = server
     const startedAt = service.context.clock.now()
-    await noteServer(service.context, { host: server.host, port: server.port, version, startedAt })
-    announce(`Listening on ${server.host} port ${server.port} as ${server.baseUrl}`)
+    await noteServer(service.context, { host, port, isSecure: certificate !== null, version, startedAt })
+    announce(`Listening on ${host} port ${port} as ${baseUrl}`)
     await stopped
     report('stopping', 'info')
     await server.stop()
@@ -40,4 +61,10 @@ async function serveUntilStopped(config: ServerConfig, { look, report }: Log): P
     await service.close()
   }
   report('stopped', 'info')
+}
+
+/** What an operator has to know of what they have set. */
+function notesOn({ baseUrl }: ServerConfig): string[] {
+  if (!isPlainAddress(baseUrl)) return []
+  return [`--base-url begins with http:, so links in answers lead partners to send their tokens in the clear`]
 }

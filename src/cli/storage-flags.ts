@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { type SettingName, settings } from '../config'
 
 /** The settings that say where the data is, which commands have in common. */
-export const storageSettings = ['database', 'masterKeyFile', 'masterKeyFd', 'zones'] as const
+export const storageSettings = ['settings', 'database', 'masterKeyFile', 'masterKeyFd', 'zones'] as const
 
 /** Their flags, which are taken before a command's name too. */
 export const storageFlags: readonly string[] = storageSettings.map((name) => settings[name].flag)

@@ -1,5 +1,6 @@
 /** What a partner's request can be refused for: X-Error-Code, and in a 401 the contract's code. */
 export type PartnerKind =
+  | 'https_required'
   | 'authentication_limited'
   | 'token_invalid'
   | 'missing_claim'

@@ -15,6 +15,8 @@ export interface Finding {
 export interface ServerNote {
   readonly host: string
   readonly port: number
+  /** Whether it speaks HTTPS there; it does not where nothing is said of it, as by versions before. */
+  readonly isSecure?: boolean
   readonly version: string
   /** ms */
   readonly startedAt: number

@@ -174,7 +174,10 @@ export function isThere(path: string): boolean {
 
 /** Makes what stands at a path, a file or a folder, survive a power cut (fsync). */
 export function sync(path: string): void {
-  const file = openSync(path, 'r')
+  // Windows syncs only what is open for writing, which a folder cannot be: its file system logs the names itself.
+  const isWindows = process.platform === 'win32'
+  if (isWindows && statSync(path).isDirectory()) return
+  const file = openSync(path, isWindows ? 'r+' : 'r')
   try {
     fsyncSync(file)
   } finally {

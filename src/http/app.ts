@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { forwarding } from './behind-proxy'
 import { documents } from './docs'
 import { endpoints } from './endpoints'
 import { answerTo } from './errors'
@@ -9,26 +10,34 @@ import { seenOf } from './seen'
 /**
  * The application: it answers requests and never listens.
  *
- * @param addressOf where a request came from
+ * @param peerOf who sent a request to this machine: its client, or a proxy
  * @param isReady whether what is sent can be stored at the moment; always, unless given
  */
 export function createApp(
   serving: Serving,
-  addressOf: (request: Request) => string,
+  peerOf: (request: Request) => string,
   isReady: () => Promise<boolean> = async () => true,
 ) {
+  const forwarded = forwarding(serving.proxies ?? null, peerOf)
   return (
     new Elysia({
       // The contract depends on all three: a path without its last slash is the same path; what is
-      // validated is what was sent; a Host header cannot move the beginning of the path.
+      // validated is what was sent; a Host header cannot move the beginning of the path, which Elysia looks for from character
+      // 7 on, where in https:// the second slash is, or from 11 on (see listen.ts for shorter hosts).
       strictPath: false,
       normalize: false,
-      handler: { standardHostname: false },
+      handler: { standardHostname: serving.isSecure ?? false },
     })
       // Before any plugin: it answers for those alone that come after.
-      .onError(({ error, code, request }) => answerTo(error, code, seenOf(request)))
+      .onError(({ error, code, request }) => {
+        const seen = seenOf(request)
+        // Where there is nothing, it was not asked yet.
+        const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, seen)
+        return plain || answerTo(error, code, seen)
+      })
+      // To whoever asks, by whatever way.
       .use(health(isReady))
-      .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, addressOf))
-      .use(gate(endpoints, serving, addressOf))
+      .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, forwarded))
+      .use(gate(endpoints, serving, forwarded))
   )
 }

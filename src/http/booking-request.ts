@@ -21,19 +21,22 @@ const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Text({ maxLength: 500 })
 const ScreeningText = Text({ minLength: 1, maxLength: 1000 })
 
-const slotTime = (description: string) =>
-  Text({
-    format: 'date-time',
-    maxLength: 500,
-    description,
-    examples: [presentSlot(exampleSlot.startsAt).utcStartTime],
-  })
+const offered = presentSlot(exampleSlot.startsAt)
+
+const slotTime = (description: string, example: string) =>
+  Text({ format: 'date-time', maxLength: 500, description, examples: [example] })
 
 const BookingData = Type.Object(
   {
     selfSchedulingProviderId: Id('A providerId of the search'),
-    utcStartTime: slotTime('Exactly as received from the search: UTC, with a trailing Z'),
-    utcEndTime: slotTime('Exactly as received from the search: 45 minutes after utcStartTime'),
+    utcStartTime: slotTime(
+      'Exactly as received from the search: UTC, with a trailing Z',
+      offered.utcStartTime,
+    ),
+    utcEndTime: slotTime(
+      'Exactly as received from the search: 45 minutes after utcStartTime',
+      offered.utcEndTime,
+    ),
   },
   { title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
 )

@@ -9,6 +9,7 @@ import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' wit
 import type { RequestedSlot } from '../domain/booking-request'
 import { perMinute } from '../domain/limits'
 import { findExampleSlot } from '../operations/free-slots'
+import type { Forwarding } from './behind-proxy'
 import { type Document, toDocument } from './compressed'
 import { prefersGzip } from './content-coding'
 import type { Endpoint } from './endpoint'
@@ -129,23 +130,24 @@ const [pageInFolder, pageBeside] = [fresh(page(''), pageType), fresh(page('docs/
 /**
  * The documents, which need no token: /openapi.json, and /docs, a page to read it with. In the sandbox it is
  * tried out there, its root leads to the page, and its examples book a slot that is free when they are asked for.
- *
- * @param addressOf where a request came from: whoever asks for very much is refused, but in the sandbox
+ * Whoever asks for very much is refused, but in the sandbox.
  */
 export function documents(
   endpoints: readonly Endpoint[],
   { context, baseUrl, isSandbox }: Serving,
-  addressOf: (request: Request) => string,
+  { clientOf, refusePlain }: Forwarding,
 ) {
   const { clock } = context
-  const spend = addressBudgets('documents', 'rate_limited', isSandbox ? null : documentsRate, clock)
+  const spend = addressBudgets('documents', 'rate_limited', () => (isSandbox ? null : documentsRate), clock)
   const openApi = openApiDocuments(endpoints, baseUrl)
   const app = new Elysia({ name: 'documents' })
   const serve = (path: string, find: (path: string) => Document | Promise<Document>) => {
     app.get(path, async ({ request, path: asked }) => {
       const seen = seenOf(request)
       seen.route = path
-      const refusal = spend(addressOf(request), seen.told)
+      const plain = refusePlain(request, seen)
+      if (plain) return plain
+      const refusal = spend(clientOf(request), seen.told)
       if (refusal) throw refusal
       return answer(await find(asked), request.headers.get('accept-encoding'), seen)
     })

@@ -6,7 +6,7 @@ import { type Validator, validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import type { LetIn } from '../operations/submit-booking-request'
 import { bodyRefusals } from './body'
-import { refusalsEverywhere, type Words } from './errors'
+import { refusalsEverywhere, transportRefusals, type Words } from './errors'
 import { type BudgetName, rateRefusals } from './rates'
 import type { Representation } from './representation'
 import type { Steps } from './turns'
@@ -137,6 +137,7 @@ export const organizationRefusals = {
 /** All that an endpoint can refuse, each with the words of an example. */
 export function refusalsOf({ body, refusals }: Pick<Endpoint, 'body' | 'refusals'>): Words {
   return {
+    ...transportRefusals,
     ...authenticationRefusals,
     ...rateRefusals,
     ...organizationRefusals,

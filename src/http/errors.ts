@@ -23,6 +23,11 @@ const [asIssued, operator] = ['Send it as it was issued', 'Ask the operator']
 
 /** Every error code in the order in which requests are judged: the only place that knows their statuses. */
 export const errorCodes: Record<ErrorCode, Told> = {
+  https_required: told(
+    403,
+    'The request did not come by HTTPS; nothing of it was looked at',
+    'Send it by HTTPS',
+  ),
   path_unknown: told(404, 'There is nothing at this path', 'Correct the path'),
   authentication_limited: told(429, 'Too many tokens from this address were refused', again),
   token_invalid: told(401, 'The token is missing, malformed, forged or not in force', asIssued),
@@ -89,6 +94,11 @@ export const errorCodes: Record<ErrorCode, Told> = {
 
 /** Kinds of refusal that are possible somewhere, each with the words of an example. */
 export type Words = Partial<Record<ErrorCode, string>>
+
+/** What a request is refused for by the way it came, before anything of it is looked at. */
+export const transportRefusals = {
+  https_required: 'nothing is answered here but what came by HTTPS',
+} as const satisfies Words
 
 /** What every path can answer, whatever is asked for. */
 export const refusalsEverywhere = {

@@ -3,10 +3,12 @@ import { Elysia } from 'elysia'
 import { authenticate, kidOf, recognize } from '../auth/authenticate'
 import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
+import type { Networks } from '../domain/networks'
 import type { Caller, Partner } from '../domain/partner'
 import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { tokenOf } from './bearer'
+import type { Forwarding } from './behind-proxy'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
@@ -40,6 +42,10 @@ export interface Serving {
   readonly isSandbox: boolean
   /** Whether the documents are left out. */
   readonly noDocs?: boolean
+  /** Whether it is asked over TLS. */
+  readonly isSecure?: boolean
+  /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
+  readonly proxies?: Networks | null
 }
 
 /** A request that has reached a path. */
@@ -57,22 +63,22 @@ type Answer = Response | Promise<Response>
 /**
  * The endpoints behind what stands before all of them. Each path is one route that takes every method, so that
  * who calls is asked before the method is judged (decisions, Order of checks), whatever the path's parameters.
- *
- * @param addressOf where a request came from
  */
 export function gate(
   endpoints: readonly Endpoint[],
   serving: Serving,
-  addressOf: (request: Request) => string,
+  { clientOf, refusePlain }: Forwarding,
 ) {
   const order = toOrder(serving)
-  const refuse = refusing(serving.context, addressOf)
+  const refuse = refusing(serving.context, clientOf)
   const app = new Elysia({ name: 'partner-api' })
   for (const [path, there] of Map.groupBy(endpoints, ({ path }) => path)) {
-    const judge = judging(there, serving, order, addressOf)
+    const judge = judging(there, serving, order, clientOf)
     const serve = ({ request, params }: Pick<Incoming, 'request' | 'params'>) => {
       const seen = seenOf(request)
       seen.route = path
+      const plain = refusePlain(request, seen)
+      if (plain) return plain
       return answering({ request, token: tokenOf(request), params, seen }, judge, refuse)
     }
     // Elysia would read a body before it is known who sends it.

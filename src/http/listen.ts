@@ -1,18 +1,43 @@
 import { Refusal } from '../domain/errors'
+import { Drain } from './drain'
+import { SharedPort } from './newest-listener'
 
 /** A server that is listening. */
 export interface Listening {
   readonly host: string
   readonly port: number
-  /** Takes no more requests and resolves once those under way have been answered, or their time is up. */
+  /**
+   * Has all who connect from now on be shown another certificate. Nobody is cut off: who is connected is answered once more
+   * and told to connect anew. What cannot be used changes nothing.
+   *
+   * @throws Refusal settings_invalid for one that cannot be used
+   */
+  replaceCertificate(certificate: TlsIdentity): void
+  /**
+   * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
+   * all is answered, or the time for that is up: 15 s. Where nobody asks, within some 30 ms.
+   */
   stop(): Promise<void>
+}
+
+/** What a server proves with who it is, in PEM. */
+export interface TlsIdentity {
+  /** With the chain behind it. */
+  readonly cert: string
+  readonly key: string
 }
 
 /** What a handler slower than this gets is a closed connection, in seconds. */
 const idleSeconds = 60
 
-/** How long a stop waits for requests under way: a client may never send the rest of its own. */
-const stoppingMillis = 3_000
+/** How long a stop may take: a client may never send the rest of its request, and a body has 10 s for it. */
+const stoppingMillis = 15_000
+
+/** How long one who has connected may take to ask something, of a server that stops, in ms. */
+const silentMillis = 500
+
+/** How long one that is replaced still answers: whoever asks nothing for so long is not connected any more. */
+const replacedMillis = (idleSeconds + 5) * 1000
 
 /**
  * Listens on a host and port, 0 for a free one. Throws the system's error, with its address and port, where
@@ -20,6 +45,7 @@ const stoppingMillis = 3_000
  *
  * @param createFetch makes the handler once the port is known, and what tells where a request came from: to be asked before
  *   anything is waited for, since a connection that was closed meanwhile cannot tell any more; what it told is remembered
+ * @param certificate speaks HTTPS with it; plain HTTP unless given
  */
 export function listen(
   host: string,
@@ -28,40 +54,90 @@ export function listen(
     port: number,
     addressOf: (request: Request) => string,
   ) => (request: Request) => Response | Promise<Response>,
+  certificate?: TlsIdentity,
 ): Listening {
   let handle: ReturnType<typeof createFetch> | undefined
   const addresses = new WeakMap<Request, string>()
   const addressOf = (request: Request) => {
-    const address = addresses.get(request) ?? server.requestIP(request)?.address ?? 'unknown'
+    const address = addresses.get(request) ?? shared.newest.requestIP(request)?.address ?? 'unknown'
     addresses.set(request, address)
     return address
   }
-  const server = serve({
-    hostname: host,
-    port,
-    // Errors would be answered with a page of our source.
-    development: false,
-    // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests.
-    reusePort: false,
-    // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    idleTimeout: idleSeconds,
-    fetch(request) {
-      const whole = withWholeUrl(request)
-      if (whole !== request) addresses.set(whole, addressOf(request))
-      return (handle as NonNullable<typeof handle>)(whole)
-    },
-  })
-  handle = createFetch(server.port as number, addressOf)
+  const drain = new Drain()
+  const open = (port: number, tls?: TlsIdentity): Server =>
+    serve({
+      hostname: host,
+      port,
+      // Errors would be answered with a page of our source.
+      development: false,
+      // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests: it is shared
+      // with our own alone, who take another's place when a certificate is replaced.
+      reusePort: tls !== undefined,
+      ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
+      // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      idleTimeout: idleSeconds,
+      fetch(request, server) {
+        const whole = withWholeUrl(request)
+        if (whole !== request) addresses.set(whole, addressOf(request))
+        const answer = drain.answer(whole, handle as NonNullable<typeof handle>)
+        return server === shared.newest ? answer : closing(answer)
+      },
+    })
+  const first = certificate ? openShared(open, port, certificate) : open(port)
+  const actualPort = first.port as number
+  const shared = new SharedPort(actualPort, first)
+  handle = createFetch(actualPort, addressOf)
   return {
     host,
-    port: server.port as number,
+    port: actualPort,
+    replaceCertificate(next) {
+      const replaced = shared.newest
+      const takesAll = shared.add(open(actualPort, next))
+      const end = () => shared.remove(replaced, () => void replaced.stop())
+      if (takesAll) setTimeout(end, replacedMillis).unref()
+      // It would go on to show the old certificate to every second who connects.
+      else end()
+    },
     async stop() {
-      const ending = setTimeout(() => server.stop(true), stoppingMillis)
-      await server.stop()
+      const cutOff = () => {
+        for (const server of shared.all) server.stop(true)
+      }
+      const ending = setTimeout(cutOff, stoppingMillis)
+      let looking: Timer | undefined
+      await drain.close(!isQuiet(shared.all), () => {
+        // Over TLS Bun would wait for whoever has connected and asks nothing.
+        looking = setInterval(() => isQuiet(shared.all) && cutOff(), silentMillis)
+        return Promise.all(shared.all.map((server) => server.stop()))
+      })
       clearTimeout(ending)
+      clearInterval(looking)
     },
   }
+}
+
+type Server = ReturnType<typeof Bun.serve>
+
+/** Whether nothing is being answered. */
+function isQuiet(servers: readonly Server[]): boolean {
+  return servers.every(({ pendingRequests }) => pendingRequests === 0)
+}
+
+/** Opens a port that is to be shared with our own, and with nobody who has it already. */
+function openShared(
+  open: (port: number, tls?: TlsIdentity) => Server,
+  port: number,
+  tls: TlsIdentity,
+): Server {
+  if (port !== 0) open(port).stop(true)
+  return open(port, tls)
+}
+
+/** Asks for the connection of an answer to be closed behind it (RFC 9112 §9.6). */
+function closing(answer: Response | Promise<Response>): Response | Promise<Response> {
+  if (answer instanceof Promise) return answer.then(closing)
+  answer.headers.set('Connection', 'close')
+  return answer
 }
 
 /** Serves, or says as Node does which address could not be had. */
@@ -78,15 +154,26 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
     if (code === 'EADDRNOTAVAIL') {
       throw new Refusal('settings_invalid', `--host: ${hostname} is no address of this machine`)
     }
+    if (code.startsWith('ERR_OSSL')) {
+      throw new Refusal('settings_invalid', 'the TLS certificate and its key cannot be used')
+    }
     throw Object.assign(error as Error, { address: hostname, port })
   }
 }
 
+/** Where the path of an HTTPS address is looked for: behind hosts of three characters and more. */
+const shortestBefore = 'https://abc'.length
+
 /**
  * The request with a URL in which the path can be found: where the Host header is missing or no host at all, Bun
- * gives the path alone, and no route would be reached. The path stays as it was sent.
+ * gives the path alone, and no route would be reached; behind a shorter host than is reckoned with, a part of the path would be
+ * taken for all of it. The path stays as it was sent.
  */
 function withWholeUrl(request: Request): Request {
-  if (!request.url.startsWith('/')) return request
-  return new Request(`http://localhost${request.url}`, request)
+  const { url } = request
+  if (url.startsWith('/')) return new Request(`http://localhost${url}`, request)
+  if (!url.startsWith('https:')) return request
+  const path = url.indexOf('/', 'https://'.length)
+  if (path >= shortestBefore) return request
+  return new Request(`https://localhost${url.slice(path)}`, request)
 }

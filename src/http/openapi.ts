@@ -35,8 +35,8 @@ tell of: a list of regions, a look-up and a submission cost 1, a search 1 and it
 evenly. A call that is more than what is left gets 429: wait as many seconds as \`Retry-After\` tells, then send it again.
 
 Errors have a \`message\` for people; the header \`X-Error-Code\` tells programs what went wrong. Query parameters
-and members of a body that are not described here are ignored; the sandbox says in \`X-Sandbox-Warning\` where one
-looks misspelt.
+and members of a body that are not described here are ignored; the sandbox says in \`X-Sandbox-Warning\` where such a
+member looks misspelt.
 
 | \`X-Error-Code\` | Status | When | What to do |
 |---|---|---|---|

@@ -172,8 +172,8 @@ export class PageCache {
   readonly #pages = new Map<string, { readonly page: ProviderPage; counted: number }>()
   #bytes = 0
 
-  /** @param mostBytes of all of them, in all their forms */
-  constructor(private readonly mostBytes: number) {}
+  /** @param mostBytes of all of them, in all their forms, at this moment */
+  constructor(private readonly mostBytes: () => number) {}
 
   get(asked: string): ProviderPage | undefined {
     const kept = this.#pages.get(asked)
@@ -191,7 +191,7 @@ export class PageCache {
     this.#pages.set(asked, { page, counted })
     this.#bytes += counted
     for (const oldest of this.#pages.keys()) {
-      if (this.#bytes <= this.mostBytes) break
+      if (this.#bytes <= this.mostBytes()) break
       this.#forget(oldest)
     }
   }

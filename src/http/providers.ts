@@ -44,7 +44,7 @@ const ProviderQuery = Type.Object({
 })
 
 const SlotBody = Type.Object(
-  { utcStartTime: SlotTime, utcEndTime: SlotTime },
+  { utcStartTime: SlotTime, utcEndTime: { ...SlotTime, examples: ['2026-12-01T14:45:00Z'] } },
   { title: 'Slot', description: '45 minutes that can be booked' },
 )
 
@@ -119,7 +119,7 @@ export const providers = endpoint({
   },
   examples: (slot, baseUrl) => ({ answer: { page: examplePage(slot, baseUrl) } }),
   handler(context, baseUrl) {
-    const pages = new PageCache(context.limits.cachedBytes)
+    const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
     const textOf = new WeakMap<object, string>()
     return ({ query, now, letIn }) => {

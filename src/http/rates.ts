@@ -54,15 +54,20 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   }
 }
 
-/** Keeps a budget for each client address, of which it tells those alone who have used theirs up. */
+/**
+ * Keeps a budget for each client address, of which it tells those alone who have used theirs up.
+ *
+ * @param rateNow what an address is held to at this moment
+ */
 export function addressBudgets(
   name: string,
   kind: keyof typeof rateRefusals,
-  rate: Rate | null,
+  rateNow: () => Rate | null,
   clock: Clock,
 ): (address: string, headers: Headers) => Refusal | null {
   const limiter = new Limiter<string>()
   return (address, headers) => {
+    const rate = rateNow()
     if (!rate) return null
     const standing = limiter.spend(networkOf(address), rate, 1, clock.now())
     const refusal = refusalOf(kind, standing)

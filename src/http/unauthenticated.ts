@@ -16,7 +16,7 @@ export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,
 ): (request: Request, token: string, refusal: Refusal, seen: Seen) => Response {
-  const rate = limits.failedAuthentications
+  const rate = () => limits.failedAuthentications
   const spend = addressBudgets('failed-authentications', 'authentication_limited', rate, clock)
   const words: Words = authenticationRefusals
   const answers = new Map(

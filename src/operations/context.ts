@@ -20,6 +20,7 @@ export interface Records {
 export interface Context extends Records {
   readonly directory: Directory
   readonly notebook: Notebook
+  /** As they are at this moment: to be asked each time, since an operator may set others while it runs. */
   readonly limits: Limits
 }
 

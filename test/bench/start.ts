@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { buildWords, Folder } from '../support/process'
 import { type Ask, regionList } from './asks'
 import { mainThreadMillisOf } from './cpu'
@@ -88,7 +87,7 @@ export async function start({ words, folder, settings }: StartWords, ask: Ask): 
 /** Builds the least that answers as the executable is built. */
 function buildBare(folder: Folder): string {
   const executable = folder.file('bare')
-  const words = buildWords(executable).with(-1, join(import.meta.dir, 'bare-start.ts'))
+  const words = buildWords(executable, 'test/bench/bare-start.ts')
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...words])
   if (exitCode !== 0) throw new Error(`the bare executable could not be built: ${stderr}`)
   return executable

@@ -108,7 +108,8 @@ async function answersIn(env: Record<string, string>, cwd: string) {
   sandbox.report = { ...sandbox.report, baseUrl: `http://127.0.0.1:${ports[0] ?? 0}` }
   const answers: unknown[] = [told]
   for (const answer of await ask(sandbox)) {
-    const headers = [...answer.headers].filter(([name]) => name !== 'date')
+    // Of each answer its own.
+    const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
     answers.push({ status: answer.status, headers, body: answer.body })
   }
   const listening = listeningPorts(sandbox.pid)

@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test'
+import packed from 'moment-timezone/data/packed/latest.json'
+import { bundledPackages } from '../../deploy/release/bundled'
+import { noticesOf } from '../../deploy/release/notices'
 import { takeStorageFlags } from '../../src/cli/command-words'
 import { nearest } from '../../src/cli/nearest'
+import { notices } from '../../src/notices'
 import { Operator } from '../support/operator'
 import { runProgram } from '../support/process'
 
@@ -66,10 +70,23 @@ test('the versions that matter are told', async () => {
   const { stdout } = await runProgram(['version', '--json'])
   expect(JSON.parse(stdout)).toEqual({
     anteroom: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    commit: expect.stringMatching(/^([0-9a-f]{40}(-dirty)?|unknown)$/),
     bun: Bun.version,
     sqlite: process.versions.sqlite,
+    zoneData: packed.version,
   })
-  expect((await runProgram(['--version'])).stdout).toBe(`${JSON.parse(stdout).anteroom}\n`)
+  const { anteroom, commit } = JSON.parse(stdout)
+  const short = commit.replace(/^(.{12})[0-9a-f]*/, '$1')
+  const line = `${anteroom} (commit ${short}, Bun ${Bun.version}, zone data ${packed.version})\n`
+  for (const words of [['--version'], ['-V'], ['--version', 'serve']]) {
+    expect((await runProgram(words)).stdout).toBe(line)
+  }
+})
+
+test('the licenses of what is built in are told by the executable, and it alone holds them', async () => {
+  const { code, stdout } = await runProgram(['version', '--licenses'])
+  expect([code, stdout]).toEqual([0, noticesOf(await bundledPackages())])
+  expect(() => notices()).toThrow('the built executable alone holds the licenses')
 })
 
 test('init, migrate and key rotate tell programs what came of them', async () => {

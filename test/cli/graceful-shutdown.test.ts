@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { Operator, stopping } from '../support/operator'
-import { Folder, startSandbox, theProgram } from '../support/process'
+import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
 // Whoever runs the tests under nohup hands that down; as a terminal starts a program, SIGHUP is not ignored.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
@@ -19,11 +19,32 @@ test('a terminal that goes stops the sandbox, with exit code 0 and no file left'
 })
 
 test('a terminal that goes stops the service, with exit code 0', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  let shown = ''
+  const terminal = new Bun.Terminal({
+    data: (_, bytes) => {
+      shown += Buffer.from(bytes).toString()
+    },
+  })
+  // A terminal of a session's own, which hears when it goes.
+  const controlled = ['setsid', '--ctty', '--wait', ...fromTerminal]
+  const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
+  const env = { ANTEROOM_DATABASE: operator.database }
+  const service = Bun.spawn([...controlled, ...words], { terminal, env, cwd: operator.folder.path })
+  await eventually('the service to listen', () => shown.includes('Listening') || service.exitCode !== null)
+  terminal.close()
+  expect([await service.exited, service.signalCode]).toEqual([0, null])
+})
+
+test('SIGHUP without a terminal that went has the service read its settings again, and it goes on', async () => {
   using operator = new Operator(fromTerminal)
   await operator.do('init')
   await using service = await operator.serve()
-  expect(await service.stop('SIGHUP')).toMatchObject({ code: 0, signal: null })
-  expect(service.told).toEqual(stopping)
+  service.signal('SIGHUP')
+  await eventually('the settings to be read', () => service.told.length > 0)
+  expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
+  expect(service.told).toEqual(['warn: settings were read again: nothing has changed', ...stopping])
 })
 
 test('what was started under nohup outlives its terminal', async () => {
@@ -33,6 +54,40 @@ test('what was started under nohup outlives its terminal', async () => {
   for (let call = 0; call < 20; call++) expect((await sandbox.get(regions)).status).toBe(200)
   expect(sandbox.isRunning).toBe(true)
   expect(await sandbox.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' })
+})
+
+test('with a hundred bookings in flight a stop cuts none, and all that were acknowledged are stored', async () => {
+  using folder = new Folder()
+  const file = `${folder.path}/sandbox.sqlite`
+  await using sandbox = await startSandbox(['--database', file])
+  let stopping: Promise<unknown> | undefined
+  const acknowledged: number[] = []
+  const one = async (client: number) => {
+    for (let each = 0; ; each++) {
+      const name = `${client}-${each}`
+      const [status, id] = await sandbox.post(intake(name)).then(
+        ({ status, body }) => [status, body.id],
+        ({ code }) => [code],
+      )
+      // Nobody listens any more: what was asked was never sent.
+      if (status === 'ECONNREFUSED') return status
+      expect([name, status]).toEqual([name, 201])
+      acknowledged.push(id)
+      if (acknowledged.length === 150) stopping = sandbox.stop('SIGTERM')
+    }
+  }
+  await Promise.all(Array.from({ length: 100 }, (_, client) => one(client)))
+  expect(await stopping).toMatchObject({ code: 0, signal: null, stderr: '' })
+  using database = new Database(file)
+  const stored = new Set(database.query('SELECT id FROM booking_requests').values().flat())
+  expect(acknowledged.length).toBeGreaterThan(200)
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
+})
+
+const intake = (name: string) => ({
+  user: { external_user_id: `member-${name}` },
+  memberData: { email: `${name}@example.com`, firstName: 'Robin', lastName: 'Sample', country: 'CA' },
+  phq9Data: [],
 })
 
 test('a service that has much to remove of what was kept for retries stops with the rest left for its next start', async () => {

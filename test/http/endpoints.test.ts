@@ -4,6 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import { unlimited } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
+import { forwarding } from '../../src/http/behind-proxy'
 import { type Endpoint, endpoint, type Reply } from '../../src/http/endpoint'
 import { endpoints } from '../../src/http/endpoints'
 import { answerTo } from '../../src/http/errors'
@@ -130,7 +131,13 @@ describe('an endpoint whose path has a parameter', () => {
   const ask = async (path: string, method = 'GET', token: string | null = service.partner.token) => {
     const app = new Elysia({ strictPath: false })
       .onError(({ error, code, request }) => answerTo(error, code, seenOf(request)))
-      .use(gate([echo], serving, () => 'somewhere'))
+      .use(
+        gate(
+          [echo],
+          serving,
+          forwarding(null, () => 'somewhere'),
+        ),
+      )
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` }
     const answer = await app.handle(new Request(baseUrl + path, { method, headers }))
     return [answer.status, answer.headers.get('allow'), await answer.json()]

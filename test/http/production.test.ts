@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { buildWords } from '../support/process'
+import { bundling } from '../../deploy/release/bundling'
 
 // Elysia reads its mode once, when it is imported.
 test('the program is in production mode before anything else of it is imported', async () => {
@@ -14,6 +14,5 @@ test('the program is in production mode before anything else of it is imported',
 })
 
 test('the executable is built for production', () => {
-  const words = buildWords('anteroom')
-  expect(words[words.indexOf('--define') + 1]).toBe('process.env.NODE_ENV="production"')
+  expect(bundling.define).toEqual({ 'process.env.NODE_ENV': '"production"' })
 })

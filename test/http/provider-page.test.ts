@@ -135,13 +135,13 @@ describe('the cache of pages', () => {
   const each = page.representation.bytes + 4 * 1024
 
   test('lets those go first that were made first, once they are more than it holds', () => {
-    const cache = new PageCache(2 * each)
+    const cache = new PageCache(() => 2 * each)
     for (const asked of ['1', '2', '1', '3']) cache.keep(asked, page)
     expect(['1', '2', '3'].map((asked) => cache.get(asked))).toEqual([page, undefined, page])
   })
 
   test('counts what they were compressed to since', () => {
-    const cache = new PageCache(3 * each)
+    const cache = new PageCache(() => 3 * each)
     const pages = ['1', '2', '3'].map((asked) => [asked, make(search([a]).found, 0)] as const)
     for (const [asked, one] of pages) cache.keep(asked, one)
     pages[1]?.[1].representation.keep('gzip', new Uint8Array(2 * each))
@@ -156,7 +156,7 @@ describe('the cache of pages', () => {
   })
 
   test('holds none where it may hold no bytes', () => {
-    const cache = new PageCache(0)
+    const cache = new PageCache(() => 0)
     cache.keep('1', page)
     expect(cache.get('1')).toBeUndefined()
   })

@@ -15,7 +15,7 @@ export function undeclared(
   const there = among.filter((endpoint) => patternOf(endpoint.path).test(path))
   if (there.length === 0) return code === 'path_unknown' ? null : `${path} answers ${code} and is no endpoint`
   const endpoint = there.find((one) => one.method === (method === 'HEAD' ? 'GET' : method))
-  const beforeMethod = ['authentication_limited', 'method_not_allowed']
+  const beforeMethod = ['https_required', 'authentication_limited', 'method_not_allowed']
   if (!endpoint && (beforeMethod.includes(code) || errorCodes[code as ErrorCode]?.status === 401)) return null
   if (endpoint && Object.hasOwn(refusalsOf(endpoint), code)) return null
   return `${method} ${path} answers ${code}, which it does not declare`

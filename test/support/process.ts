@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Glob } from 'bun'
 import { scripts } from '../../package.json'
 import { Folder } from './folder'
@@ -15,8 +15,9 @@ const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
 const patienceToBuildMillis = 120_000
 
-/** The words that start the program: the executable, built once in a run of the tests. */
-export const theProgram: readonly string[] = [builtExecutable()]
+const given = process.env.TEST_EXECUTABLE
+/** The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests. */
+export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
 
 function builtExecutable(): string {
   // With a mark of the sources: another run had this number once, and other sources.
@@ -56,8 +57,8 @@ function build(folder: string, executable: string): void {
 
 /** Differs whenever a file has changed that the executable is made of. */
 function markOfSources(): string {
-  const files = ['src/**', 'db/**', 'fixtures/**', '*.json', 'bun.lock'].flatMap((pattern) =>
-    Array.from(new Glob(pattern).scanSync(root)),
+  const files = ['src/**', 'db/**', 'fixtures/**', 'deploy/release/**', '*.json', 'bun.lock'].flatMap(
+    (pattern) => Array.from(new Glob(pattern).scanSync(root)),
   )
   const marks = files.map((file) => {
     const { mtimeMs, size } = statSync(join(root, file))
@@ -82,13 +83,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What package.json's build script has Bun do, for an executable of another path; a shell takes its quotes off. */
-export function buildWords(executable: string): string[] {
-  const words = scripts.build
-    .replace(/--outfile=\S+/, `--outfile=${executable}`)
-    .replaceAll("'", '')
-    .split(' ')
-  return words.slice(words.indexOf('build'))
+/** What package.json's build script has Bun do, for an executable of another path, or of another first module. */
+export function buildWords(executable: string, ...entry: string[]): string[] {
+  const words = scripts.build.split(' ')
+  return [...words.slice(words.indexOf('src/with-bun.mjs') + 1, -1), executable, ...entry]
 }
 
 /** The words that start it so that no file of its can grow beyond so many blocks of 512 bytes. */

@@ -5,6 +5,7 @@ import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
 import { type Limits, unlimited } from '../../src/domain/limits'
+import type { Networks } from '../../src/domain/networks'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
@@ -57,6 +58,7 @@ export interface TestServiceOptions {
   /** Those that there are; none unless given. */
   readonly limits?: Partial<Limits>
   readonly noDocs?: boolean
+  readonly proxies?: Networks
 }
 
 /** The clock's place in a test that says nothing of time: a Tuesday. */
@@ -77,6 +79,7 @@ export async function startService(
     clock: { now: () => now },
     limits: { ...unlimited, ...options.limits },
     noDocs: options.noDocs ?? false,
+    proxies: options.proxies ?? null,
     report: () => {},
   })
   const { context } = service

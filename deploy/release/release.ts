@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
+import { version as bunVersion, executables } from '../../src/pinned-bun.json'
+import { build } from './build'
+import { bundledPackages } from './bundled'
+import { root } from './bundling'
+import { commitOf, committedAt } from './commit'
+import { licenseFaults } from './licenses'
+import { signatureFault, signed } from './macos-signature'
+import { noticesOf } from './notices'
+import { sbomOf } from './sbom'
+
+/** Each executable that is delivered: of which Bun, for which target. */
+const delivered = {
+  'anteroom-linux-x64': ['linux-x64', 'bun-linux-x64-baseline'],
+  'anteroom-linux-arm64': ['linux-arm64', 'bun-linux-arm64'],
+  'anteroom-macos-arm64': ['darwin-arm64', 'bun-darwin-arm64'],
+  'anteroom-macos-x64': ['darwin-x64', 'bun-darwin-x64'],
+  'anteroom-windows-x64.exe': ['win32-x64', 'bun-windows-x64'],
+} as const
+
+// `release.ts` makes dist/release; `release.ts --verify` has it made again, elsewhere, and compares.
+const isVerifying = process.argv.includes('--verify')
+await release(join(root, 'dist', 'release'))
+if (isVerifying) await verify()
+
+/** Makes all that is delivered, in a folder that gets its name once all of it is there. */
+async function release(folder: string): Promise<void> {
+  requirePinned(process.execPath, process.platform, process.arch)
+  const packages = await bundledPackages()
+  const faults = licenseFaults(packages.values())
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+  const half = `${folder}.half`
+  rmSync(half, { recursive: true, force: true })
+  mkdirSync(half, { recursive: true })
+
+  for (const [name, [platform, target]] of Object.entries(delivered)) {
+    const bun = join(root, '.bun', `${bunVersion}-${platform}`, 'bun')
+    requireHash(bun, executables[platform].sha512)
+    await build(join(half, name), undefined, { target, bun })
+    if (platform.startsWith('darwin-')) sign(join(half, name))
+  }
+  writeFileSync(join(half, 'THIRD-PARTY-NOTICES.txt'), noticesOf(packages))
+  const platforms = Object.values(delivered).map(([platform]) => platform)
+  const sbom = sbomOf(packages, { commit: commitOf(root), committedAt: committedAt(root), platforms })
+  writeFileSync(join(half, 'anteroom.cdx.json'), await validated(`${JSON.stringify(sbom, null, 2)}\n`))
+  const names = readdirSync(half).sort()
+  for (const algorithm of ['sha256', 'sha512']) {
+    const lines = names.map((name) => `${hashOf(join(half, name), algorithm)}  ${name}\n`)
+    writeFileSync(join(half, `${algorithm.toUpperCase()}SUMS`), lines.join(''))
+  }
+
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(half, folder)
+  console.log(`dist/release holds ${names.join(', ')}, of commit ${commitOf(root)}`)
+}
+
+/** @throws Error where the document is none that the schema of CycloneDX 1.6 allows */
+async function validated(text: string): Promise<string> {
+  const fault = await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(text)
+  if (fault !== null) throw new Error(`the SBOM breaks its schema: ${JSON.stringify(fault)}`)
+  return text
+}
+
+/** The Bun that runs this decides what is built: it is held to its hash as those are that are built in. */
+function requirePinned(bun: string, os: string, cpu: string): void {
+  const pin = Object.entries(executables).find(([platform]) => platform === `${os}-${cpu}`)?.[1]
+  if (!pin) throw new Error(`a release is not built on ${os}-${cpu}`)
+  requireHash(bun, pin.sha512)
+}
+
+function requireHash(file: string, sha512: string): void {
+  const found = hashOf(file, 'sha512')
+  if (found !== sha512)
+    throw new Error(`${file} is not what src/pinned-bun.json pins: its SHA-512 is ${found}`)
+}
+
+function hashOf(file: string, algorithm: string): string {
+  return createHash(algorithm).update(readFileSync(file)).digest('hex')
+}
+
+/** Sees that a Mac can start it. @throws Error where its signature is wrong even then */
+function sign(executable: string): void {
+  const file = readFileSync(executable)
+  if (signatureFault(file) === null) return
+  const mended = signed(file, 'anteroom')
+  const fault = signatureFault(mended)
+  if (fault !== null) throw new Error(`${executable} cannot be signed: ${fault}`)
+  writeFileSync(executable, mended)
+}
+
+/** Makes the commit's release again, from a checkout of its own with dependencies of its own, and compares the hashes. */
+async function verify(): Promise<void> {
+  const commit = commitOf(root)
+  if (!/^[0-9a-f]{40}$/.test(commit)) throw new Error(`only what is committed can be made again: ${commit}`)
+  const folder = mkdtempSync(join(tmpdir(), 'anteroom-release-'))
+  const checkout = join(folder, 'another', 'checkout')
+  try {
+    await run('git', '-C', root, 'worktree', 'add', '--quiet', '--detach', checkout, commit)
+    await run('npm', '--prefix', checkout, 'run', 'release')
+    const [ours, theirs] = [root, checkout].map((tree) =>
+      readFileSync(join(tree, 'dist/release/SHA512SUMS'), 'utf8'),
+    )
+    const differing = (ours ?? '').split('\n').filter((line) => !theirs?.split('\n').includes(line))
+    if (differing.length > 0) throw new Error(`a second build of ${commit} differs:\n${differing.join('\n')}`)
+    console.log(`a second build of ${commit}, in another folder, gave the same bytes`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+    await run('git', '-C', root, 'worktree', 'prune')
+  }
+}
+
+async function run(...words: string[]): Promise<void> {
+  const code = await Bun.spawn(words, { stdio: ['ignore', 'inherit', 'inherit'] }).exited
+  if (code !== 0) throw new Error(`${words.slice(0, 3).join(' ')} failed`)
+}

@@ -1,0 +1,20 @@
+// What the build defines (deploy/release/build.ts). From source there is nothing of the kind.
+declare const BUILT_COMMIT: string | undefined
+declare const BUILT_ZONE_DATA: string | undefined
+
+/** What this program was made from. */
+export interface Origin {
+  /** The commit's hash, with `-dirty` behind it where files differed from it; `unknown` from source or without git. */
+  readonly commit: string
+  /** The edition of the IANA time zone data that is built in, as `2026f`. */
+  readonly zoneData: string
+}
+
+/** What this program was made from; the executable knows it without loading anything. */
+export async function origin(): Promise<Origin> {
+  if (typeof BUILT_COMMIT === 'string' && typeof BUILT_ZONE_DATA === 'string') {
+    return { commit: BUILT_COMMIT, zoneData: BUILT_ZONE_DATA }
+  }
+  const { builtInZones } = await import('./zones/packed')
+  return { commit: 'unknown', zoneData: builtInZones().edition ?? 'unknown' }
+}

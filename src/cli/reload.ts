@@ -1,0 +1,74 @@
+import { type Flags, reloadable, type ServerConfig, type SettingName, settings } from '../config'
+import type { Clock } from '../domain/clock'
+import { Refusal } from '../domain/errors'
+import type { Listening } from '../http/listen'
+import { formatInstant } from '../scheduling/calendar'
+import { type Certificate, certificateNote, readCertificate, type Service } from '../service'
+
+/** A server that runs, and what it runs with. */
+export interface Reloading {
+  /** Reads its settings as they are now. @throws Refusal settings_invalid */
+  readonly read: () => ServerConfig
+  readonly service: Pick<Service, 'setLimits'>
+  readonly server: Pick<Listening, 'replaceCertificate'>
+  readonly clock: Clock
+  inForce: Flags
+  certificate: Certificate | null
+}
+
+/**
+ * Reads settings, certificate and key again, puts in force of them what a server that runs can take, and tells in one line what
+ * came of it. A fault in any of them leaves all as it was.
+ */
+export function reload(running: Reloading): string {
+  try {
+    return takeAll(running)
+  } catch (error) {
+    const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
+    return `settings were read again, and nothing is changed: ${why}`
+  }
+}
+
+/** What the system says where it has no room for a second listener, as of too many open files. */
+function systemFault(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') throw error
+  return `the certificate cannot be put in force (${code})`
+}
+
+function takeAll(running: Reloading): string {
+  const config = running.read()
+  const { inForce, server, service, clock } = running
+  const changed = (Object.keys(settings) as SettingName[]).filter(
+    (name) => config.given[name] !== inForce[name],
+  )
+  // Whether it speaks HTTPS is settled when it begins to listen.
+  const isFixed = (name: SettingName) =>
+    !reloadable.includes(name) || (name.startsWith('tls') && (!running.certificate || !config.tls))
+  const told: string[] = []
+  if (running.certificate && config.tls) {
+    const certificate = readCertificate(config.tls, clock.now())
+    if (isOther(certificate, running.certificate)) {
+      server.replaceCertificate(certificate)
+      running.certificate = certificate
+      told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
+    }
+    const note = certificateNote(certificate, clock.now())
+    if (note) told.push(note)
+  }
+  service.setLimits(config.limits)
+  const taken = changed.filter((name) => !isFixed(name))
+  running.inForce = { ...inForce, ...Object.fromEntries(taken.map((name) => [name, config.given[name]])) }
+  if (taken.length > 0) told.push(`in force as they are now: ${flagsOf(taken)}`)
+  const left = changed.filter(isFixed)
+  if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
+  return `settings were read again: ${told.join('; ') || 'nothing has changed'}`
+}
+
+function isOther(one: Certificate, other: Certificate): boolean {
+  return one.cert !== other.cert || one.key !== other.key
+}
+
+function flagsOf(names: readonly SettingName[]): string {
+  return names.map((name) => settings[name].flag).join(', ')
+}

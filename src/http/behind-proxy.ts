@@ -1,0 +1,87 @@
+import { isAddress, type Networks } from '../domain/networks'
+import { errorAnswer, transportRefusals } from './errors'
+import type { Seen } from './seen'
+import { strictTransport } from './strict-transport'
+
+/** What tells of a request that may have come through a proxy. */
+export interface Forwarding {
+  /** The address of its client. */
+  readonly clientOf: (request: Request) => string
+  /** The refusal of one that did not come by HTTPS; null if there is none, and its answer tells to go on so. */
+  readonly refusePlain: (request: Request, seen: Seen) => Response | null
+}
+
+/** How many proxies one request is believed to have come through: whoever is inside their networks can name any number. */
+const mostHops = 16
+
+/** Peers that are remembered as they were judged: those who connect are the proxies. */
+const mostPeers = 1_000
+
+/**
+ * What the headers of proxies say, of those alone that are to be believed: to everybody else it is no request that came by
+ * HTTPS, whatever it says. Without such proxies the headers mean nothing.
+ *
+ * @param peerOf who sent a request to this machine
+ */
+export function forwarding(proxies: Networks | null, peerOf: (request: Request) => string): Forwarding {
+  if (!proxies) return { clientOf: peerOf, refusePlain: () => null }
+  const peers = new Map<string, boolean>()
+  const isProxy = (peer: string) => {
+    const known = peers.get(peer)
+    if (known !== undefined) return known
+    if (peers.size >= mostPeers) peers.clear()
+    const includes = proxies.include(peer)
+    peers.set(peer, includes)
+    return includes
+  }
+  return {
+    clientOf(request) {
+      const peer = peerOf(request)
+      return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
+    },
+    refusePlain(request, seen) {
+      // A list, as several proxies write it, tells of one plain hop at least, or of who knows whom.
+      const isHttps = request.headers.get('x-forwarded-proto') === 'https'
+      if (isHttps && isProxy(peerOf(request))) {
+        Object.assign(seen.told, strictTransport)
+        return null
+      }
+      return errorAnswer(seen, 'https_required', transportRefusals.https_required)
+    },
+  }
+}
+
+/**
+ * The client among the addresses that proxies wrote down, each of which added the one it was asked from at the right: the
+ * rightmost that is no proxy's, since what stands before it the client may have sent itself. Where a proxy wrote none, or
+ * what is no address, it is that proxy's own.
+ *
+ * @param forwardedFor X-Forwarded-For, of all its lines
+ * @param peer the proxy that sent it
+ */
+export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
+  if (forwardedFor === null) return peer
+  let client = peer
+  let end = forwardedFor.length
+  for (let hop = 0; hop < mostHops && end >= 0; hop++) {
+    const comma = end === 0 ? -1 : forwardedFor.lastIndexOf(',', end - 1)
+    const address = addressIn(forwardedFor.slice(comma + 1, end))
+    if (address === null) break
+    client = address
+    if (!proxies.include(address)) break
+    end = comma
+  }
+  return client
+}
+
+/** An IPv6 address with a zone is the longest that is looked at; a port of five digits and brackets around it. */
+const mostLength = 64
+
+/** An address as proxies write it, some with the port of its client; null if it is none. */
+function addressIn(text: string): string | null {
+  if (text.length > mostLength) return null
+  const entry = text.trim()
+  const [, bracketed, version4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(entry) ?? []
+  const address = bracketed ?? version4 ?? entry
+  return isAddress(address) ? address : null
+}

@@ -1,0 +1,70 @@
+type Handle = (request: Request) => Response | Promise<Response>
+
+/** How long a busy server goes on as before but for Connection: close, in ms: those who keep a connection use it once more. */
+const lingerMillis = 500
+
+/** How often it is looked whether anybody still asks, in ms. */
+const lookMillis = 25
+
+/** How many looks in a row find nothing new until it is quiet: longer than a client takes from an answer to its next request. */
+const quietLooks = 8
+
+/** How many looks there are at most, and how many turns of the event loop after them, where clients go on asking. */
+const [mostLooks, mostTurns] = [24, 200]
+
+/**
+ * Draining, as the first part of a graceful shutdown: whatever reaches a server before it closes is answered, and told that
+ * its connection ends with that (RFC 9112 §9.6). What the kernel holds when a server stops listening it resets, so answers
+ * are held back in the end: their clients, who have no more than so many requests under way, send nothing new meanwhile.
+ */
+export class Drain {
+  #arrived = 0
+  #isDraining = false
+  /** Resolves once nobody is listened to any more; null while answers are not held back. */
+  #closing: PromiseWithResolvers<void> | null = null
+
+  /** Hands a request on. */
+  answer(request: Request, handle: Handle): Response | Promise<Response> {
+    this.#arrived++
+    const answer = handle(request)
+    if (answer instanceof Promise) return answer.then(this.#last)
+    return this.#isDraining ? this.#last(answer) : answer
+  }
+
+  /** The answer to what was under way when the draining began counts too. */
+  readonly #last = (answer: Response): Response | Promise<Response> => {
+    if (!this.#isDraining) return answer
+    answer.headers.set('Connection', 'close')
+    return this.#closing ? this.#closing.promise.then(() => answer) : answer
+  }
+
+  /**
+   * Closes once it is quiet.
+   *
+   * @param isBusy whether anything is being answered: where nothing is, it soon is quiet
+   * @param close is called in a turn of the event loop that brought nothing, if there is one
+   */
+  async close<T>(isBusy: boolean, close: () => T): Promise<Awaited<T>> {
+    this.#isDraining = true
+    if (isBusy) await pause(lingerMillis)
+    this.#closing = Promise.withResolvers()
+    let quiet = isBusy ? 0 : quietLooks - 1
+    for (let look = 0; look < mostLooks && quiet < quietLooks; look++) {
+      quiet = (await this.#bringsNothing(lookMillis)) ? quiet + 1 : 0
+    }
+    for (let turn = 0; turn < mostTurns; turn++) if (await this.#bringsNothing(0)) break
+    const closed = close()
+    this.#closing.resolve()
+    return await closed
+  }
+
+  async #bringsNothing(millis: number): Promise<boolean> {
+    const before = this.#arrived
+    await pause(millis)
+    return this.#arrived === before
+  }
+}
+
+function pause(millis: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, millis))
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:tls'
+import { makeCertificate } from '../support/certificates'
+import { Operator, stopping, toldIn } from '../support/operator'
+import { eventually } from '../support/process'
+
+setDefaultTimeout(30_000)
+
+const operator = new Operator()
+const file = (name: string) => operator.folder.file(name)
+beforeAll(() => operator.do('init'))
+afterAll(() => operator[Symbol.dispose]())
+
+const serve = (...flags: string[]) =>
+  operator.run(['serve', '--port', '0', '--base-url', 'https://x.example', ...flags])
+
+test('plain HTTP is served to this machine alone, and a certificate that cannot be used ends the start: both with exit code 2', async () => {
+  expect(await serve('--host', '0.0.0.0')).toEqual({
+    code: 2,
+    signal: null,
+    stdout: '',
+    stderr:
+      'anteroom: --host: what is sent to 0.0.0.0 without HTTPS can be read on its way; give it --tls-certificate and --tls-key, name the proxies that do HTTPS for it by --behind-proxy, or listen on loopback, as --host 127.0.0.1\n',
+  })
+  expect(await serve('--tls-certificate', file('no.crt'), '--tls-key', file('no.key'))).toEqual({
+    code: 2,
+    signal: null,
+    stdout: '',
+    stderr: `anteroom: there is no TLS certificate file at ${file('no.crt')}\n`,
+  })
+})
+
+test('a service speaks HTTPS by its settings file, and takes another certificate at SIGHUP', async () => {
+  const [one, two] = [
+    await makeCertificate(operator.folder, 'one', 13),
+    await makeCertificate(operator.folder, 'two'),
+  ]
+  const [certificate, key] = [file('own.crt'), file('own.key')]
+  const put = ({ cert, pem }: typeof one) => {
+    writeFileSync(certificate, cert)
+    writeFileSync(key, pem, { mode: 0o600 })
+  }
+  put(one)
+  writeFileSync(
+    file('settings'),
+    `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\n`,
+  )
+  await using service = await operator.serve('--settings', file('settings'))
+  expect(await shownBy(service.port)).toBe('one')
+  expect(JSON.parse((await operator.run(['status', '--json'])).stdout).service.state).toBe('up')
+  put(two)
+  appendFileSync(file('settings'), 'ANTEROOM_BOOKINGS_PER_MINUTE=7\n')
+  service.signal('SIGHUP')
+  await eventually('the settings to be read', () => service.stderr.includes('read again'))
+  expect(await shownBy(service.port)).toBe('two')
+  const { code, stderr } = await service.stop()
+  expect(code).toBe(0)
+  const inForce =
+    'the certificate that is valid until \\S+Z is in force; in force as they are now: --bookings-per-minute'
+  expect(toldIn(stderr)).toEqual([
+    expect.stringMatching(/^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP$/),
+    expect.stringMatching(new RegExp(`^warn: settings were read again: ${inForce}$`)),
+    ...stopping,
+  ])
+})
+
+/** Whose certificate a server shows to who connects now. */
+async function shownBy(port: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, resolve)
+  socket.on('error', reject)
+  await promise
+  const { subject } = socket.getPeerCertificate()
+  socket.destroy()
+  return String(subject.CN)
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { type Reloading, reload } from '../../src/cli/reload'
+import { readServerConfig } from '../../src/config'
+import { systemClock } from '../../src/domain/clock'
+import type { Limits } from '../../src/domain/limits'
+import type { TlsIdentity } from '../../src/http/listen'
+import { readCertificate } from '../../src/service'
+import { makeCertificate, type TestCertificate } from '../support/certificates'
+import { Folder } from '../support/folder'
+
+const folder = new Folder()
+let [one, two] = [{} as TestCertificate, {} as TestCertificate]
+beforeAll(async () => {
+  one = await makeCertificate(folder, 'one')
+  two = await makeCertificate(folder, 'two')
+})
+afterAll(() => folder[Symbol.dispose]())
+
+const path = folder.file('settings')
+const set = (...lines: string[]) =>
+  writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://x.example', ...lines].join('\n'))
+
+/** A server that runs by the settings file, and what it was told since. */
+function running(flags: { tlsCertificate?: string; tlsKey?: string } = {}) {
+  const read = () => readServerConfig({ settings: path, ...flags }, {})
+  const config = read()
+  const limits: Limits[] = []
+  const certificates: TlsIdentity[] = []
+  const told: Reloading = {
+    read,
+    service: { setLimits: (given) => void limits.push(given) },
+    server: { replaceCertificate: (given) => void certificates.push(given) },
+    clock: systemClock,
+    inForce: config.given,
+    certificate: config.tls && readCertificate(config.tls, systemClock.now()),
+  }
+  return { told, limits, certificates }
+}
+
+test('limits that are read again are in force, and what a running server cannot take is told until it is started anew', () => {
+  set('ANTEROOM_OPEN_REQUESTS=3', 'ANTEROOM_PORT=1')
+  const { told, limits } = running()
+  set('ANTEROOM_OPEN_REQUESTS=4', 'ANTEROOM_READS_PER_MINUTE=7', 'ANTEROOM_PORT=2')
+  expect(reload(told)).toBe(
+    'settings were read again: in force as they are now: --reads-per-minute, --open-requests; as they were until the next start: --port',
+  )
+  expect(limits.at(-1)).toMatchObject({ openRequests: 4, reads: { most: 7, seconds: 60 } })
+  expect(reload(told)).toBe('settings were read again: as they were until the next start: --port')
+  set('ANTEROOM_PORT=1')
+  expect(reload(told)).toBe(
+    'settings were read again: in force as they are now: --reads-per-minute, --open-requests',
+  )
+  expect(limits.at(-1)).toMatchObject({ openRequests: 10, reads: { most: 30_000, seconds: 60 } })
+  expect(reload(told)).toBe('settings were read again: nothing has changed')
+})
+
+test('a fault in the settings changes nothing, and is told in one line', () => {
+  set()
+  const { told, limits } = running()
+  set('ANTEROOM_OPEN_REQUESTS=4', 'ANTEROOM_PORT=x', 'nothing')
+  expect(reload(told)).toBe(
+    `settings were read again, and nothing is changed: ${path} line 5: is neither NAME=value nor a comment; ${path} line 4: ANTEROOM_PORT: must be a port from 0 to 65535`,
+  )
+  expect(limits).toEqual([])
+})
+
+test('another certificate is put in force, one that is the same is not, and a broken one leaves all as it was', () => {
+  set()
+  const [certificate, key] = [folder.file('in-force.crt'), folder.file('in-force.key')]
+  const put = (cert: string, pem: string) => {
+    writeFileSync(certificate, cert)
+    writeFileSync(key, pem, { mode: 0o600 })
+  }
+  put(one.cert, one.pem)
+  const { told, limits, certificates } = running({ tlsCertificate: certificate, tlsKey: key })
+  expect(reload(told)).toBe('settings were read again: nothing has changed')
+  limits.length = 0
+  set('ANTEROOM_OPEN_REQUESTS=4')
+  put(two.cert, one.pem)
+  expect(reload(told)).toBe(
+    'settings were read again, and nothing is changed: the TLS key does not fit the certificate, which is to be the first of its file',
+  )
+  expect([limits, certificates]).toEqual([[], []])
+  put(two.cert, two.pem)
+  expect(reload(told)).toMatch(
+    /^settings were read again: the certificate that is valid until \S+Z is in force; in force as they are now: --open-requests$/,
+  )
+  expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
+})
+
+test('where the system has no room for another listener all is left as it was', () => {
+  set()
+  const { told, limits } = running({ tlsCertificate: one.certificate, tlsKey: one.key })
+  const full = Object.assign(new Error('no room'), { code: 'EMFILE' })
+  const server = {
+    replaceCertificate: () => {
+      throw full
+    },
+  }
+  set('ANTEROOM_OPEN_REQUESTS=4', `ANTEROOM_TLS_KEY=${two.key}`)
+  const read = () => readServerConfig({ settings: path, tlsCertificate: two.certificate }, {})
+  expect(reload({ ...told, server, read })).toBe(
+    'settings were read again, and nothing is changed: the certificate cannot be put in force (EMFILE)',
+  )
+  expect(limits).toEqual([])
+})
+
+test('HTTPS is neither begun nor ended by a server that runs', () => {
+  set()
+  const plain = running()
+  set(`ANTEROOM_TLS_CERTIFICATE=${one.certificate}`, `ANTEROOM_TLS_KEY=${one.key}`)
+  const left = 'settings were read again: as they were until the next start: --tls-certificate, --tls-key'
+  expect(reload(plain.told)).toBe(left)
+  const secure = running()
+  set()
+  expect(reload(secure.told)).toBe(left)
+  expect([...plain.certificates, ...secure.certificates]).toEqual([])
+})

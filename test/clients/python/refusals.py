@@ -1,0 +1,54 @@
+"""A request that fits the schema is refused for nothing but what only the service can know.
+
+This stands in for schemathesis's positive_data_acceptance, which takes every 400 and 422 to such a request for a failure:
+whether a slot is free, a page there or a region in a country is in no schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import schemathesis
+
+RULES = {
+    "idempotency_key_reused",
+    "page_out_of_range",
+    "provider_unknown",
+    "region_outside_country",
+    "region_required",
+    "region_unknown",
+    "slot_already_yours",
+    "slot_conflicts_with_yours",
+    "slot_unavailable",
+    # Of other members, and of members as they are.
+    "email_taken",
+    "member_deactivated",
+    "member_not_found",
+}
+
+# Faults of a field that no schema can say.
+FAULTS = {
+    "bookingData.utcEndTime: must be exactly 45 minutes after utcStartTime",
+    "memberData.dob: must not be in the future",
+}
+
+
+@schemathesis.check
+def refused_by_a_rule(
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
+) -> None:
+    if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code < 400:
+        return
+    code = (response.headers.get("x-error-code") or [""])[0]
+    if code == "field_invalid":
+        faults = set(response.json()["message"].split("; ")) - FAULTS
+        if not faults or (faults == {"memberData.email: not an e-mail address"} and has_long_name(case.body)):
+            return
+    elif code in RULES:
+        return
+    raise AssertionError(f"refused with {response.status_code} {code}: {response.text}")
+
+
+def has_long_name(body: Any) -> bool:
+    """Whether the name in an e-mail address is longer than 64 characters (RFC 5321 4.5.3.1.1); all of it has 254 at most."""
+    return len(body["memberData"]["email"].split("@")[0]) > 64

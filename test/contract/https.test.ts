@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { connect } from 'node:tls'
+import { systemClock } from '../../src/domain/clock'
+import { perMinute, unlimited } from '../../src/domain/limits'
+import { askServer, openService, readCertificate, type Service } from '../../src/service'
+import { makeCertificate } from '../support/certificates'
+import { Folder } from '../support/folder'
+
+const folder = new Folder()
+let service: Service
+let server: Awaited<ReturnType<Service['listen']>>
+
+beforeAll(async () => {
+  const files = await makeCertificate(folder, 'own')
+  const database = folder.file('a.sqlite')
+  service = await openService({
+    purpose: 'sandbox',
+    database,
+    masterKey: { file: `${database}.key` },
+    create: true,
+    clock: systemClock,
+    certificate: readCertificate({ ...files, isCredential: false }, systemClock.now()),
+    report: () => {},
+  })
+  server = await service.listen('127.0.0.1', 0)
+})
+
+afterAll(async () => {
+  await server.stop()
+  await service.close()
+  folder[Symbol.dispose]()
+})
+
+const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`${server.baseUrl}${path}`, { ...init, tls: { rejectUnauthorized: false } } as RequestInit)
+
+const noteOf = (isSecure: boolean) => ({
+  host: '127.0.0.1',
+  port: server.port,
+  isSecure,
+  version: '1',
+  startedAt: 0,
+})
+
+test.each<[string, RequestInit, number]>([
+  ['/livez', {}, 200],
+  ['/openapi.json', {}, 200],
+  ['/docs', { method: 'HEAD' }, 200],
+  ['/partners/v1/providers/', {}, 401],
+  ['/partners/v1/booking-request', { method: 'POST', body: '{' }, 401],
+  ['/nothing', {}, 404],
+])('the answer to %s over TLS has browsers and clients ask so for a year', async (path, init, status) => {
+  const response = await ask(path, init)
+  expect([response.status, response.headers.get('strict-transport-security')]).toEqual([
+    status,
+    'max-age=31536000',
+  ])
+})
+
+test('links begin with https where no public address is set', async () => {
+  expect(server.baseUrl).toBe(`https://127.0.0.1:${server.port}`)
+})
+
+test.each(['x', 'ab', 'abc', 'api.example', '', '[::1]', 'x/livez?'])(
+  'a Host of %p moves no path over TLS',
+  async (host) => {
+    const statuses = await Promise.all(
+      ['/livez', '/livez/partners/v1/user/', '/partners/v1/providers/'].map((path) => statusOf(path, host)),
+    )
+    expect(statuses).toEqual([200, 404, 401])
+  },
+)
+
+test.each(['TLSv1.1', 'TLSv1'] as const)('%s is not spoken', async (version) => {
+  await expect(statusOf('/livez', 'abc', version)).rejects.toThrow()
+  expect(await statusOf('/livez', 'abc', 'TLSv1.2')).toBe(200)
+})
+
+test('whoever asks it on its own machine hears it by what it noted', async () => {
+  expect(await askServer(noteOf(true))).toBe('up')
+  expect(await askServer(noteOf(false))).toBe('silent')
+})
+
+test('limits that are set while it runs hold at once', async () => {
+  const refused = async () => (await ask('/partners/v1/providers/')).status
+  service.setLimits({ ...unlimited, failedAuthentications: perMinute(1) })
+  expect([await refused(), await refused()]).toEqual([401, 429])
+  service.setLimits(unlimited)
+  expect(await refused()).toBe(401)
+})
+
+/** The status that a request is answered with whose Host is as it is given. */
+function statusOf(path: string, host: string, version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2'): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const versions = version && { minVersion: version, maxVersion: version }
+  const socket = connect({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false, ...versions })
+  let received = ''
+  socket.on('secureConnect', () =>
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+  )
+  socket.on('data', (bytes) => {
+    received += bytes
+    resolve(Number(received.split(' ')[1]))
+  })
+  socket.on('error', reject)
+  socket.on('close', () => reject(new Error('closed')))
+  return promise
+}

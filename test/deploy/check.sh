@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The files of deploy/ held to the tools that read them, of those that this machine has; a line tells of each that is not.
+# Takes a second. What they do when they run: machine.sh, image.sh, and the tests beside them.
+set -euo pipefail
+cd "$(dirname "$0")/../../deploy"
+
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# has TOOL
+has() { command -v "$1" > /dev/null || { echo "skipped: there is no $1"; return 1; }; }
+# told WHAT OUTPUT: nothing is what it should be
+told() { if [[ -z $2 ]]; then echo "ok  $1"; else printf 'WRONG  %s\n%s\n' "$1" "$2"; failed=1; fi; }
+# The output of a command that fails; nothing of one that does not.
+fault_of() { local said; said=$("$@" 2>&1) || printf '%s\n' "$said" "exit code $?"; }
+
+if has systemd-analyze; then
+  mkdir -p "$work/units/anteroom.service.d"
+  cp ./*.service ./*.timer "$work/units/"
+  # That the executable is installed is no matter of the files.
+  told 'systemd-analyze verify' "$(systemd-analyze verify "$work"/units/*.service "$work"/units/*.timer 2>&1 | grep -v 'Command /usr/local/bin/anteroom is not executable' || true)"
+  cp own-certificate.conf "$work/units/anteroom.service.d/"
+  for unit in ./anteroom.service ./anteroom-backup.service ./anteroom-doctor.service "$work/units/anteroom.service"; do
+    said=$(systemd-analyze security --offline=true --threshold=19 --no-pager "$unit" 2>&1) && said= || said=$(tail -n 1 <<< "$said")
+    told "systemd-analyze security below 2.0: ${unit/$work\/units\/anteroom.service/own-certificate.conf}" "$said"
+  done
+fi
+
+certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=api.example.org \
+    -keyout "$work/privkey.pem" -out "$work/fullchain.pem" 2> /dev/null
+}
+if has openssl && certificate; then
+  if has nginx; then
+    sed "s,/etc/ssl/anteroom,$work,g; s,/var/log/nginx,$work,g" nginx.conf > "$work/site.conf"
+    printf 'pid %s;\nevents {}\nhttp {\naccess_log off;\ninclude %s;\n}\n' "$work/pid" "$work/site.conf" > "$work/nginx.conf"
+    told 'nginx -t' "$(nginx -t -q -e stderr -p "$work" -c "$work/nginx.conf" 2>&1 || true)"
+  fi
+  if has caddy; then
+    sed "s,/etc/ssl/anteroom,$work,g" Caddyfile > "$work/Caddyfile"
+    told 'caddy validate' "$(HOME=$work fault_of caddy validate --config "$work/Caddyfile" --adapter caddyfile)"
+    told 'caddy fmt' "$(caddy fmt Caddyfile | diff Caddyfile - || true)"
+  fi
+fi
+if has hadolint; then told hadolint "$(hadolint Dockerfile 2>&1 || true)"; fi
+exit "$failed"

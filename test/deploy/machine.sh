@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The operator's way on an empty machine: a minimal Debian is made and booted with systemd as its first process, and
+# test/deploy/in-machine.sh does there what the files of deploy/ and docs/ tell. Run as root, after npm run build:
+#
+#   test/deploy/machine.sh [EXECUTABLE]
+#
+# Takes two to three minutes, one of them for the Debian: a folder in ANTEROOM_TEST_MACHINE keeps it for the next time.
+# Where it cannot be done (no root, no systemd-nspawn or debootstrap, no mirror) it says so in a line, exit code 77.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+executable=$(realpath "${1:-dist/anteroom}")
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+[[ $(id -u) == 0 ]] || skip 'a machine is booted by root alone'
+for tool in systemd-nspawn debootstrap nsenter openssl; do
+  command -v "$tool" > /dev/null || skip "there is no $tool"
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/anteroom-machine-XXXXXX")
+booted=
+finish() {
+  if [[ $booted ]]; then
+    kill -TERM "$booted" 2> /dev/null || true
+    for _ in $(seq 50); do kill -0 "$booted" 2> /dev/null || break; sleep 0.1; done
+    kill -KILL "$booted" 2> /dev/null || true
+    wait "$booted" 2> /dev/null || true
+  fi
+  rm -rf --one-file-system "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+base=${ANTEROOM_TEST_MACHINE:-$work/base}
+if [[ ! -e $base/usr/sbin/nginx ]]; then
+  debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates,openssl,curl,nginx-light \
+    bookworm "$base" > "$work/debootstrap.log" 2>&1 || skip "no Debian: $(tail -n 1 "$work/debootstrap.log")"
+fi
+cp -a "$base" "$work/machine"
+mkdir "$work/machine/root/delivered"
+cp "$executable" "$work/machine/root/delivered/anteroom"
+cp deploy/* "$work/machine/root/delivered/"
+cp test/deploy/in-machine.sh "$work/machine/root/"
+
+# By itself: no network but its own loopback, no systemd outside that would have to know of it.
+systemd-nspawn --quiet --directory="$work/machine" --boot --register=no --keep-unit --private-network \
+  --machine="$(basename "$work")" --console=pipe < /dev/null > "$work/boot.log" 2>&1 &
+booted=$!
+first_process() { cat "/proc/$booted/task/$booted/children" 2> /dev/null | tr -d ' '; }
+inside() { nsenter --target "$(first_process)" --all --wdns=/root env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root "$@"; }
+for attempt in $(seq 150); do
+  if [[ $(inside systemctl is-system-running 2> /dev/null) =~ running|degraded ]]; then break; fi
+  [[ $attempt != 150 ]] || skip "it does not boot: $(tail -n 1 "$work/boot.log")"
+  sleep 0.2
+done
+inside bash /root/in-machine.sh

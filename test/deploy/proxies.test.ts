@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { isLong } from '../support/long'
+import { attacks } from './attacks'
+import { has, hostName, proxies, send, type TlsProxy } from './proxies'
+import { type Reached, Recorder } from './recorder'
+
+const contract = /^\/partners\/v1\/(provider-regions|providers|booking-request|user)\/?(\?[^#\\]*)?$/
+
+/** What the service may count on of each request that reaches it, whatever was sent. */
+function expectSafe({ target, headers, body }: Reached): void {
+  const of = (name: string) => headers.filter(([each]) => each === name).map(([, value]) => value)
+  expect(target).toMatch(contract)
+  expect(of('x-forwarded-for')).toEqual(['127.0.0.1'])
+  expect(of('x-forwarded-proto')).toEqual(['https'])
+  expect(of('host')).toEqual([hostName])
+  expect(of('x-request-id')).toEqual([expect.not.stringContaining('canary')])
+  for (const name of ['forwarded', 'x-forwarded-host', 'x-real-ip', 'upgrade']) expect(of(name)).toEqual([])
+  // One way to delimit a body, and no other.
+  const [lengths, codings] = [of('content-length'), of('transfer-encoding')]
+  expect(lengths.length + codings.length).toBe(body === '' ? 0 : 1)
+  if (codings.length > 0) expect(codings).toEqual(['chunked'])
+}
+
+// test:long alone, and where there is such a program.
+for (const [at, name] of (isLong ? (['nginx', 'caddy'] as const) : []).entries()) {
+  describe.skipIf(!has(name) || !has('openssl'))(`deploy's example for ${name}`, () => {
+    let recorder: Recorder
+    let proxy: TlsProxy
+
+    beforeAll(async () => {
+      recorder = await Recorder.start()
+      proxy = await proxies[name](recorder.port)
+    })
+
+    afterAll(async () => {
+      await proxy[Symbol.asyncDispose]()
+      recorder[Symbol.dispose]()
+    })
+
+    for (const row of attacks) {
+      const [title, , , parts, options] = row
+      test(title, async () => {
+        const came = await send(proxy.httpsPort, parts, options)
+        const reached = recorder.take()
+        const seen = [came?.statuses.join(' '), reached.length > 0 && `reached ${reached.length}`]
+        expect(seen.filter(Boolean).join(' ')).toBe(row[at + 1] as string)
+        for (const request of reached) expectSafe(request)
+      })
+    }
+
+    for (const [version, isSpoken] of [
+      ['tls1_1', false],
+      ['tls1_2', true],
+      ['tls1_3', true],
+    ] as const) {
+      test(`${version} is ${isSpoken ? '' : 'not '}spoken`, async () => {
+        const words = ['-connect', `127.0.0.1:${proxy.httpsPort}`, '-servername', hostName, `-${version}`]
+        // Without that, openssl itself would refuse the old ones.
+        const cipher = ['-cipher', 'DEFAULT@SECLEVEL=0']
+        const child = Bun.spawn(['openssl', 's_client', ...words, ...cipher], {
+          stdin: 'ignore',
+          stderr: 'ignore',
+        })
+        expect((await child.stdout.text()).includes('Cipher is (NONE)')).toBe(!isSpoken)
+      })
+    }
+
+    test('a plain request is refused and reaches nothing', async () => {
+      const url = `http://127.0.0.1:${proxy.httpPort}/partners/v1/user/?external_user_id=canary-1`
+      const answer = await fetch(url, { redirect: 'manual', proxy: false } as RequestInit)
+      expect(answer.status).toBe(403)
+      expect(await answer.json()).toEqual({ message: 'all requests must use HTTPS', status: 403 })
+      expect(recorder.take()).toEqual([])
+    })
+
+    test('with the service gone it answers 502 in the shape of the contract', async () => {
+      const target = '/partners/v1/user/?external_user_id=canary-1'
+      await using alone = await proxies[name](1)
+      const came = await send(alone.httpsPort, [`GET ${target} HTTP/1.1\r\nHost: ${hostName}\r\n\r\n`])
+      expect(came?.statuses).toEqual([502])
+      expect(came?.text).toEndWith('{"message":"the service does not answer","status":502}')
+      expect(alone.logs()).not.toContain('canary')
+    })
+
+    test('its logs hold no query', () => {
+      expect(proxy.logs()).toContain('"status":200')
+      expect(proxy.logs()).not.toMatch(/canary|country_code|external_user_id/)
+    })
+  })
+}

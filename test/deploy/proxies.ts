@@ -1,0 +1,194 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { connect } from 'node:tls'
+import { Folder } from '../support/folder'
+
+/** The name that the examples of deploy/ serve. */
+export const hostName = 'api.example.org'
+
+/** A proxy of an example of deploy/, started on ports of this machine. */
+export interface TlsProxy extends AsyncDisposable {
+  readonly httpsPort: number
+  readonly httpPort: number
+  /** All that it has logged: its files and what it said. */
+  logs(): string
+}
+
+type Start = (servicePort: number) => Promise<TlsProxy>
+
+/** The examples, by the program that obeys them. */
+export const proxies: Record<'nginx' | 'caddy', Start> = { nginx: startNginx, caddy: startCaddy }
+
+/** Whether a program is there to be tried. */
+export const has = (program: string): boolean => Bun.which(program) !== null
+
+/** deploy/nginx.conf but for its ports, its certificate and where it logs. */
+async function startNginx(servicePort: number): Promise<TlsProxy> {
+  const { folder, httpPort, httpsPort } = await prepare()
+  const site = example('nginx.conf')
+    .replaceAll(/^ *listen \[::].*\n/gm, '')
+    .replaceAll('listen 80 ', `listen 127.0.0.1:${httpPort} `)
+    .replaceAll('listen 443 ', `listen 127.0.0.1:${httpsPort} `)
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${servicePort}`)
+    .replaceAll('/etc/ssl/anteroom', folder.path)
+    .replaceAll('/var/log/nginx', folder.path)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `${kind}_temp_path ${folder.file(kind)};`)
+    .join('\n')
+  const whole = `user root;\npid ${folder.file('pid')};\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${site}}\n`
+  writeFileSync(folder.file('nginx.conf'), whole)
+  const words = ['nginx', '-p', folder.path, '-c', folder.file('nginx.conf'), '-g', 'daemon off;']
+  return await started(
+    words,
+    {},
+    { folder, httpPort, httpsPort, files: ['anteroom.log', 'anteroom-error.log'] },
+  )
+}
+
+/** deploy/Caddyfile but for its ports and its certificate. */
+async function startCaddy(servicePort: number): Promise<TlsProxy> {
+  const { folder, httpPort, httpsPort } = await prepare()
+  const site = example('Caddyfile')
+    .replace(
+      /^\{$/m,
+      `{\n\tadmin off\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n\tdefault_bind 127.0.0.1`,
+    )
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${servicePort}`)
+    .replaceAll('/etc/ssl/anteroom', folder.path)
+  writeFileSync(folder.file('Caddyfile'), site)
+  const words = ['caddy', 'run', '--config', folder.file('Caddyfile'), '--adapter', 'caddyfile']
+  return await started(words, { HOME: folder.path }, { folder, httpPort, httpsPort, files: [] })
+}
+
+function example(name: string): string {
+  return readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8')
+}
+
+async function prepare() {
+  const folder = new Folder()
+  const names = ['-subj', `/CN=${hostName}`, '-addext', `subjectAltName=DNS:${hostName}`]
+  const files = ['-keyout', folder.file('privkey.pem'), '-out', folder.file('fullchain.pem')]
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+  const { exitCode } = Bun.spawnSync(['openssl', 'req', '-x509', ...key, ...names, ...files])
+  if (exitCode !== 0) throw new Error('openssl makes no certificate')
+  return { folder, httpPort: await freePort(), httpsPort: await freePort() }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+interface Prepared {
+  readonly folder: Folder
+  readonly httpPort: number
+  readonly httpsPort: number
+  readonly files: readonly string[]
+}
+
+async function started(
+  words: string[],
+  env: Record<string, string>,
+  { folder, httpPort, httpsPort, files }: Prepared,
+): Promise<TlsProxy> {
+  const said = folder.file('said')
+  const child = Bun.spawn(words, {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdin: 'ignore',
+    stdout: Bun.file(folder.file('stdout')),
+    stderr: Bun.file(said),
+  })
+  const logs = () => [said, ...files.map((name) => folder.file(name))].map(textOf).join('')
+  const deadline = performance.now() + 10_000
+  while (!(await answers(httpsPort))) {
+    if (child.exitCode !== null || performance.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`${words[0]} does not start: ${logs()}`)
+    }
+    await Bun.sleep(20)
+  }
+  return {
+    httpPort,
+    httpsPort,
+    logs,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await child.exited
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const answers = async (port: number) => (await send(port, [], { momentMillis: 1 })) !== null
+
+/** What came back of bytes that were sent: the statuses in order, and all of it as text. */
+export interface Came {
+  readonly statuses: readonly number[]
+  readonly text: string
+}
+
+interface Sending {
+  /** How long nothing has to come for it to be over. */
+  readonly momentMillis?: number
+  /** Between the parts. */
+  readonly pauseMillis?: number
+}
+
+/** Sends parts as they are over TLS, and reads until it is closed or nothing comes any more; null where nobody listens. */
+export function send(
+  port: number,
+  parts: readonly string[],
+  { momentMillis = 400, pauseMillis = 0 }: Sending = {},
+): Promise<Came | null> {
+  return new Promise((resolve) => {
+    let text = ''
+    let isConnected = false
+    let over: Timer | undefined
+    const finish = () => {
+      clearTimeout(over)
+      socket.destroy()
+      const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3})/g)].map(([, status]) => Number(status))
+      resolve(isConnected ? { statuses, text } : null)
+    }
+    const await_ = () => {
+      clearTimeout(over)
+      over = setTimeout(finish, momentMillis)
+    }
+    const socket = connect(
+      {
+        host: '127.0.0.1',
+        port,
+        servername: hostName,
+        rejectUnauthorized: false,
+        ALPNProtocols: ['http/1.1'],
+      },
+      async () => {
+        isConnected = true
+        for (const part of parts) {
+          if (socket.destroyed) return
+          socket.write(Buffer.from(part, 'latin1'))
+          if (pauseMillis) await Bun.sleep(pauseMillis)
+        }
+        await_()
+      },
+    )
+    socket.on('data', (part: Buffer) => {
+      text += part.toString('latin1')
+      if (over) await_()
+    })
+    socket.on('close', finish)
+    socket.on('error', finish)
+  })
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { fileURLToPath } from 'node:url'
+import { isLong } from '../support/long'
+import { Operator, type Served } from '../support/operator'
+import type { Answer } from '../support/service'
+import { has, hostName, proxies, send, type TlsProxy } from './proxies'
+
+const directory = fileURLToPath(new URL('../../fixtures/directory.json', import.meta.url))
+
+// test:long alone, and where there is such a program.
+for (const name of isLong ? (['nginx', 'caddy'] as const) : []) {
+  describe.skipIf(!has(name) || !has('openssl'))(`the service behind deploy's ${name}`, () => {
+    let operator: Operator
+    let served: Served
+    let proxy: TlsProxy
+    let token: string
+
+    beforeAll(async () => {
+      operator = new Operator()
+      await operator.do('init')
+      await operator.do('organization', 'add', 'North Care')
+      await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
+      token = (await operator.ask<{ token: string }>('token', 'issue', 'Lantern')).token
+      await operator.do('directory', 'load', directory, '--yes')
+      served = await operator.serve('--behind-proxy', '127.0.0.1/32')
+      proxy = await proxies[name](served.port)
+    })
+
+    afterAll(async () => {
+      await proxy[Symbol.asyncDispose]()
+      await served[Symbol.asyncDispose]()
+      operator[Symbol.dispose]()
+    })
+
+    /** Over HTTPS, the certificate taken as it is: its name is another test's. */
+    async function ask(path: string, body?: unknown): Promise<Answer> {
+      const response = await fetch(`https://127.0.0.1:${proxy.httpsPort}/partners/v1/${path}`, {
+        method: body ? 'POST' : 'GET',
+        headers: {
+          Host: hostName,
+          Authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        tls: { rejectUnauthorized: false, serverName: hostName },
+        proxy: false,
+      } as RequestInit)
+      return { status: response.status, headers: response.headers, body: await response.json() }
+    }
+
+    test('serves regions, providers, a booking and a look-up over HTTPS', async () => {
+      const regions = await ask('provider-regions/?country_code=CA')
+      expect(regions.status).toBe(200)
+      const { id: region_id } = regions.body.find(
+        (each: { stateProvinceCode: string }) => each.stateProvinceCode === 'ON',
+      )
+      const found = await ask(`providers/?region_id=${region_id}`)
+      expect(found.status).toBe(200)
+      const { providerId, availability } = found.body.results.find(
+        (each: { availability: unknown[] }) => each.availability.length > 3,
+      )
+      const booked = await ask('booking-request/', {
+        user: { external_user_id: 'm-1' },
+        bookingData: { selfSchedulingProviderId: providerId, ...availability[3] },
+        memberData: { email: 'robin@example.com', firstName: 'Robin', lastName: 'Sample', country: 'CA' },
+        phq9Data: [],
+      })
+      expect({ status: booked.status, providerId: booked.body.providerId }).toEqual({
+        status: 201,
+        providerId,
+      })
+      const member = await ask('user/?external_user_id=m-1')
+      expect({ status: member.status, id: member.body.externalUserId }).toEqual({ status: 200, id: 'm-1' })
+      expect(proxy.logs()).not.toMatch(/m-1|robin|eyJ/)
+    })
+
+    test('a body behind a GET is no request', async () => {
+      const inside = `GET /partners/v1/user/?external_user_id=m-1 HTTP/1.1\r\nHost: ${hostName}\r\nAuthorization: Bearer ${token}\r\n\r\n`
+      const outside = `GET /partners/v1/provider-regions/?country_code=CA HTTP/1.1\r\nHost: ${hostName}\r\nContent-Length: ${inside.length}\r\n\r\n`
+      const came = await send(proxy.httpsPort, [outside + inside])
+      expect(came?.statuses).toEqual([401])
+    })
+
+    test('the service itself tells that a body is too large', async () => {
+      const large = await ask('booking-request/', { filler: 'a'.repeat(290_000) })
+      expect({ status: large.status, body: large.body.status }).toEqual({ status: 413, body: 413 })
+      expect(large.headers.get('x-error-code')).toBe('body_too_large')
+    })
+
+    test('a request past the proxy is refused', async () => {
+      const answer = await served.get('/partners/v1/provider-regions/?country_code=CA', token)
+      expect(answer.status).toBe(403)
+      expect(answer.headers.get('x-error-code')).toBe('https_required')
+    })
+  })
+}

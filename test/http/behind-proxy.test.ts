@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import fc from 'fast-check'
+import { perMinute } from '../../src/domain/limits'
+import { type Networks, parseNetworks } from '../../src/domain/networks'
+import { createApp } from '../../src/http/app'
+import { clientAmong } from '../../src/http/behind-proxy'
+import { routeOf } from '../../src/http/gate'
+import { startService } from '../support/service'
+
+const networksIn = (text: string) => parseNetworks(text) as Networks
+const proxies = networksIn('10.0.0.0/8,2001:db8:7::/48')
+const [proxy, inner, stranger] = ['10.0.0.1', '10.9.9.9', '192.0.2.66']
+
+let service: Awaited<ReturnType<typeof startService>>
+beforeAll(async () => {
+  service = await startService({ limits: { failedAuthentications: perMinute(2) } })
+})
+afterAll(() => service.stop())
+
+/** The app as it answers a peer. */
+function appFor(peer: string, given: Networks | null = proxies) {
+  const serving = {
+    context: service.context,
+    baseUrl: 'https://api.example',
+    isSandbox: false,
+    proxies: given,
+  }
+  const app = createApp(serving, () => peer)
+  return async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+    const answer = await app.handle(new Request(`http://localhost${path}`, { method, headers }))
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  }
+}
+
+const https = { 'X-Forwarded-Proto': 'https' }
+const regions = '/partners/v1/provider-regions/?country_code=CA'
+const withToken = () => ({ Authorization: `Bearer ${service.partner.token}` })
+const refusal = { message: 'nothing is answered here but what came by HTTPS', status: 403 }
+
+describe('behind a proxy', () => {
+  test('what came by HTTPS through it is answered', async () => {
+    const answer = await appFor(proxy)(regions, { ...https, ...withToken() })
+    expect([answer.status, answer.text]).toEqual([200, '[]'])
+    expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000')
+  })
+
+  test.each([
+    [proxy, {}],
+    [proxy, { 'X-Forwarded-Proto': 'http' }],
+    [proxy, { 'X-Forwarded-Proto': 'HTTPS' }],
+    [proxy, { 'X-Forwarded-Proto': '' }],
+    [proxy, { 'X-Forwarded-Proto': 'https,http' }],
+    [proxy, { 'X-Forwarded-Proto': 'http, https' }],
+    [proxy, { 'X-Forwarded-Proto': 'https, https' }],
+    [proxy, { 'X-Forwarded-Proto': 'https2' }],
+    [proxy, { Forwarded: 'proto=https', 'X-Forwarded-Scheme': 'https', 'X-Forwarded-SSL': 'on' }],
+    [stranger, https],
+    [stranger, { ...https, 'X-Forwarded-For': proxy }],
+    ['unknown', https],
+    ['', https],
+  ])('from %s with %o it is refused, whoever sends it', async (peer, headers) => {
+    const answer = await appFor(peer)(regions, { ...headers, ...withToken() })
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([403, refusal])
+    expect(answer.headers.get('x-error-code')).toBe('https_required')
+    expect(answer.headers.get('location')).toBeNull()
+    expect(answer.headers.get('strict-transport-security')).toBeNull()
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('x-request-id')).not.toBeNull()
+  })
+
+  test('nothing is judged before: no method, no token, no path, no document', async () => {
+    const ask = appFor(stranger)
+    for (const path of [
+      regions,
+      '/nothing/here',
+      '/',
+      '/docs',
+      '/docs/',
+      '/docs/start.js',
+      '/openapi.json',
+    ]) {
+      for (const method of ['GET', 'POST', 'DELETE', 'HEAD', 'OPTIONS']) {
+        const answer = await ask(path, { Authorization: 'Bearer forged' }, method)
+        expect([path, method, answer.status]).toEqual([path, method, 403])
+        if (method !== 'HEAD') expect(JSON.parse(answer.text)).toEqual(refusal)
+      }
+    }
+    // Of which none was taken from the budget of refused tokens.
+    const through = appFor(proxy)
+    const forged = { ...https, Authorization: 'Bearer forged', 'X-Forwarded-For': stranger }
+    expect((await through(regions, forged)).status).toBe(401)
+  })
+
+  test('every route but the two of whoever looks after it is refused to a stranger', async () => {
+    const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
+    const app = createApp(serving, () => stranger)
+    const paths = new Set(app.routes.map(({ path }) => path))
+    const open: string[] = []
+    for (const path of paths) {
+      const answer = await app.handle(new Request(`http://localhost${path.replace(/:\w+/g, '7')}`))
+      if (answer.status !== 403) open.push(path)
+    }
+    expect(open.sort()).toEqual(['/livez', '/readyz'])
+    expect(paths).toContain(routeOf('/partners/v1/booking-request/'))
+  })
+
+  test.each(['/livez', '/readyz', '/livez/'])('%s is answered to anybody, plainly', async (path) => {
+    for (const peer of [proxy, stranger, '127.0.0.1']) {
+      expect((await appFor(peer)(path)).status).toBe(200)
+    }
+    expect((await appFor(stranger)(path, {}, 'POST')).status).toBe(405)
+  })
+
+  test('refused tokens are counted for the client, and noted with its address', async () => {
+    const ask = appFor(proxy)
+    const from = (forwardedFor: string) =>
+      ask(regions, { ...https, Authorization: 'Bearer forged', 'X-Forwarded-For': forwardedFor })
+    expect((await from('198.51.100.1')).status).toBe(401)
+    // What it sent itself stands before what the proxy added.
+    expect((await from('203.0.113.9, 198.51.100.1')).status).toBe(401)
+    expect((await from(`8.8.8.8, 198.51.100.1:4711, ${inner}`)).status).toBe(429)
+    expect((await from('198.51.100.2')).status).toBe(401)
+    await service.context.notebook.flush(service.context.store)
+    const lines = await service.context.store.listAudit(100)
+    const noted = lines.filter(({ action }) => action === 'authentication.refuse').map(({ actor }) => actor)
+    expect(noted.sort()).toEqual(['192.0.2.66', '198.51.100.1', '198.51.100.2'])
+  })
+})
+
+test('without proxies the headers mean nothing', async () => {
+  const ask = appFor(stranger, null)
+  expect((await ask(regions, withToken())).status).toBe(200)
+  const statuses: number[] = []
+  for (const spoofed of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
+    const headers = {
+      'X-Forwarded-Proto': 'http',
+      'X-Forwarded-For': spoofed,
+      Authorization: 'Bearer forged',
+    }
+    statuses.push((await ask(regions, headers)).status)
+  }
+  expect(statuses).toEqual([401, 401, 429])
+})
+
+describe('the client', () => {
+  test.each([
+    ['198.51.100.1', '198.51.100.1'],
+    ['203.0.113.9, 198.51.100.1', '198.51.100.1'],
+    ['203.0.113.9,198.51.100.1,10.0.0.2,10.0.0.3', '198.51.100.1'],
+    ['198.51.100.1:4711', '198.51.100.1'],
+    ['2001:db8::5', '2001:db8::5'],
+    ['[2001:db8::5]', '2001:db8::5'],
+    ['[2001:db8::5]:4711', '2001:db8::5'],
+    ['198.51.100.1, 2001:db8:7::1', '198.51.100.1'],
+    ['198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
+    ['  198.51.100.1\t,\t10.0.0.2  ', '198.51.100.1'],
+    // All of them the proxies': the one it came from first.
+    ['10.0.0.9, 10.0.0.8', '10.0.0.9'],
+    // Told by a proxy that knows no better: the proxy itself.
+    [null, proxy],
+    ['', proxy],
+    ['unknown', proxy],
+    ['198.51.100.1, unknown', proxy],
+    ['198.51.100.1,', proxy],
+    ['198.51.100.1, _hidden, 10.0.0.8', '10.0.0.8'],
+    ['198.51.100.1, 10.0.0.0/8', proxy],
+    ['198.51.100.1, fe80::1%eth0', proxy],
+    ['198.51.100.1, 010.0.0.1', proxy],
+    ['198.51.100.1:port', proxy],
+    ['[198.51.100.1', proxy],
+    ['2001:db8::5]:1', proxy],
+    ['"198.51.100.1"', proxy],
+    ['for=198.51.100.1', proxy],
+    [`${'1'.repeat(100_000)}`, proxy],
+    [`${' '.repeat(100_000)}198.51.100.1`, proxy],
+  ])('of %p is %s', (forwardedFor, client) => {
+    expect(clientAmong(forwardedFor, proxy, proxies)).toBe(client)
+  })
+
+  const addressOutside = fc.oneof(
+    fc.ipV4().filter((address) => !proxies.include(address)),
+    fc.ipV6().filter((address) => !proxies.include(address)),
+  )
+  const hop = fc.constantFrom('10.0.0.2', '10.255.255.255', '2001:db8:7::1', '::ffff:10.1.2.3')
+  const hostile = fc.oneof(fc.string(), fc.ipV4(), fc.ipV6(), hop, fc.array(hop).map(String))
+
+  test('is the same whatever it sent itself', () => {
+    fc.assert(
+      fc.property(addressOutside, fc.array(hop, { maxLength: 8 }), hostile, (client, hops, sent) => {
+        const added = [client, ...hops].join(', ')
+        expect(clientAmong(added, proxy, proxies)).toBe(client)
+        expect(clientAmong(`${sent}, ${added}`, proxy, proxies)).toBe(client)
+      }),
+    )
+  })
+
+  test('is always an address, of which there are two bounds: no more hops than a few, no more text than an address has', () => {
+    let asked = 0
+    const counting: Networks = { include: (address) => ++asked > 0 && proxies.include(address) }
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          hostile,
+          fc.array(hostile).map((parts) => parts.join(',')),
+        ),
+        (text) => {
+          asked = 0
+          expect(networksIn(clientAmong(text, proxy, counting))).toHaveProperty('include')
+          expect(asked).toBeLessThanOrEqual(16)
+        },
+      ),
+    )
+    asked = 0
+    clientAmong(Array<string>(2_000).fill('10.0.0.2').join(','), proxy, counting)
+    expect(asked).toBe(16)
+  })
+})
+
+test('header lines that are sent more than once, or to no host, count on the wire as they do above', async () => {
+  await using served = await startBehind('127.0.0.1')
+  const lines = (...more: string[]) => [`GET ${regions} HTTP/1.1`, 'Host: x', 'Connection: close', ...more]
+  const proto = 'X-Forwarded-Proto: https'
+  expect(await served.statusOf(lines(proto))).toBe(401)
+  expect(await served.statusOf(lines(proto, 'x-forwarded-proto: http'))).toBe(403)
+  expect(await served.statusOf(lines('X-Forwarded-Proto: http', proto))).toBe(403)
+  expect(await served.statusOf(lines('X_Forwarded_Proto: https'))).toBe(403)
+  expect(await served.statusOf(lines(proto).with(1, 'Host:'))).toBe(401)
+  expect(await served.statusOf(lines().with(1, 'Host: x/livez?'))).not.toBe(200)
+  expect(await served.statusOf(lines().with(0, 'GET /livez/..%2fdocs HTTP/1.1'))).toBe(403)
+  expect(await served.statusOf(lines().with(0, 'GET /livez/../docs HTTP/1.1'))).toBe(403)
+  expect(await served.statusOf(lines().with(0, 'GET /docs/../livez HTTP/1.1'))).toBe(200)
+})
+
+test('whoever is no proxy is refused on the wire', async () => {
+  await using served = await startBehind('10.0.0.0/8')
+  const asked = [`GET ${regions} HTTP/1.1`, 'Host: x', 'Connection: close', 'X-Forwarded-Proto: https']
+  expect(await served.statusOf(asked)).toBe(403)
+  expect(await served.statusOf(asked.with(0, 'GET /readyz HTTP/1.1'))).toBe(200)
+})
+
+/** A service behind the proxies that are given, on a real port. */
+async function startBehind(proxies: string) {
+  const started = await startService({ proxies: networksIn(proxies) })
+  const { port } = new URL(started.baseUrl)
+  return {
+    statusOf(lines: readonly string[]) {
+      const { promise, resolve } = Promise.withResolvers<number>()
+      const socket = connect({ host: '127.0.0.1', port: Number(port) })
+      let answer = ''
+      socket.on('data', (data) => {
+        answer += data
+      })
+      socket.on('close', () => resolve(Number(answer.slice(9, 12))))
+      socket.write([...lines, '', ''].join('\r\n'))
+      return promise
+    },
+    [Symbol.asyncDispose]: () => started.stop(),
+  }
+}
+
+// Last: those that are refused are noted.
+test.each([
+  [regions, withToken, 200],
+  [regions, () => ({}), 401],
+  ['/nothing', () => ({}), 404],
+  ['/openapi.json', () => ({}), 200],
+])(
+  'the answer to %s by HTTPS has its client ask so for a year, and that to a plain request has not',
+  async (path, headers, status) => {
+    const told = async (sent: Record<string, string>) => {
+      const answer = await appFor(proxy)(path, { ...sent, ...headers() })
+      return [answer.status, answer.headers.get('strict-transport-security')]
+    }
+    expect(await told({})).toEqual([403, null])
+    expect(await told(https)).toEqual([status, 'max-age=31536000'])
+    expect(await told({})).toEqual([403, null])
+  },
+)

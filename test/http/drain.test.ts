@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { listen } from '../../src/http/listen'
+import { startService } from '../support/service'
+
+const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+/** A connection, and what comes of it. */
+interface Client {
+  readonly connected: Promise<void>
+  readonly send: (text: string) => void
+  readonly received: string
+  /** All that came, or why none did. */
+  readonly ended: Promise<string>
+}
+
+function client(port: number): Client {
+  const socket = connect({ host: '127.0.0.1', port })
+  const connected = Promise.withResolvers<void>()
+  socket.on('connect', () => connected.resolve())
+  const ended = Promise.withResolvers<string>()
+  let received = ''
+  socket.on('data', (data) => {
+    received += data
+  })
+  socket.on('error', ({ code }: Error & { code?: string }) => ended.resolve(code ?? 'failed'))
+  socket.on('close', () => ended.resolve(received))
+  return {
+    connected: connected.promise,
+    send: (text) => socket.write(text),
+    ended: ended.promise,
+    get received() {
+      return received
+    },
+  }
+}
+
+const isLast = /^HTTP\/1\.1 200 OK\r\nConnection: close\r\n/
+
+async function took(promise: Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await promise
+  return performance.now() - startedAt
+}
+
+test('a server that nobody asks anything stops at once, with connections open or not', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => () => new Response())
+  const kept = client(port)
+  kept.send(get)
+  while (kept.received === '') await Bun.sleep(1)
+  expect(await took(stop())).toBeLessThan(100)
+  expect(await kept.ended).not.toMatch(isLast)
+})
+
+test('what is under way is answered, and is the last of its connection', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => async () => {
+    await Bun.sleep(800)
+    return new Response('done')
+  })
+  const clients = Array.from({ length: 20 }, () => client(port))
+  for (const { send } of clients) send(get)
+  await Bun.sleep(50)
+  await stop()
+  for (const { ended } of clients) {
+    const answer = await ended
+    expect(answer).toMatch(isLast)
+    expect(answer).toEndWith('\r\n\r\ndone')
+  }
+})
+
+test('a body that is still on its way is waited for', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => async (request) => new Response(await request.text()))
+  const slow = client(port)
+  slow.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\ndo')
+  await Bun.sleep(20)
+  const stopped = stop()
+  await Bun.sleep(800)
+  slow.send('ne')
+  await stopped
+  expect(await slow.ended).toMatch(isLast)
+  expect(await slow.ended).toEndWith('\r\n\r\ndone')
+})
+
+test('what waits in the kernel when it is asked to stop is answered: new connections, and requests on kept ones', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
+  const [kept, fresh] = [0, 1].map(() => Array.from({ length: 20 }, () => client(port))) as [
+    Client[],
+    Client[],
+  ]
+  for (const { send } of kept) send(get)
+  while (kept.some(({ received }) => received === '')) await Bun.sleep(1)
+  await Promise.all(fresh.map(({ connected }) => connected))
+  // All in one turn, in which the server sees nothing.
+  for (const { send } of [...kept, ...fresh]) send(get)
+  await stop()
+  for (const { ended } of kept) expect(await ended).toMatch(/done.*Connection: close.*done$/s)
+  for (const { ended } of fresh) expect(await ended).toMatch(isLast)
+})
+
+test('a client that goes on asking is answered until it is told that nobody listens', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
+  const asking = Array.from({ length: 20 }, async () => {
+    for (;;) {
+      const each = client(port)
+      each.send(get)
+      const answer = await each.ended
+      if (answer === 'ECONNREFUSED') return answer
+      expect(answer).toEndWith('done')
+    }
+  })
+  await Bun.sleep(50)
+  expect(await took(stop())).toBeLessThan(2_000)
+  expect(new Set(await Promise.all(asking))).toEqual(new Set(['ECONNREFUSED']))
+})
+
+test('a service that is stopping says first that it is not ready', async () => {
+  const service = await startService()
+  const asking = client(Number(new URL(service.baseUrl).port))
+  const readyz = 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'
+  asking.send(readyz)
+  while (asking.received === '') await Bun.sleep(1)
+  asking.send(readyz)
+  await service.stop()
+  const answers = (await asking.ended).split(/(?=HTTP\/1\.1)/)
+  expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['200', '503'])
+  expect(answers[1]).toContain('Connection: close\r\n')
+  expect(answers[1]).toEndWith('{"message":"not ready","status":503}')
+})

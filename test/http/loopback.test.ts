@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test'
+import { isPlainAddress, requireLoopback } from '../../src/http/loopback'
+
+test.each(['127.0.0.1', '127.8.8.8', '127.1', '::1', '::ffff:127.0.0.1', 'localhost'])(
+  '%s may be listened on without HTTPS',
+  async (host) => {
+    expect(await requireLoopback(host)).toBeUndefined()
+  },
+)
+
+test.each(['0.0.0.0', '0', '::', '::ffff:10.0.0.1', '192.0.2.1', '128.0.0.1', 'fe80::1%lo'])(
+  '%s may not, and the three ways are told',
+  async (host) => {
+    await expect(requireLoopback(host)).rejects.toThrow(
+      `--host: what is sent to ${host} without HTTPS can be read on its way; give it --tls-certificate and --tls-key, name the proxies that do HTTPS for it by --behind-proxy, or listen on loopback, as --host 127.0.0.1`,
+    )
+  },
+)
+
+test.each(['no-such-host.invalid', 'not a host'])('%s leads nowhere', async (host) => {
+  await expect(requireLoopback(host)).rejects.toThrow(`--host: ${host} cannot be resolved to an address`)
+})
+
+test.each([
+  ['http://api.example', true],
+  ['http://10.0.0.1:8080', true],
+  ['http://localhost.example', true],
+  ['https://api.example', false],
+  ['http://localhost:8080/x', false],
+  ['http://api.localhost', false],
+  ['http://127.0.0.9', false],
+  ['http://[::1]:1', false],
+])('that %s has tokens sent in the clear is %p', (address, isPlain) => {
+  expect(isPlainAddress(address)).toBe(isPlain)
+})

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { connect } from 'node:tls'
+import { type Listening, listen, type TlsIdentity } from '../../src/http/listen'
+import { makeCertificate } from '../support/certificates'
+import { Folder } from '../support/process'
+
+const folder = new Folder()
+let [one, two] = [{} as TlsIdentity, {} as TlsIdentity]
+
+beforeAll(async () => {
+  const [first, second] = [await makeCertificate(folder, 'one'), await makeCertificate(folder, 'two')]
+  one = { cert: first.cert, key: first.pem }
+  two = { cert: second.cert, key: second.pem }
+})
+afterAll(() => folder[Symbol.dispose]())
+
+/** A connection that asks as often as it is told to. */
+class Client {
+  readonly #socket
+  #received = ''
+  #arrived = Promise.withResolvers<void>()
+  readonly #ready
+
+  constructor({ port }: Listening) {
+    this.#socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+    const [ready, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()]
+    this.#socket.on('secureConnect', ready.resolve)
+    this.#socket.on('error', gone.reject)
+    this.#socket.on('close', () => gone.reject(new Error('closed')))
+    gone.promise.catch(() => {})
+    this.#ready = Promise.race([ready.promise, gone.promise])
+    this.gone = gone.promise
+    this.#socket.on('data', (bytes) => {
+      this.#received += bytes
+      this.#arrived.resolve()
+    })
+  }
+
+  readonly gone: Promise<never>
+
+  /** Whose certificate it was shown. */
+  async name(): Promise<string> {
+    await this.#ready
+    return String(this.#socket.getPeerCertificate().subject.CN)
+  }
+
+  async ask(): Promise<string> {
+    await this.#ready
+    this.#received = ''
+    this.#socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    while (!this.#received.endsWith('\r\n\r\nanswer')) {
+      this.#arrived = Promise.withResolvers()
+      await Promise.race([this.#arrived.promise, this.gone])
+    }
+    return this.#received
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+}
+
+const answering = () => async () => {
+  await Bun.sleep(1)
+  return new Response('answer')
+}
+
+test('who connects after a certificate was replaced is shown the new one; who was connected is answered once more, and closed', async () => {
+  const listening = listen('127.0.0.1', 0, answering, one)
+  const [before, silent] = [new Client(listening), new Client(listening)]
+  expect(await before.name()).toBe('one')
+  expect(await before.ask()).not.toContain('Connection: close')
+  await silent.name()
+  listening.replaceCertificate(two)
+  for (let call = 0; call < 20; call++) {
+    const client = new Client(listening)
+    expect(await client.name()).toBe('two')
+    expect(await client.ask()).not.toContain('Connection: close')
+    client.close()
+  }
+  for (const client of [before, silent]) {
+    expect(await client.ask()).toContain('Connection: close')
+    await expect(client.gone).rejects.toThrow('closed')
+  }
+  await listening.stop()
+})
+
+test('of all who connect as fast as they can while a certificate is replaced 50 times none is cut off', async () => {
+  const listening = listen('127.0.0.1', 0, answering, one)
+  let [asked, isOver] = [0, false]
+  const names = new Set<string>()
+  const faults: unknown[] = []
+  const knock = async () => {
+    while (!isOver) {
+      const client = new Client(listening)
+      try {
+        names.add(await client.name())
+        await client.ask()
+        asked++
+      } catch (error) {
+        faults.push(error)
+      }
+      client.close()
+    }
+  }
+  const clients = Array.from({ length: 20 }, knock)
+  for (let turn = 0; turn < 50; turn++) {
+    await Bun.sleep(20)
+    listening.replaceCertificate(turn % 2 === 0 ? two : one)
+  }
+  isOver = true
+  await Promise.all(clients)
+  await listening.stop()
+  expect(faults).toEqual([])
+  expect(asked).toBeGreaterThan(200)
+  expect([...names].sort()).toEqual(['one', 'two'])
+})
+
+test('a certificate that cannot be used leaves the one before in force', async () => {
+  const listening = listen('127.0.0.1', 0, answering, one)
+  const broken = { cert: two.cert, key: one.key }
+  expect(() => listening.replaceCertificate(broken)).toThrow('the TLS certificate and its key cannot be used')
+  const client = new Client(listening)
+  expect(await client.name()).toBe('one')
+  expect(await client.ask()).not.toContain('Connection: close')
+  client.close()
+  await listening.stop()
+})
+
+test('a port that is served over TLS is not shared with a second server', async () => {
+  const listening = listen('127.0.0.1', 0, answering, one)
+  expect(() => listen('127.0.0.1', listening.port, answering, two)).toThrow('in use')
+  expect(() => listen('127.0.0.1', listening.port, answering)).toThrow('in use')
+  await listening.stop()
+})
+
+test('a stop over TLS waits for what is being answered, and not for who has connected and asks nothing', async () => {
+  const slow = () => async () => {
+    await Bun.sleep(700)
+    return new Response('answer')
+  }
+  const listening = listen('127.0.0.1', 0, slow, one)
+  const [silent, asking] = [new Client(listening), new Client(listening)]
+  await Promise.all([silent.name(), asking.name()])
+  const answer = asking.ask()
+  await Bun.sleep(50)
+  const before = performance.now()
+  await listening.stop()
+  expect(await answer).toStartWith('HTTP/1.1 200')
+  expect(performance.now() - before).toBeLessThan(5_000)
+  await expect(silent.gone).rejects.toThrow()
+})

@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
+import { Glob } from 'bun'
+import { judge } from '../../deploy/release/advisories'
+import { type BundledPackage, bundledPackages } from '../../deploy/release/bundled'
+import { licenseFaults } from '../../deploy/release/licenses'
+import { noticesOf } from '../../deploy/release/notices'
+import { sbomOf } from '../../deploy/release/sbom'
+import { zoneData } from '../../deploy/release/zone-data'
+import * as packageJson from '../../package.json'
+import * as pinnedBun from '../../src/pinned-bun.json'
+
+const root = new URL('../..', import.meta.url).pathname
+const packages = await bundledPackages()
+const names = Array.from(packages.values(), ({ name }) => name)
+const source = {
+  commit: 'c'.repeat(40),
+  committedAt: '2026-11-22T00:00:00.000Z',
+  platforms: ['linux-x64'],
+} as const
+
+interface Needs {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly optionalPeers?: readonly string[]
+}
+
+/** All that the program's packages say they need, as bun.lock tells it. */
+function neededNames(): Set<string> {
+  const lock = JSON.parse(readFileSync(`${root}/bun.lock`, 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
+  const needed = new Set<string>(Object.keys(packageJson.dependencies))
+  const all: [string, Needs][] = Object.values<[string, string, Needs?]>(lock.packages).map(
+    ([id, , needs]) => [id.replace(/(?<=.)@.*/, ''), needs ?? {}],
+  )
+  for (const name of needed) {
+    for (const [, needs] of all.filter(([other]) => other === name)) {
+      const { dependencies = {}, peerDependencies = {}, optionalPeers = [] } = needs
+      const peers = Object.keys(peerDependencies).filter((peer) => !optionalPeers.includes(peer))
+      for (const other of [...Object.keys(dependencies), ...peers]) needed.add(other)
+    }
+  }
+  return needed
+}
+
+/** The packages that the program's own modules import for more than types. */
+async function importedNames(): Promise<Set<string>> {
+  const transpiler = new Bun.Transpiler({ loader: 'ts' })
+  const files = ['src/**/*.ts', 'db/**/*.ts'].flatMap((pattern) =>
+    Array.from(new Glob(pattern).scanSync(root)),
+  )
+  const paths = files.flatMap((file) =>
+    transpiler.scanImports(readFileSync(`${root}/${file}`, 'utf8')).map(({ path }) => path),
+  )
+  const outside = paths.filter((path) => !/^(\.|node:|bun$|bun:)/.test(path))
+  return new Set(outside.map((path) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path))
+}
+
+describe('what is bundled', () => {
+  test('is each package that the program imports, and nothing that is there for development alone', async () => {
+    const imported = await importedNames()
+    expect(imported.size).toBeGreaterThan(10)
+    expect([...imported].filter((name) => !names.includes(name))).toEqual([])
+    expect(Object.keys(packageJson.devDependencies).filter((name) => names.includes(name))).toEqual([])
+    const needed = neededNames()
+    expect(names.filter((name) => !needed.has(name))).toEqual([])
+    // Whatever is declared as the program's is in it.
+    expect(Object.keys(packageJson.dependencies).filter((name) => !names.includes(name))).toEqual([])
+  })
+
+  test('is under licenses that are allowed, and the check can fail', () => {
+    expect(licenseFaults(packages.values())).toEqual([])
+    const [one] = packages.values()
+    const other = { ...(one as BundledPackage), name: 'other', version: '1.2.3', license: 'AGPL-3.0-only' }
+    expect(licenseFaults([other])).toEqual([
+      'other 1.2.3: AGPL-3.0-only is not in the list of allowed licenses',
+    ])
+  })
+
+  test('is in the notices with its license in full, Bun too, without a path of the machine', () => {
+    const notices = noticesOf(packages)
+    for (const { name, version, texts } of packages.values()) {
+      expect(notices).toContain(`\n${name} ${version} (`)
+      for (const text of texts.values()) expect(notices).toContain(text)
+    }
+    for (const words of [
+      `Bun ${Bun.version} (MIT)`,
+      'GNU LIBRARY GENERAL PUBLIC LICENSE',
+      'GNU LESSER GENERAL PUBLIC LICENSE',
+      'Facebook, Inc. and its affiliates', // of what Swagger UI's bundle holds
+      `IANA Time Zone Database ${zoneData.version}`,
+    ]) {
+      expect(notices).toContain(words)
+    }
+    expect(notices).not.toContain(root)
+  })
+})
+
+describe('the bill of materials', () => {
+  const sbom = sbomOf(packages, source)
+  const text = JSON.stringify(sbom)
+
+  test('is valid CycloneDX 1.6, and the check can fail', async () => {
+    const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6)
+    expect(await validator.validate(text)).toBeNull()
+    expect(await validator.validate(JSON.stringify({ ...sbom, components: [{}] }))).not.toBeNull()
+  })
+
+  test('names each bundled package with its version, license, address and hash, and what depends on what', () => {
+    const { components, dependencies, metadata } = JSON.parse(text)
+    const told = components.filter(({ type }: { type: string }) => type === 'library')
+    expect(told.map(({ name }: { name: string }) => name)).toEqual(names)
+    const purl = `pkg:npm/%40sinclair/typebox@${packageJson.dependencies['@sinclair/typebox']}`
+    expect(told.find(({ name }: { name: string }) => name === '@sinclair/typebox')).toEqual({
+      type: 'library',
+      'bom-ref': purl,
+      name: '@sinclair/typebox',
+      version: packageJson.dependencies['@sinclair/typebox'],
+      purl,
+      licenses: [{ license: { id: 'MIT' } }],
+      hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }],
+    })
+    const references = components.map((one: { 'bom-ref': string }) => one['bom-ref'])
+    expect(dependencies[0]).toEqual({ ref: `anteroom@${packageJson.version}`, dependsOn: references })
+    const ofAge = dependencies.find(({ ref }: { ref: string }) => ref.startsWith('pkg:npm/age-encryption@'))
+    expect(ofAge.dependsOn.join()).toMatch(/noble\/ciphers.*noble\/curves.*scure\/base/)
+    expect(metadata.component.properties).toEqual([{ name: 'anteroom:commit', value: source.commit }])
+    expect(metadata.timestamp).toBe(source.committedAt)
+  })
+
+  test('names the zone data, and Bun with what it links and the hash of its executable', () => {
+    const { components } = JSON.parse(text)
+    expect(components.at(-2)).toMatchObject({ name: 'IANA Time Zone Database', version: zoneData.version })
+    const bun = components.at(-1)
+    expect(bun).toMatchObject({ name: 'bun', version: Bun.version, purl: `pkg:npm/bun@${Bun.version}` })
+    expect(bun.components[0]).toEqual({
+      type: 'file',
+      'bom-ref': 'bun-linux-x64',
+      name: `@oven/bun-linux-x64-baseline ${Bun.version}: executable`,
+      hashes: [{ alg: 'SHA-512', content: pinnedBun.executables['linux-x64'].sha512 }],
+    })
+    const linked = Object.fromEntries(
+      bun.components.map(({ name, version }: { name: string; version?: string }) => [name, version]),
+    )
+    expect(linked.SQLite).toBe(process.versions.sqlite)
+    expect([linked['WebKit JavaScriptCore'], linked.BoringSSL]).toEqual([
+      process.versions.webkit,
+      process.versions.boringssl,
+    ])
+  })
+})
+
+describe('what is installed', () => {
+  test('is of exact versions, from no address, and without telemetry of packages', () => {
+    const { dependencies, devDependencies } = packageJson
+    const versions = Object.values({ ...dependencies, ...devDependencies })
+    expect(versions.filter((version) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version))).toEqual([])
+    const lock = readFileSync(`${root}/bun.lock`, 'utf8')
+    expect(lock).not.toContain('://')
+    // An override puts another package in the place of this one, which reports each installation.
+    expect(lock).not.toContain('["@scarf/scarf@')
+    expect(readFileSync(`${root}/node_modules/@scarf/scarf/package.json`, 'utf8')).not.toContain(
+      '"@scarf/scarf"',
+    )
+  })
+
+  test('is the Bun of which the hashes are pinned, and the types of which the notices are', () => {
+    expect(packageJson.packageManager).toBe(`bun@${pinnedBun.version}`)
+    expect(packageJson.devDependencies['bun-types']).toBe(pinnedBun.version)
+    const hashes = Object.values(pinnedBun.executables).map(({ sha512 }) => sha512)
+    expect(hashes.filter((hash) => !/^[0-9a-f]{128}$/.test(hash))).toEqual([])
+    expect(new Set(hashes).size).toBe(hashes.length)
+  })
+})
+
+describe('an advisory', () => {
+  const advisory = { id: 1, url: 'https://example.com/1', title: 'A fault', vulnerable_versions: '<2.0.0' }
+  const bundled = new Map([['bundled', '1.2.3']])
+  const told = (name: string, more: object) => JSON.stringify({ [name]: [{ ...advisory, ...more }] })
+
+  test.each([
+    ['high in a bundled version', told('bundled', { severity: 'high' }), true],
+    ['critical in a bundled version', told('bundled', { severity: 'critical' }), true],
+    ['moderate in a bundled version', told('bundled', { severity: 'moderate' }), false],
+    ['high in another version', told('bundled', { severity: 'high', vulnerable_versions: '>=2.0.0' }), false],
+    ['critical in what is for development', told('other', { severity: 'critical' }), false],
+  ])('%s is told, and holds a delivery up where it must', (_, printed, isBad) => {
+    const finding = judge(printed, bundled)
+    expect(finding.isBad).toBe(isBad)
+    expect(finding.lines).toHaveLength(1)
+    expect(finding.lines[0]).toContain('A fault (https://example.com/1)')
+  })
+
+  test('that nobody serves is no fault, and is said to be unknown', () => {
+    expect(judge('{}', bundled)).toEqual({ lines: ['advisories: none'], isBad: false })
+    const printed = 'bun audit v1\n\nerror: POST https://registry.example.com/bulk - 405'
+    expect(judge(printed, bundled)).toEqual({
+      lines: ['advisories: not checked, since no registry serves them here (error: POST the registry - 405)'],
+      isBad: false,
+    })
+  })
+})

@@ -1,0 +1,65 @@
+import { expect, test } from 'bun:test'
+import { signatureFault, signed } from '../../deploy/release/macos-signature'
+
+const at = { text: 32, last: 104, signature: 176 }
+
+/** The least of an executable of macOS: a segment of code, one for the signature, and a signature of other pages. */
+function executable(signedBytes: number, signatureBytes: number): Buffer {
+  const file = Buffer.alloc(signedBytes + signatureBytes, 7)
+  file.fill(0, 0, 192)
+  file.writeUInt32LE(0xfeedfacf, 0)
+  file.writeUInt32LE(3, 16)
+  const lastFrom = signedBytes - 100
+  for (const [where, name, from, bytes] of [
+    [at.text, '__TEXT', 0, lastFrom],
+    [at.last, '__LINKEDIT', lastFrom, 100 + signatureBytes],
+  ] as const) {
+    file.writeUInt32LE(0x19, where)
+    file.writeUInt32LE(72, where + 4)
+    file.write(name, where + 8)
+    file.writeBigUInt64LE(BigInt(from), where + 40)
+    file.writeBigUInt64LE(BigInt(bytes), where + 48)
+  }
+  for (const [index, value] of [0x1d, 16, signedBytes, signatureBytes].entries()) {
+    file.writeUInt32LE(value, at.signature + index * 4)
+  }
+  return file
+}
+
+test.each([
+  ['whole pages', 8192, 64],
+  ['a last page that is cut short', 10_000, 64],
+  ['a signature that was longer', 10_000, 5000],
+])('an executable of %s has a sound signature once it is signed', (_, signedBytes, signatureBytes) => {
+  const unsound = executable(signedBytes, signatureBytes)
+  expect(signatureFault(unsound)).toBe('there is no signature')
+  const file = signed(unsound, 'anteroom')
+  expect(signatureFault(file)).toBeNull()
+  // What it does is as it was, but for where the signature ends, and the segment that holds it.
+  const before = Buffer.from(unsound.subarray(0, signedBytes))
+  const after = Buffer.from(file.subarray(0, signedBytes))
+  expect(after.readBigUInt64LE(at.last + 48)).toBe(BigInt(100 + file.length - signedBytes))
+  for (const code of [before, after]) {
+    for (const [from, to] of [
+      [at.last + 32, at.last + 40],
+      [at.last + 48, at.last + 56],
+      [at.signature + 12, at.signature + 16],
+    ]) {
+      code.fill(0, from, to)
+    }
+  }
+  expect(after.equals(before)).toBe(true)
+  expect(signed(file, 'anteroom').equals(file)).toBe(true)
+})
+
+test('a byte that was changed, or added behind the signature, is seen', () => {
+  const file = signed(executable(10_000, 64), 'anteroom')
+  const changed = Buffer.from(file)
+  changed[9_999] = 8
+  expect(signatureFault(changed)).toBe('a page was changed')
+  expect(signatureFault(Buffer.concat([file, Buffer.alloc(1)]))).toBe('the signature does not end the file')
+  const shorter = Buffer.from(file)
+  shorter.writeUInt32BE(9_000, 10_000 + 20 + 32)
+  expect(signatureFault(shorter)).toBe('the signature is of another length')
+  expect(() => signatureFault(Buffer.alloc(64))).toThrow('no executable of macOS')
+})
