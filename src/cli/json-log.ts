@@ -9,10 +9,11 @@ import { oneLine } from './output'
  * a request nothing is written but what is named here.
  */
 export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<Log, 'end'> {
+  const timeAt = writingTimes()
   const options = {
     // What runs it, and where, is known to whoever collects it.
     base: null,
-    timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+    timestamp: () => `,"time":"${timeAt(clock.now())}"`,
     formatters: { level: (level: string) => ({ level }) },
   }
   const logger = pino(options, stream)
@@ -20,6 +21,15 @@ export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<L
     look: (seen) => logger[levelOf(seen)](fieldsOf(seen)),
     defect: (line) => logger.error({ msg: oneLine(line) }),
     report: (line, level = 'warn') => logger[level]({ msg: oneLine(line) }),
+  }
+}
+
+/** Writes instants, the same one once: many lines are of one ms where it matters what a line costs. */
+function writingTimes(): (at: number) => string {
+  let [last, text] = [Number.NaN, '']
+  return (at) => {
+    if (at !== last) [last, text] = [at, new Date(at).toISOString()]
+    return text
   }
 }
 

@@ -75,6 +75,15 @@ test('what is told is a warning unless it is said to be something else, and a de
   ])
 })
 
+test('each line has its own time', () => {
+  const lines: string[] = []
+  let now = at
+  const { report } = jsonLogger({ now: () => now }, { write: (line) => void lines.push(line) })
+  for (now of [at, at, at + 1, at]) report('told')
+  const ends = lines.map((line) => JSON.parse(line).time.slice(-5))
+  expect(ends).toEqual(['.007Z', '.007Z', '.008Z', '.007Z'])
+})
+
 /** What ends a line somewhere, what a terminal acts on, and what is not seen. */
 const hostile = 'a\nb\r\n{"level":"info"}\u2028c\u2029\u0085\u001b[31m\u009b2J\u0000\u007f\u202e"\\%s%o\ud800'
 
