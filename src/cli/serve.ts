@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../../package.json'
+import { origin } from '../built'
 import { readServerConfig, type ServerConfig, serverSettings } from '../config'
 import { systemClock } from '../domain/clock'
 import { isPlainAddress, requireLoopback } from '../http/loopback'
@@ -31,9 +32,10 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
 type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: ServerConfig }
 
 async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
+  const { commit } = await origin()
   const service = await openProduction(
     { ...config, proxies: config.behindProxy, certificate },
-    { upgrade: true, alone: true, onlookers: [look], report },
+    { upgrade: true, alone: true, build: { version, commit }, onlookers: [look], report },
   )
   try {
     await noteZoneData(service.context, service.zones)
@@ -53,6 +55,7 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     const startedAt = service.context.clock.now()
     await noteServer(service.context, { host, port, isSecure: certificate !== null, version, startedAt })
     announce(`Listening on ${host} port ${port} as ${baseUrl}`)
+    if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     await stopped
     report('stopping', 'info')
     await server.stop()

@@ -168,7 +168,7 @@ export interface components {
          * @description What went wrong, for programs to act on
          * @enum {string}
          */
-        ErrorCode: "path_unknown" | "authentication_limited" | "token_invalid" | "missing_claim" | "partner_not_found" | "partner_inactive" | "method_not_allowed" | "rate_limited" | "overloaded" | "organization_not_configured" | "organization_deactivated" | "media_type_unsupported" | "body_too_large" | "body_malformed" | "field_invalid" | "region_unknown" | "region_outside_country" | "region_required" | "page_out_of_range" | "member_not_found" | "idempotency_key_reused" | "member_deactivated" | "provider_unknown" | "slot_unavailable" | "slot_already_yours" | "slot_conflicts_with_yours" | "too_many_open_requests" | "email_conflicts_limited" | "email_taken" | "storage_busy" | "storage_failed" | "internal_error";
+        ErrorCode: "https_required" | "path_unknown" | "authentication_limited" | "token_invalid" | "missing_claim" | "partner_not_found" | "partner_inactive" | "method_not_allowed" | "rate_limited" | "overloaded" | "organization_not_configured" | "organization_deactivated" | "media_type_unsupported" | "body_too_large" | "body_malformed" | "field_invalid" | "region_unknown" | "region_outside_country" | "region_required" | "page_out_of_range" | "member_not_found" | "idempotency_key_reused" | "member_deactivated" | "provider_unknown" | "slot_unavailable" | "slot_already_yours" | "slot_conflicts_with_yours" | "too_many_open_requests" | "email_conflicts_limited" | "email_taken" | "storage_busy" | "storage_failed" | "internal_error";
         /**
          * @description Whether a message may be left
          * @enum {string}
@@ -347,8 +347,11 @@ export interface components {
                 "application/json": components["schemas"]["AuthenticationError"];
             };
         };
-        /** @description The partner's organization is deactivated. */
-        OrganizationDeactivated: {
+        /**
+         * @description - `https_required`: The request did not come by HTTPS; nothing of it was looked at
+         *     - `organization_deactivated`: The partner's organization is deactivated
+         */
+        HttpsRequiredOrOrganizationDeactivated: {
             headers: {
                 /** @description What went wrong, for programs to act on */
                 "X-Error-Code"?: components["schemas"]["ErrorCode"];
@@ -499,10 +502,11 @@ export interface components {
             };
         };
         /**
-         * @description - `organization_deactivated`: The partner's organization is deactivated
+         * @description - `https_required`: The request did not come by HTTPS; nothing of it was looked at
+         *     - `organization_deactivated`: The partner's organization is deactivated
          *     - `member_deactivated`: The member is deactivated
          */
-        OrganizationDeactivatedOrMemberDeactivated: {
+        HttpsRequiredOrOrganizationDeactivatedOrMemberDeactivated: {
             headers: {
                 /** @description What went wrong, for programs to act on */
                 "X-Error-Code"?: components["schemas"]["ErrorCode"];
@@ -653,7 +657,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OrganizationDeactivated"];
+            403: components["responses"]["HttpsRequiredOrOrganizationDeactivated"];
             405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["OrganizationNotConfigured"];
             429: components["responses"]["AuthenticationLimitedOrRateLimited"];
@@ -783,7 +787,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OrganizationDeactivated"];
+            403: components["responses"]["HttpsRequiredOrOrganizationDeactivated"];
             405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["OrganizationNotConfigured"];
             429: components["responses"]["AuthenticationLimitedOrRateLimited"];
@@ -862,7 +866,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OrganizationDeactivatedOrMemberDeactivated"];
+            403: components["responses"]["HttpsRequiredOrOrganizationDeactivatedOrMemberDeactivated"];
             405: components["responses"]["MethodNotAllowed"];
             /**
              * @description - `organization_not_configured`: The partner has no organization configured
@@ -1052,7 +1056,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["OrganizationDeactivatedOrMemberDeactivated"];
+            403: components["responses"]["HttpsRequiredOrOrganizationDeactivatedOrMemberDeactivated"];
             /** @description No member has this id. */
             404: {
                 headers: {
