@@ -16,6 +16,7 @@ function seen(different: Partial<Seen> = {}): Seen {
     bytes: 1_234,
     millis: 0.251_234_5,
     told: { RateLimit: 'canary' },
+    counted: null,
     ...different,
   }
 }
