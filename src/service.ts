@@ -278,7 +278,7 @@ async function createMeasures({ metricsPort = null, build = {} }: ServiceOptions
   if (metricsPort === null) return null
   const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
     import('./http/request-measures'),
-    import('./http/gate'),
+    import('./http/places'),
     import('./http/metrics'),
   ])
   const [requests, places] = [new RequestMeasures(), placesInFlight()]

@@ -13,7 +13,7 @@ import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import { misspelt } from './misspelt'
-import { noPlace, Places } from './places'
+import { noPlace, type PlacesInFlight, placesInFlight } from './places'
 import { readHeaders, readParams, readQuery } from './query'
 import { partnerBudgets } from './rates'
 import { respond } from './respond'
@@ -23,9 +23,6 @@ import { refusing } from './unauthenticated'
 
 /** How many faults of one request are looked for. */
 const mostFaults = 20
-
-/** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
-const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 /**
  * The largest body that is parsed as soon as it is there, as nearly every one is. Of larger ones a partner may send hundreds
@@ -48,15 +45,6 @@ export interface Serving {
   readonly isSecure?: boolean
   /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
   readonly proxies?: Networks | null
-}
-
-/** The places for requests in flight, by what they do. */
-export type PlacesInFlight = ReturnType<typeof placesInFlight>
-
-/** As many places as there are for those who read, and for those who book. */
-export function placesInFlight() {
-  const places = () => new Places(mostInFlight, mostOfOnePartner)
-  return { reads: places(), bookings: places() }
 }
 
 /** A request that has reached a path. */

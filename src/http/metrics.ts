@@ -3,8 +3,8 @@ import { Distribution, durationBounds, type EngineMeasures } from '../domain/mea
 import type { ZoneData } from '../domain/zone-data'
 import type { RecordMeasures } from '../operations/measure'
 import { exposed, expositionType, type Histogram, type Metric, type Sample } from './exposition'
-import type { PlacesInFlight } from './gate'
 import { listenBeside } from './listen'
+import type { PlacesInFlight } from './places'
 import type { RequestMeasures } from './request-measures'
 
 /** Where what is measured comes from. */

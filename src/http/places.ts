@@ -55,3 +55,15 @@ export class Places {
     else this.#takenBy.delete(partnerId)
   }
 }
+
+/** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
+const [mostInFlight, mostOfOnePartner] = [512, 256]
+
+/** The places for requests in flight, by what they do. */
+export type PlacesInFlight = ReturnType<typeof placesInFlight>
+
+/** As many places as there are for those who read, and for those who book. */
+export function placesInFlight() {
+  const places = () => new Places(mostInFlight, mostOfOnePartner)
+  return { reads: places(), bookings: places() }
+}
