@@ -11,30 +11,22 @@ import { readKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
-import type { Networks } from './domain/networks'
-import type { Report } from './domain/report'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
-import { type Listening, listen } from './http/listen'
-import type { Measured } from './http/metrics'
-import type { Onlooker } from './http/seen'
-import { strictTransport } from './http/strict-transport'
 import type { Context, Records } from './operations/context'
-import { forgetReplays } from './operations/forget-replays'
-import { measureRecords } from './operations/measure'
 import { Notebook } from './operations/notebook'
-import type { AskServer } from './operations/status'
+import { type Server, type ServingOptions, serve } from './serving'
 import { type BackupKeys, openBackup } from './vault/backup'
-import type { Certificate } from './vault/certificate'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
 
+export type { Server } from './serving'
 export { type Certificate, certificateNote, readCertificate } from './vault/certificate'
 
 /** What the service is made of. */
-export interface ServiceOptions {
+export interface ServiceOptions extends ServingOptions {
   readonly purpose: Purpose
   readonly database: string
   readonly masterKey: MasterKeySource
@@ -49,36 +41,8 @@ export interface ServiceOptions {
   readonly clock: Clock
   /** None unless given. */
   readonly limits?: Limits
-  /** Whether the API's documents are left out. */
-  readonly noDocs?: boolean
-  /** What it speaks HTTPS with; plain HTTP unless given. */
-  readonly certificate?: Certificate | null
-  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
-  readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
-  /** Where Prometheus is told how it does, on this machine, 0 for a free port; nowhere, unless given. */
-  readonly metricsPort?: number | null
-  /** What the program was made from, by the names of labels of those metrics. */
-  readonly build?: Readonly<Record<string, string>>
-  /** Are shown each request that was answered; none unless given. */
-  readonly onlookers?: readonly Onlooker[]
-  /** Is told what an operator should know of. */
-  readonly report: Report
-}
-
-/** How often what was noted while requests were answered is written down. */
-const flushMillis = 1_000
-const notes = 'uses of tokens, look-ups and refused authentications'
-/** How often what was kept for retries is looked through for what may be kept no longer. */
-const forgetMillis = 60_000
-
-/** A service that listens. */
-export interface Serving extends Listening {
-  replaceCertificate(certificate: Certificate): void
-  readonly baseUrl: string
-  /** Where Prometheus is told how it does; null for nowhere. */
-  readonly metricsPort: number | null
 }
 
 /** The service, put together and not yet listening. */
@@ -90,7 +54,7 @@ export interface Service extends Pick<Engine, 'close'> {
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
-  listen(host: string, port: number, baseUrl?: string): Promise<Serving>
+  listen(host: string, port: number, baseUrl?: string): Promise<Server>
   /** Holds callers to other limits from now on. */
   setLimits(limits: Limits): void
   /**
@@ -155,13 +119,11 @@ export function readZones(folder: string | undefined): ZoneData {
 
 /** Opens the database and puts the service together. @throws Refusal as openStorage does */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { purpose, zoneFolder, clock, noDocs = false, report } = options
-  const { proxies = null, certificate = null, onlookers = [] } = options
+  const { purpose, zoneFolder, clock, report } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, measure, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
-  const { store } = records
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
     async (error) => {
       await close()
@@ -172,130 +134,24 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   // One object that is asked each time, so that others can be set while it runs.
   const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
+  const served = {
+    ...options,
+    context,
+    zones,
+    isSandbox: purpose === 'sandbox',
+    measureEngine: measure,
+    watch: () => watch(report, options.alone ?? false),
+  }
   return {
     context,
     zones,
-    async listen(host, port, baseUrl) {
-      // Loaded here, since a command that serves nobody would start the slower for it.
-      const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
-      let address = ''
-      let isStopping = false
-      let shown = certificate
-      // A server may be stopping by the time this is known.
-      const isReady = async () => (await health.isReady()) && !isStopping
-      const measures = await createMeasures(options)
-      const listening = listen(
-        host,
-        port,
-        (actualPort, addressOf) => {
-          address =
-            baseUrl?.replace(/\/+$/, '') ??
-            `${certificate ? 'https' : 'http'}://${urlHost(host)}:${actualPort}`
-          const serving = {
-            context,
-            baseUrl: address,
-            isSandbox: purpose === 'sandbox',
-            noDocs,
-            isSecure: certificate !== null,
-            proxies,
-            ...measures?.serving,
-          }
-          const always = certificate ? strictTransport : {}
-          return watched(
-            createApp(serving, addressOf, isReady).fetch,
-            [...onlookers, ...(measures?.onlookers ?? [])],
-            always,
-          )
-        },
-        certificate ?? undefined,
-      )
-      const health = watch(report, options.alone ?? false)
-      const telling = await measures
-        ?.tell({
-          context,
-          zones,
-          engine: measure,
-          isReady,
-          certificateEndsAt: () => shown?.validUntil ?? null,
-        })
-        .catch(async (error) => {
-          await listening.stop()
-          throw error
-        })
-      let isWaiting = false
-      const flush = async () => {
-        const isFlushed = await notebook.flush(store).then(
-          () => true,
-          () => false,
-        )
-        // Tried anew each second, and told once.
-        if (!isFlushed && !isWaiting) report(`${notes} could not be noted yet; they are kept`)
-        isWaiting = !isFlushed
-      }
-      const stopping = new AbortController()
-      let forgetting = Promise.resolve()
-      const forget = () => {
-        forgetting = forgetting
-          .then(() => forgetReplays(context, stopping.signal))
-          .catch(() => report('answers that were kept for retries could not be removed yet'))
-      }
-      // At once too: it may have been stopped for longer than they are kept.
-      forget()
-      const timers = [setInterval(flush, flushMillis), setInterval(forget, forgetMillis)]
-      return {
-        ...listening,
-        baseUrl: address,
-        metricsPort: telling?.port ?? null,
-        replaceCertificate(next) {
-          listening.replaceCertificate(next)
-          shown = next
-        },
-        async stop() {
-          // Whoever balances load sends no more, while what was sent is answered.
-          isStopping = true
-          stopping.abort()
-          await listening.stop()
-          for (const timer of timers) clearInterval(timer)
-          await notebook
-            .flush(store)
-            .catch(() => report(`${notes} could not be noted, and are lost`, 'error'))
-          await forgetting
-          // Last: that it stops is to be seen.
-          await telling?.stop()
-        },
-      }
-    },
+    listen: (host, port, baseUrl) => serve(served, { host, port, baseUrl }),
     setLimits: (given) => void Object.assign(limits, given),
     restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
     openOn: (database, clock) =>
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
   }
-}
-
-/** What is measured while it listens, where that is told to anybody. */
-async function createMeasures({ metricsPort = null, build = {} }: ServiceOptions) {
-  if (metricsPort === null) return null
-  const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
-    import('./http/request-measures'),
-    import('./http/places'),
-    import('./http/metrics'),
-  ])
-  const [requests, places] = [new RequestMeasures(), placesInFlight()]
-  return {
-    onlookers: [requests.look],
-    serving: { places },
-    async tell({ context, ...told }: Telling) {
-      const records = () => measureRecords(context)
-      const now = () => context.clock.now()
-      return listenForMetrics(metricsPort, { requests, places, build, records, now, ...told })
-    },
-  }
-}
-
-/** What metrics are told of, once it listens. */
-interface Telling extends Pick<Measured, 'zones' | 'engine' | 'isReady' | 'certificateEndsAt'> {
-  readonly context: Context
 }
 
 /**
@@ -383,30 +239,4 @@ export async function verifyBackup(restoring: Restoring, tell: TellStep): Promis
   const restored = await restoreBackup(restoring, tell)
   if (restored.manifest) await compareContent(restoring.path, restored.manifest, tell)
   return restored
-}
-
-/** How long a server has to answer whoever asks whether it is there, and whether it can store what is sent to it. */
-const [answerMillis, readyMillis] = [500, 1_500]
-
-/** Asks a server at what it noted that it listens on. */
-export const askServer: AskServer = async ({ host, port, isSecure }) => {
-  const isFine = (path: string, millis: number) => {
-    // Whatever proxy the environment names: it is asked on this machine.
-    // Its certificate names its public address, and nothing is handed over here.
-    const tls = { rejectUnauthorized: false }
-    const options = { proxy: false, tls, signal: AbortSignal.timeout(millis) } as RequestInit
-    return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  }
-  if (!(await isFine('/livez', answerMillis))) return 'silent'
-  return (await isFine('/readyz', readyMillis)) ? 'up' : 'unready'
-}
-
-/** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -44,8 +44,10 @@ const mayImport: Record<string, readonly string[]> = {
     'src/http',
     'src/config.ts',
     'src/custody.ts',
+    'src/serving.ts',
     'db/sqlite',
   ],
+  'src/serving.ts': ['src/operations', 'src/domain', 'src/vault', 'src/http'],
   'src/production.ts': [],
   'src/main.ts': ['src/cli', 'src/production.ts'],
 }
@@ -127,7 +129,9 @@ const processHomes: Record<string, Home> = {
   'the store: operations hold every act, and commands call them': {
     what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,
     where: [
-      ...['auth', 'directory', 'domain', 'http', 'operations', 'service.ts'].map((room) => `src/${room}`),
+      ...['auth', 'directory', 'domain', 'http', 'operations', 'service.ts', 'serving.ts'].map(
+        (room) => `src/${room}`,
+      ),
       'db/sqlite',
     ],
   },

@@ -2,14 +2,14 @@ import { type Flags, reloadable, type ServerConfig, type SettingName, settings }
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
-import { type Certificate, certificateNote, readCertificate, type Service, type Serving } from '../service'
+import { type Certificate, certificateNote, readCertificate, type Server, type Service } from '../service'
 
 /** A server that runs, and what it runs with. */
 export interface Reloading {
   /** Reads its settings as they are now. @throws Refusal settings_invalid */
   readonly read: () => ServerConfig
   readonly service: Pick<Service, 'setLimits'>
-  readonly server: Pick<Serving, 'replaceCertificate'>
+  readonly server: Pick<Server, 'replaceCertificate'>
   readonly clock: Clock
   inForce: Flags
   certificate: Certificate | null
