@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { exitCodes } from '../src/cli/exit-code'
 import { createProgram } from '../src/cli/program'
-import { settings } from '../src/config'
+import { settings } from '../src/settings'
 import { slotReasons } from '../src/operations/explain-slot'
 
 const root = new URL('..', import.meta.url).pathname

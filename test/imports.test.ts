@@ -22,6 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/scheduling',
     'src/http',
     'src/config.ts',
+    'src/settings.ts',
     'src/service.ts',
     'src/built.ts',
     'src/notices.ts',
@@ -29,7 +30,8 @@ const mayImport: Record<string, readonly string[]> = {
   ],
   'src/built.ts': ['src/zones'],
   'src/notices.ts': ['src/domain'],
-  'src/config.ts': ['src/domain'],
+  'src/settings.ts': ['src/domain'],
+  'src/config.ts': ['src/domain', 'src/settings.ts'],
   'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts', 'db/sqlite'],
   // Everything but the commands.
   'src/service.ts': [

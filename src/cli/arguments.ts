@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
-import { capFault, webAddressFault } from '../config'
 import type { RateOverride } from '../domain/limits'
 import { parseDate, parseInstant } from '../scheduling/calendar'
+import { capFault, webAddressFault } from '../settings'
 
 /** A whole number of some range, from the words of a command. */
 export function wholeNumber(least: number, most = 999_999_999_999_999) {

@@ -1,5 +1,6 @@
 import { Command, type Option } from 'commander'
-import { type Flags, readStorageConfig, settings } from '../config'
+import { type Flags, readStorageConfig } from '../config'
+import { settings } from '../settings'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { printText } from './output'
 import { storageFlags, storageSettings } from './storage-flags'

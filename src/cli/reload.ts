@@ -1,8 +1,9 @@
-import { type Flags, reloadable, type ServerConfig, type SettingName, settings } from '../config'
+import type { Flags, ServerConfig } from '../config'
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
 import { type Certificate, certificateNote, readCertificate, type Server, type Service } from '../service'
+import { reloadable, type SettingName, settings } from '../settings'
 
 /** A server that runs, and what it runs with. */
 export interface Reloading {

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander'
-import { type SettingName, settings } from '../config'
+import { type SettingName, settings } from '../settings'
 
 /** The settings that say where the data is, which commands have in common. */
 export const storageSettings = ['settings', 'database', 'masterKeyFile', 'masterKeyFd', 'zones'] as const
