@@ -48,7 +48,8 @@ function takeAll(running: Reloading): string {
   const told: string[] = []
   if (running.certificate && config.tls) {
     const certificate = readCertificate(config.tls, clock.now())
-    if (isOther(certificate, running.certificate)) {
+    // The key is then another too, since it fits.
+    if (certificate.cert !== running.certificate.cert) {
       server.replaceCertificate(certificate)
       running.certificate = certificate
       told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
@@ -63,10 +64,6 @@ function takeAll(running: Reloading): string {
   const left = changed.filter(isFixed)
   if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
   return `settings were read again: ${told.join('; ') || 'nothing has changed'}`
-}
-
-function isOther(one: Certificate, other: Certificate): boolean {
-  return one.cert !== other.cert || one.key !== other.key
 }
 
 function flagsOf(names: readonly SettingName[]): string {
