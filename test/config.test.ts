@@ -155,6 +155,36 @@ test.each<[Flags, Record<string, string>, ReturnType<typeof readServerConfig>['t
     { CREDENTIALS_DIRECTORY: '/run/c', ANTEROOM_TLS_KEY: '/run/c/key' },
     { certificate: 'c', key: '/run/c/key', isCredential: true },
   ],
+  [
+    { tlsCertificate: 'c', tlsKey: '/run/credentials' },
+    { CREDENTIALS_DIRECTORY: '/run/c' },
+    { certificate: 'c', key: '/run/credentials', isCredential: false },
+  ],
 ])('HTTPS by %p and %p is done with %p', (flags, environment, tls) => {
   expect(readServerConfig({ ...needed, ...flags }, environment).tls).toEqual(tls)
+})
+
+test.each<[Flags, string]>([
+  [
+    { tlsCertificate: 'c' },
+    'ANTEROOM_TLS_KEY or --tls-key: is required, since a certificate and its key go together',
+  ],
+  [
+    { behindProxy: '0.0.0.0/0' },
+    '--behind-proxy: must be addresses or networks, as 10.0.0.7,2001:db8::/32, but not all addresses there are',
+  ],
+])('HTTPS by %p is refused', (flags, message) => {
+  expect(() => readServerConfig({ ...needed, ...flags }, {})).toThrow(
+    new Refusal('settings_invalid', message),
+  )
+})
+
+test('the proxies that do HTTPS are those of the networks that are named, and none unless there are any', () => {
+  const { behindProxy } = readServerConfig({ ...needed, behindProxy: '10.0.0.0/8,::1' }, {})
+  expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => behindProxy?.include(address))).toEqual([
+    true,
+    true,
+    false,
+  ])
+  expect(readServerConfig(needed, {}).behindProxy).toBeNull()
 })
