@@ -32,10 +32,7 @@ test('plain HTTP is served to this machine alone, and a certificate that cannot 
 })
 
 test('a service speaks HTTPS by its settings file, and takes another certificate at SIGHUP', async () => {
-  const [one, two] = [
-    await makeCertificate(operator.folder, 'one', 13),
-    await makeCertificate(operator.folder, 'two'),
-  ]
+  const [one, two] = [makeCertificate(operator.folder, 'one', 13), makeCertificate(operator.folder, 'two')]
   const [certificate, key] = [file('own.crt'), file('own.key')]
   const put = ({ cert, pem }: typeof one) => {
     writeFileSync(certificate, cert)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { type Reloading, reload } from '../../src/cli/reload'
 import { readServerConfig } from '../../src/config'
@@ -6,15 +6,11 @@ import { systemClock } from '../../src/domain/clock'
 import type { Limits } from '../../src/domain/limits'
 import type { TlsIdentity } from '../../src/http/listen'
 import { readCertificate } from '../../src/service'
-import { makeCertificate, type TestCertificate } from '../support/certificates'
+import { makeCertificate } from '../support/certificates'
 import { Folder } from '../support/folder'
 
 const folder = new Folder()
-let [one, two] = [{} as TestCertificate, {} as TestCertificate]
-beforeAll(async () => {
-  one = await makeCertificate(folder, 'one')
-  two = await makeCertificate(folder, 'two')
-})
+const [one, two] = [makeCertificate(folder, 'one'), makeCertificate(folder, 'two', 13)]
 afterAll(() => folder[Symbol.dispose]())
 
 const path = folder.file('settings')
@@ -84,7 +80,11 @@ test('another certificate is put in force, one that is the same is not, and a br
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)
   expect(reload(told)).toMatch(
-    /^settings were read again: the certificate that is valid until \S+Z is in force; in force as they are now: --open-requests$/,
+    /^settings were read again: the certificate that is valid until \S+Z is in force; the TLS certificate expires on \S+: renew it, then send SIGHUP; in force as they are now: --open-requests$/,
+  )
+  // What is in force is no other the next time.
+  expect(reload(told)).toMatch(
+    /^settings were read again: the TLS certificate expires on \S+: renew it, then send SIGHUP$/,
   )
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
 })

@@ -12,7 +12,7 @@ let service: Service
 let server: Awaited<ReturnType<Service['listen']>>
 
 beforeAll(async () => {
-  const files = await makeCertificate(folder, 'own')
+  const files = makeCertificate(folder, 'own')
   const database = folder.file('a.sqlite')
   service = await openService({
     purpose: 'sandbox',

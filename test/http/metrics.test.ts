@@ -237,7 +237,7 @@ test('instants are told in seconds, and what is not known is left out', async ()
 test('when the certificate ends is told of the one that is shown, at SIGHUP of the next', async () => {
   using folder = new Folder()
   const certificateOf = async (days: number) => {
-    const made = await makeCertificate(folder, `of-${days}-days`, days)
+    const made = makeCertificate(folder, `of-${days}-days`, days)
     return readCertificate({ ...made, isCredential: false }, Date.now())
   }
   const [first, next] = [await certificateOf(5), await certificateOf(50)]

@@ -7,8 +7,8 @@ import { Folder } from '../support/process'
 const folder = new Folder()
 let [one, two] = [{} as TlsIdentity, {} as TlsIdentity]
 
-beforeAll(async () => {
-  const [first, second] = [await makeCertificate(folder, 'one'), await makeCertificate(folder, 'two')]
+beforeAll(() => {
+  const [first, second] = [makeCertificate(folder, 'one'), makeCertificate(folder, 'two')]
   one = { cert: first.cert, key: first.pem }
   two = { cert: second.cert, key: second.pem }
 })
@@ -136,7 +136,7 @@ test('a port that is served over TLS is not shared with a second server', async 
 
 test('a stop over TLS waits for what is being answered, and not for who has connected and asks nothing', async () => {
   const slow = () => async () => {
-    await Bun.sleep(700)
+    await Bun.sleep(1_500)
     return new Response('answer')
   }
   const listening = listen('127.0.0.1', 0, slow, one)
