@@ -43,7 +43,7 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
     file('settings'),
     `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\n`,
   )
-  await using service = await operator.serve('--settings', file('settings'))
+  await using service = await operator.serve('--settings', file('settings'), '--base-url', 'http://x.example')
   expect(await shownBy(service.port)).toBe('one')
   expect(JSON.parse((await operator.run(['status', '--json'])).stdout).service.state).toBe('up')
   put(two)
@@ -56,6 +56,7 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   const inForce =
     'the certificate that is valid until \\S+Z is in force; in force as they are now: --bookings-per-minute'
   expect(toldIn(stderr)).toEqual([
+    'warn: --base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
     expect.stringMatching(/^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP$/),
     expect.stringMatching(new RegExp(`^warn: settings were read again: ${inForce}$`)),
     ...stopping,

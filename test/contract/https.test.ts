@@ -6,6 +6,7 @@ import { askServer } from '../../src/http/ask-server'
 import { openService, readCertificate, type Service } from '../../src/service'
 import { makeCertificate } from '../support/certificates'
 import { Folder } from '../support/folder'
+import { startService } from '../support/service'
 
 const folder = new Folder()
 let service: Service
@@ -56,6 +57,15 @@ test.each<[string, RequestInit, number]>([
     status,
     'max-age=31536000',
   ])
+})
+
+test('the answer to a plain request does not, whatever it asks for', async () => {
+  const plain = await startService()
+  for (const path of ['/livez', '/openapi.json', '/partners/v1/providers/', '/nothing']) {
+    const { headers } = await fetch(`${plain.baseUrl}${path}`)
+    expect([path, headers.get('strict-transport-security')]).toEqual([path, null])
+  }
+  await plain.stop()
 })
 
 test('links begin with https where no public address is set', async () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { perMinute } from '../../src/domain/limits'
 import { type Networks, parseNetworks } from '../../src/domain/networks'
 import { createApp } from '../../src/http/app'
-import { clientAmong } from '../../src/http/behind-proxy'
+import { clientAmong, forwarding } from '../../src/http/behind-proxy'
 import { routeOf } from '../../src/http/gate'
 import { startService } from '../support/service'
 
@@ -110,6 +110,12 @@ describe('behind a proxy', () => {
     expect((await through(regions, forged)).status).toBe(401)
   })
 
+  test('nor is a stranger who asks for the documents over and over taken for their reader', async () => {
+    const [direct, through] = [appFor(stranger), appFor(proxy)]
+    for (let call = 0; call < 700; call++) expect((await direct('/docs')).status).toBe(403)
+    expect((await through('/docs', { ...https, 'X-Forwarded-For': stranger })).status).toBe(200)
+  })
+
   test('every route but the two of whoever looks after it is refused to a stranger', async () => {
     const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
     const app = createApp(serving, () => stranger)
@@ -159,6 +165,23 @@ test('without proxies the headers mean nothing', async () => {
     statuses.push((await ask(regions, headers)).status)
   }
   expect(statuses).toEqual([401, 401, 429])
+})
+
+test('a peer is held against the networks once, of a thousand, and whoever is none of them is its own client', () => {
+  let asked = 0
+  let peer = stranger
+  const counting: Networks = { include: (address) => ++asked > 0 && proxies.include(address) }
+  const { clientOf } = forwarding(counting, () => peer)
+  const request = new Request('http://localhost/', { headers: { 'X-Forwarded-For': '198.51.100.1' } })
+  expect([clientOf(request), clientOf(request), asked]).toEqual([stranger, stranger, 1])
+  for (let other = 0; other < 1_000; other++) {
+    peer = `172.16.${other >> 8}.${other & 255}`
+    clientOf(request)
+  }
+  peer = stranger
+  asked = 0
+  clientOf(request)
+  expect(asked).toBe(1)
 })
 
 describe('the client', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { listen } from '../../src/http/listen'
+import { isLong } from '../support/long'
 import { startService } from '../support/service'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -67,6 +68,53 @@ test('what is under way is answered, and is the last of its connection', async (
     expect(answer).toEndWith('\r\n\r\ndone')
   }
 })
+
+test('a busy server goes on for a while, and then holds answers back until nobody is listened to', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => async (request) => {
+    if (request.url.endsWith('/slow')) await Bun.sleep(1_200)
+    return new Response('done')
+  })
+  const slow = client(port)
+  slow.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+  await Bun.sleep(50)
+  const stopped = stop()
+  const early = client(port)
+  early.send(get)
+  expect(await early.ended).toMatch(isLast)
+  // Whoever was told so connects anew, and is answered.
+  const next = client(port)
+  next.send(get)
+  expect(await next.ended).toMatch(isLast)
+  await Bun.sleep(560)
+  const late = client(port)
+  late.send(get)
+  expect(await late.ended).toMatch(isLast)
+  expect(await client(port).ended).toBe('ECONNREFUSED')
+  await stopped
+  expect(await slow.ended).toMatch(isLast)
+})
+
+test('clients that ask as if nobody stopped hold up no stop', async () => {
+  const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
+  const asking = setInterval(() => client(port).send(get), 10)
+  await Bun.sleep(50)
+  expect(await took(stop())).toBeLessThan(3_000)
+  clearInterval(asking)
+})
+
+test.skipIf(!isLong)(
+  'a client that never sends the rest is waited for fifteen seconds, and cut off',
+  async () => {
+    const { port, stop } = listen('127.0.0.1', 0, () => async (request) => new Response(await request.text()))
+    const stuck = client(port)
+    stuck.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\ndo')
+    await Bun.sleep(20)
+    const millis = await took(stop())
+    expect(millis).toBeGreaterThan(14_000)
+    expect(millis).toBeLessThan(17_000)
+    expect(await stuck.ended).not.toContain('done')
+  },
+)
 
 test('a body that is still on its way is waited for', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => async (request) => new Response(await request.text()))

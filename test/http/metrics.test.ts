@@ -154,8 +154,12 @@ describe('of what partners ask for', () => {
     const forged = Array.from({ length: 20 }, (_, at) =>
       service.get(`${search}?page=${at}`, `canary.${at}.x`),
     )
+    // The same path, as some write it.
+    const bare = Array.from({ length: 2 }, () =>
+      service.get('/partners/v1/providers?page=1', 'canary.bare.x'),
+    )
     const lost = Array.from({ length: 20 }, (_, at) => fetch(`${service.baseUrl}/canary/${at}`))
-    await Promise.all([...forged, ...lost])
+    await Promise.all([...forged, ...bare, ...lost])
     expect([...(await scrapeAgain()).keys()]).toEqual([...after.keys()])
   })
 })
@@ -181,6 +185,30 @@ test('partners beyond two hundred are counted as one, and so are methods that no
   expect(partners).toHaveLength(3 * 201)
   expect(partners.at(-3)).toEqual([{ partner: 'other', outcome: 'answered' }, 100])
   expect(samplesOf('anteroom_requests_total')).toEqual([[{ route: '/x', method: 'other', status: 200 }, 300]])
+})
+
+test('what fails is told apart from what is refused, whoever sends it', () => {
+  const measures = new RequestMeasures()
+  const seen = {
+    id: '',
+    method: 'GET',
+    route: '/x',
+    partnerId: 7,
+    counted: null,
+    bytes: 0,
+    millis: 1,
+    told: {},
+  }
+  for (const status of [200, 304, 400, 429, 500, 503, 503])
+    measures.look({ ...seen, status, refusedFor: null })
+  const partners = measures.metrics().find(({ name }) => name === 'anteroom_partner_requests_total')
+  expect(partners).toMatchObject({
+    samples: [
+      [{ partner: 7, outcome: 'answered' }, 2],
+      [{ partner: 7, outcome: 'refused' }, 2],
+      [{ partner: 7, outcome: 'failed' }, 3],
+    ],
+  })
 })
 
 const engine: EngineMeasures = {

@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+import { type Seen, seenOf, watched } from '../../src/http/seen'
+
+/** What is seen of a request that a handler answers so. */
+async function sightOf(method: string, isLate: boolean): Promise<{ seen: Seen[]; answer: Response }> {
+  const seen: Seen[] = []
+  const answer = (request: Request) => {
+    const sight = seenOf(request)
+    sight.bytes = 5
+    return new Response('12345', { status: 418, headers: sight.told })
+  }
+  const handle = (request: Request) => (isLate ? Bun.sleep(5).then(() => answer(request)) : answer(request))
+  const fetch = watched(handle, [(sight) => void seen.push(sight)], { 'X-Always': 'so' })
+  return { answer: await fetch(new Request('http://localhost/', { method })), seen }
+}
+
+test.each([
+  ['GET', false, 5],
+  ['GET', true, 5],
+  ['HEAD', false, 0],
+])(
+  'a request with %s is seen once, by the id that its client is told, with what was sent',
+  async (method, isLate, bytes) => {
+    const { seen, answer } = await sightOf(method, isLate)
+    const id = answer.headers.get('x-request-id') as string
+    expect(id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+    expect(answer.headers.get('x-always')).toBe('so')
+    expect(seen).toMatchObject([
+      { id, method, status: 418, bytes, route: null, partnerId: null, refusedFor: null },
+    ])
+    if (isLate) expect(seen[0]?.millis).toBeGreaterThanOrEqual(4)
+  },
+)
