@@ -1,6 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/http/app'
+import { placesInFlight } from '../../src/http/places'
+import { type Seen, watched } from '../../src/http/seen'
 import { paths } from '../contract/contract'
 import { startService } from '../support/service'
 
@@ -9,6 +11,24 @@ beforeAll(async () => {
   service = await startService()
 })
 afterAll(() => service.stop())
+
+test("a booking for which there is no place is seen as its partner's, and its reason told", async () => {
+  const { context, baseUrl } = service
+  const { partner, token } = service.partner
+  const places = placesInFlight()
+  for (let other = 1; other <= 512; other++) places.bookings.take(partner.id + other)
+  const seen: Seen[] = []
+  const serving = { context, baseUrl, isSandbox: true, places }
+  const fetch = watched(createApp(serving, () => '127.0.0.1').fetch, [(sight) => void seen.push(sight)])
+  const headers = { Authorization: `Bearer ${token}` }
+  // A token is recognized where it was verified before.
+  await fetch(new Request(`${baseUrl}${paths.regions}?country_code=CA`, { headers }))
+  await fetch(new Request(`${baseUrl}${paths.booking}`, { method: 'POST', headers, body: '{}' }))
+  expect(seen).toMatchObject([
+    { partnerId: partner.id, status: 200 },
+    { partnerId: partner.id, status: 503, refusedFor: 'overloaded', route: paths.booking },
+  ])
+})
 
 test('a request shows what was committed after another of the same turn of the event loop was answered', async () => {
   const { context, baseUrl, databasePath } = service

@@ -1,5 +1,8 @@
-import { expect, test } from 'bun:test'
+import { expect, mock, test } from 'bun:test'
+import * as dns from 'node:dns/promises'
 import { isPlainAddress, requireLoopback } from '../../src/http/loopback'
+
+const real = { ...dns }
 
 test.each(['127.0.0.1', '127.8.8.8', '127.1', '::1', '::ffff:127.0.0.1', 'localhost'])(
   '%s may be listened on without HTTPS',
@@ -16,6 +19,13 @@ test.each(['0.0.0.0', '0', '::', '::ffff:10.0.0.1', '192.0.2.1', '128.0.0.1', 'f
     )
   },
 )
+
+test('a name of which one address is loopback and another is not may not either', async () => {
+  const both = [{ address: '127.0.0.1' }, { address: '10.0.0.1' }]
+  mock.module('node:dns/promises', () => ({ ...real, lookup: async () => both }))
+  await expect(requireLoopback('both.example')).rejects.toThrow('what is sent to both.example without HTTPS')
+  mock.module('node:dns/promises', () => real)
+})
 
 test.each(['no-such-host.invalid', 'not a host'])('%s leads nowhere', async (host) => {
   await expect(requireLoopback(host)).rejects.toThrow(`--host: ${host} cannot be resolved to an address`)

@@ -10,24 +10,19 @@ export class Operator implements Disposable {
 
   /** Runs a command to its end, with `input` on its stdin. */
   async run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
-    const child = Bun.spawn([...this.command, ...args], {
-      cwd: this.folder.path,
-      env: { ANTEROOM_DATABASE: this.database, ...settings },
-      stdin: Buffer.from(input),
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
-    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
-    await child.exited
-    return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
+    return this.#runWords([...this.command, ...args], input, settings)
   }
 
   /** Runs the words of a shell's command line that follow the program's name. */
   async runShell(words: string): Promise<Exit> {
-    const shell = ['sh', '-c', `"$0" ${words}`, ...this.command]
-    const child = Bun.spawn(shell, {
+    return this.#runWords(['sh', '-c', `"$0" ${words}`, ...this.command])
+  }
+
+  async #runWords(words: string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
+    const child = Bun.spawn(words, {
       cwd: this.folder.path,
-      env: { ANTEROOM_DATABASE: this.database },
+      env: { ANTEROOM_DATABASE: this.database, ...settings },
+      stdin: Buffer.from(input),
       stdout: 'pipe',
       stderr: 'pipe',
     })
