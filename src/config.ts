@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { CertificateFiles } from './domain/certificate-files'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
 import { type Networks, parseNetworks } from './domain/networks'
@@ -33,21 +34,13 @@ export interface ServerConfig extends StorageConfig {
   /** Of the listener for metrics; null for none. */
   readonly metricsPort: number | null
   /** The files to speak HTTPS with; null for plain HTTP. */
-  readonly tls: TlsFiles | null
+  readonly tls: CertificateFiles | null
   /** The proxies that do HTTPS for it; null for none. */
   readonly behindProxy: Networks | null
   readonly limits: Limits
   readonly noDocs: boolean
   /** What each setting is set to, as it was given. */
   readonly given: Flags
-}
-
-/** Where a certificate and its key are. */
-export interface TlsFiles {
-  readonly certificate: string
-  readonly key: string
-  /** Whether systemd passes on the key, and so decides who can read it. */
-  readonly isCredential: boolean
 }
 
 /**
@@ -126,7 +119,7 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
   })
 }
 
-function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): TlsFiles | null {
+function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): CertificateFiles | null {
   if (tlsCertificate === undefined || tlsKey === undefined) return null
   const credentials = environment[credentialsVariable]
   const isCredential = Boolean(credentials && tlsKey.startsWith(`${credentials}/`))

@@ -1,15 +1,8 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import type { CertificateFiles } from '../domain/certificate-files'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
-
-/** Where a server's certificate and its key are. */
-export interface CertificateFiles {
-  readonly certificate: string
-  readonly key: string
-  /** Whether systemd passes on the key, and so decides who can read it. */
-  readonly isCredential: boolean
-}
 
 /** What a server proves with who it is. */
 export interface Certificate {
