@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
@@ -35,6 +35,27 @@ test('a terminal that goes stops the service, with exit code 0', async () => {
   await eventually('the service to listen', () => shown.includes('Listening') || service.exitCode !== null)
   terminal.close()
   expect([await service.exited, service.signalCode]).toEqual([0, null])
+})
+
+test('a terminal that goes does not stop a service that was started under nohup: it reads its settings again', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  const [log, pid] = [operator.folder.file('log'), operator.folder.file('pid')]
+  await using terminal = new Bun.Terminal({ data: () => {} })
+  const logged = ['sh', '-c', `echo $$ > '${pid}'; exec "$@" > '${log}' 2>&1`, 'sh', ...underNohup]
+  const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
+  const env = { ANTEROOM_DATABASE: operator.database }
+  const service = Bun.spawn(['setsid', '--ctty', '--wait', ...logged, ...words], { terminal, env })
+  const said = () => (existsSync(log) ? readFileSync(log, 'utf8') : '')
+  await eventually('the service to listen', () => said().includes('Listening') || service.exitCode !== null)
+  terminal.close()
+  await eventually(
+    'the settings to be read',
+    () => said().includes('read again') || service.exitCode !== null,
+  )
+  expect(service.exitCode).toBeNull()
+  process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM')
+  expect(await service.exited).toBe(0)
 })
 
 test('SIGHUP without a terminal that went has the service read its settings again, and it goes on', async () => {
