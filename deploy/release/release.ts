@@ -8,19 +8,11 @@ import { build } from './build'
 import { bundledPackages } from './bundled'
 import { root } from './bundling'
 import { commitOf, committedAt } from './commit'
+import { delivered, deliveredPlatforms } from './delivered'
 import { licenseFaults } from './licenses'
 import { signatureFault, signed } from './macos-signature'
 import { noticesOf } from './notices'
 import { sbomOf } from './sbom'
-
-/** Each executable that is delivered: of which Bun, for which target. */
-const delivered = {
-  'anteroom-linux-x64': ['linux-x64', 'bun-linux-x64-baseline'],
-  'anteroom-linux-arm64': ['linux-arm64', 'bun-linux-arm64'],
-  'anteroom-macos-arm64': ['darwin-arm64', 'bun-darwin-arm64'],
-  'anteroom-macos-x64': ['darwin-x64', 'bun-darwin-x64'],
-  'anteroom-windows-x64.exe': ['win32-x64', 'bun-windows-x64'],
-} as const
 
 // `release.ts` makes dist/release; `release.ts --verify` has it made again, elsewhere, and compares.
 const isVerifying = process.argv.includes('--verify')
@@ -37,15 +29,16 @@ async function release(folder: string): Promise<void> {
   rmSync(half, { recursive: true, force: true })
   mkdirSync(half, { recursive: true })
 
-  for (const [name, [platform, target]] of Object.entries(delivered)) {
+  for (const platform of deliveredPlatforms) {
+    const { file, target } = delivered[platform]
     const bun = join(root, '.bun', `${bunVersion}-${platform}`, 'bun')
     requireHash(bun, executables[platform].sha512)
-    await build(join(half, name), undefined, { target, bun })
-    if (platform.startsWith('darwin-')) sign(join(half, name))
+    await build(join(half, file), undefined, { target, bun })
+    if (platform.startsWith('darwin-')) sign(join(half, file))
   }
   writeFileSync(join(half, 'THIRD-PARTY-NOTICES.txt'), noticesOf(packages))
-  const platforms = Object.values(delivered).map(([platform]) => platform)
-  const sbom = sbomOf(packages, { commit: commitOf(root), committedAt: committedAt(root), platforms })
+  const source = { commit: commitOf(root), committedAt: committedAt(root), platforms: deliveredPlatforms }
+  const sbom = sbomOf(packages, source)
   writeFileSync(join(half, 'anteroom.cdx.json'), await validated(`${JSON.stringify(sbom, null, 2)}\n`))
   const names = readdirSync(half).sort()
   for (const algorithm of ['sha256', 'sha512']) {

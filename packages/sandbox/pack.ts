@@ -1,25 +1,15 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type DeliveredPlatform, delivered, deliveredPlatforms } from '../../deploy/release/delivered'
 import { version } from '../../package.json'
 import launcher from './package.json'
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** For each system that there is an executable for: its name in a release, and what keeps it from all others. */
-export const platforms = {
-  'linux-x64': { file: 'anteroom-linux-x64', only: { os: ['linux'], cpu: ['x64'], libc: ['glibc'] } },
-  'linux-arm64': { file: 'anteroom-linux-arm64', only: { os: ['linux'], cpu: ['arm64'], libc: ['glibc'] } },
-  'darwin-arm64': { file: 'anteroom-macos-arm64', only: { os: ['darwin'], cpu: ['arm64'] } },
-  'darwin-x64': { file: 'anteroom-macos-x64', only: { os: ['darwin'], cpu: ['x64'] } },
-  'win32-x64': { file: 'anteroom-windows-x64.exe', only: { os: ['win32'], cpu: ['x64'] } },
-} as const
-
-export type Platform = keyof typeof platforms
-
 export interface Packing {
   /** The path of each system's executable. */
-  readonly executables: Partial<Record<Platform, string>>
+  readonly executables: Partial<Record<DeliveredPlatform, string>>
   /** The path of the notices of what is built into them, if there are any. */
   readonly notices?: string
   /** The folder for the tarballs, which is emptied first. */
@@ -36,7 +26,7 @@ export interface Packing {
  */
 export function packSandbox({ executables, notices, folder, gzipLevel = 9 }: Packing): string[] {
   rmSync(folder, { recursive: true, force: true })
-  const given = (Object.keys(platforms) as Platform[]).flatMap((platform) => {
+  const given = deliveredPlatforms.flatMap((platform) => {
     const executable = executables[platform]
     return executable === undefined ? [] : [{ platform, executable }]
   })
@@ -74,23 +64,29 @@ interface Manifest {
 /** What a package holds beside its package.json: for each name the file that it is a copy of. */
 type Contents = Readonly<Record<string, string>>
 
-function nameOf(platform: Platform): string {
+function nameOf(platform: DeliveredPlatform): string {
   return `@anteroom/sandbox-${platform}`
 }
 
 /** Where launch.mjs looks for it. */
-function executableIn(platform: Platform): string {
+function executableIn(platform: DeliveredPlatform): string {
   return platform === 'win32-x64' ? 'bin/anteroom.exe' : 'bin/anteroom'
 }
 
-function platformManifest(platform: Platform): Manifest {
+/** What keeps a package from all other systems. */
+function systemOf(platform: DeliveredPlatform) {
+  const [os, cpu] = platform.split('-')
+  return { os: [os], cpu: [cpu], ...(os === 'linux' && { libc: ['glibc'] }) }
+}
+
+function platformManifest(platform: DeliveredPlatform): Manifest {
   return {
     name: nameOf(platform),
     version,
     description: `The executable of ${launcher.name} for ${platform}`,
     license: launcher.license,
     files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
-    ...platforms[platform].only,
+    ...systemOf(platform),
     // Yarn would otherwise leave it in its archive, where the system cannot start it.
     preferUnplugged: true,
     publishConfig: { access: 'public' },
@@ -126,7 +122,7 @@ function whatIsThere(): Omit<Packing, 'folder'> {
   if (!existsSync(release)) {
     return { executables: { [`${process.platform}-${process.arch}`]: join(root, 'dist/anteroom') } }
   }
-  const files = Object.entries(platforms).map(([platform, { file }]) => [platform, join(release, file)])
+  const files = deliveredPlatforms.map((platform) => [platform, join(release, delivered[platform].file)])
   return { executables: Object.fromEntries(files), notices: join(release, 'THIRD-PARTY-NOTICES.txt') }
 }
 
@@ -134,7 +130,7 @@ function whatIsThere(): Omit<Packing, 'folder'> {
 function whyNot({ executables }: Omit<Packing, 'folder'>): string | undefined {
   const missing = Object.values(executables).find((path) => !existsSync(path))
   if (missing) return `there is no ${missing.replace(root, '')}: npm run build makes one`
-  const own = executables[`${process.platform}-${process.arch}` as Platform]
+  const own = executables[`${process.platform}-${process.arch}` as DeliveredPlatform]
   const told = own && Bun.spawnSync([own, '--version']).stdout.toString().split(/\s/)[0]
   if (told && told !== version)
     return `${own.replace(root, '')} is of version ${told}, and this is ${version}`

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type DeliveredPlatform, deliveredPlatforms } from '../../deploy/release/delivered'
 import * as packageJson from '../../package.json'
-import { type Platform, packSandbox, platforms } from '../../packages/sandbox/pack'
+import { packSandbox } from '../../packages/sandbox/pack'
 import { eventually, Folder, Program, runProgram, startSandbox, theProgram } from '../support/process'
 
 // The packages, around executables that tell how they were started; packages/sandbox/try.mjs has npm and bunx install
 // the real ones from a registry.
 const { version } = packageJson
-const here = `${process.platform}-${process.arch}` as Platform
-const systems = Object.keys(platforms) as Platform[]
+const here = `${process.platform}-${process.arch}` as DeliveredPlatform
+const systems = deliveredPlatforms
 const folder = new Folder()
 const packed = folder.file('packed')
 const modules = folder.file('project/node_modules')
