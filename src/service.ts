@@ -16,7 +16,7 @@ import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import type { Context, Records } from './operations/context'
 import { Notebook } from './operations/notebook'
-import { type Server, type ServingOptions, serve } from './serving'
+import type { Server, ServingOptions } from './serving'
 import { type BackupKeys, openBackup } from './vault/backup'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
@@ -145,7 +145,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return {
     context,
     zones,
-    listen: (host, port, baseUrl) => serve(served, { host, port, baseUrl }),
+    async listen(host, port, baseUrl) {
+      // Loaded here, since a command that serves nobody would start the slower for it.
+      const { serve } = await import('./serving')
+      return serve(served, { host, port, baseUrl })
+    },
     setLimits: (given) => void Object.assign(limits, given),
     restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
     openOn: (database, clock) =>

@@ -2,9 +2,10 @@ import type { EngineMeasures } from './domain/measures'
 import type { Networks } from './domain/networks'
 import type { Report } from './domain/report'
 import type { ZoneData } from './domain/zone-data'
+import { createApp } from './http/app'
 import { type Listening, listen } from './http/listen'
 import type { Measured } from './http/metrics'
-import type { Onlooker } from './http/seen'
+import { type Onlooker, watched } from './http/seen'
 import { strictTransport } from './http/strict-transport'
 import { urlHost } from './http/url-host'
 import type { Context } from './operations/context'
@@ -61,8 +62,6 @@ export interface Server extends Listening {
 /** Listens, and does beside it what is due for as long as it does. Throws the system's error where a port cannot be had. */
 export async function serve(served: Served, { host, port, baseUrl }: Place): Promise<Server> {
   const { context, isSandbox, noDocs = false, certificate = null, proxies = null, onlookers = [] } = served
-  // Loaded here, since a command that serves nobody would start the slower for it.
-  const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
   const measures = await createMeasures(served)
   let address = ''
   let isStopping = false
