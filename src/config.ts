@@ -72,8 +72,14 @@ export const settings = {
     argument: '<n>',
     variable: 'ANTEROOM_PORT',
     meaning: 'the port to listen on; 8080 unless given, 0 for a free one',
-    faultOf: (value) =>
-      /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535',
+    faultOf: portFault,
+  },
+  metricsPort: {
+    flag: '--metrics-port',
+    argument: '<n>',
+    variable: 'ANTEROOM_METRICS_PORT',
+    meaning: 'the port of 127.0.0.1 to tell Prometheus on how it does, 0 for a free one; none unless given',
+    faultOf: portFault,
   },
   tlsCertificate: {
     flag: '--tls-certificate',
@@ -188,6 +194,8 @@ export interface ServerConfig extends StorageConfig {
   readonly baseUrl: string
   readonly host: string
   readonly port: number
+  /** Of the listener for metrics; null for none. */
+  readonly metricsPort: number | null
   /** The files to speak HTTPS with; null for plain HTTP. */
   readonly tls: TlsFiles | null
   /** The proxies that do HTTPS for it; null for none. */
@@ -285,6 +293,7 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
     host: values.host ?? '127.0.0.1',
     port: Number(values.port ?? 8080),
+    metricsPort: values.metricsPort === undefined ? null : Number(values.metricsPort),
     tls: tlsFrom(environment, values),
     behindProxy: networksFrom(values.behindProxy),
     limits: limitsFrom({ ...usualLimits, ...values }),
@@ -442,6 +451,10 @@ function masterKeySource(environment: Environment, values: Flags, database: stri
   const credentials = environment[credentialsVariable]
   if (file === undefined && credentials) return { credential: `${credentials}/${credentialName}` }
   return { file: file ?? `${database}.key` }
+}
+
+function portFault(value: string): string | null {
+  return /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535'
 }
 
 function notEmpty(value: string): string | null {

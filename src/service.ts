@@ -16,10 +16,12 @@ import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
 import { type Listening, listen } from './http/listen'
+import type { Measured } from './http/metrics'
 import type { Onlooker } from './http/seen'
 import { strictTransport } from './http/strict-transport'
 import type { Context, Records } from './operations/context'
 import { forgetReplays } from './operations/forget-replays'
+import { measureRecords } from './operations/measure'
 import { Notebook } from './operations/notebook'
 import type { AskServer } from './operations/status'
 import { type BackupKeys, openBackup } from './vault/backup'
@@ -54,6 +56,10 @@ export interface ServiceOptions {
   readonly proxies?: Networks | null
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
+  /** Where Prometheus is told how it does, on this machine, 0 for a free port; nowhere, unless given. */
+  readonly metricsPort?: number | null
+  /** What the program was made from, by the names of labels of those metrics. */
+  readonly build?: Readonly<Record<string, string>>
   /** Are shown each request that was answered; none unless given. */
   readonly onlookers?: readonly Onlooker[]
   /** Is told what an operator should know of. */
@@ -66,6 +72,14 @@ const notes = 'uses of tokens, look-ups and refused authentications'
 /** How often what was kept for retries is looked through for what may be kept no longer. */
 const forgetMillis = 60_000
 
+/** A service that listens. */
+export interface Serving extends Listening {
+  replaceCertificate(certificate: Certificate): void
+  readonly baseUrl: string
+  /** Where Prometheus is told how it does; null for nowhere. */
+  readonly metricsPort: number | null
+}
+
 /** The service, put together and not yet listening. */
 export interface Service extends Pick<Engine, 'close'> {
   readonly context: Context
@@ -75,7 +89,7 @@ export interface Service extends Pick<Engine, 'close'> {
    *
    * @param baseUrl the public address, where it is not the one listened on
    */
-  listen(host: string, port: number, baseUrl?: string): Promise<Listening & { readonly baseUrl: string }>
+  listen(host: string, port: number, baseUrl?: string): Promise<Serving>
   /** Holds callers to other limits from now on. */
   setLimits(limits: Limits): void
   /**
@@ -127,10 +141,10 @@ function openRecords({
   const { key, custody } = takeCustody({ source: masterKey, database, purpose, create })
   const keptCopy = upgrade && isOutdated(database) ? copyPathOf(database) : null
   const opening = { path: database, purpose, masterKey: masterKeyOf(key), create, upgrade }
-  const { store, upkeep, feed, watch, close } = openEngine(opening, largestGroup)
+  const { store, upkeep, feed, watch, measure, close } = openEngine(opening, largestGroup)
   if (keptCopy !== null) for (const note of upgradeNotes(keptCopy)) report(note)
   const records: Records = { store, upkeep, clock, custody, directory: null }
-  return { records, feed, watch, close, key }
+  return { records, feed, watch, measure, close, key }
 }
 
 /** The time zones of a zoneinfo folder, or those that are built in. @throws Refusal settings_invalid */
@@ -143,7 +157,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, noDocs = false, report } = options
   const { proxies = null, certificate = null, onlookers = [] } = options
   const zones = readZones(zoneFolder)
-  const { records, feed, watch, close, key } = openWithKey(options)
+  const { records, feed, watch, measure, close, key } = openWithKey(options)
   // A key that came by a descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const { store } = records
@@ -165,6 +179,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       const [{ createApp }, { watched }] = await Promise.all([import('./http/app'), import('./http/seen')])
       let address = ''
       let isStopping = false
+      let shown = certificate
+      // A server may be stopping by the time this is known.
+      const isReady = async () => (await health.isReady()) && !isStopping
+      const measures = await createMeasures(options)
       const listening = listen(
         host,
         port,
@@ -179,15 +197,30 @@ export async function openService(options: ServiceOptions): Promise<Service> {
             noDocs,
             isSecure: certificate !== null,
             proxies,
+            ...measures?.serving,
           }
-          // A server may be stopping by the time this is known.
-          const isReady = async () => (await health.isReady()) && !isStopping
           const always = certificate ? strictTransport : {}
-          return watched(createApp(serving, addressOf, isReady).fetch, onlookers, always)
+          return watched(
+            createApp(serving, addressOf, isReady).fetch,
+            [...onlookers, ...(measures?.onlookers ?? [])],
+            always,
+          )
         },
         certificate ?? undefined,
       )
       const health = watch(report, options.alone ?? false)
+      const telling = await measures
+        ?.tell({
+          context,
+          zones,
+          engine: measure,
+          isReady,
+          certificateEndsAt: () => shown?.validUntil ?? null,
+        })
+        .catch(async (error) => {
+          await listening.stop()
+          throw error
+        })
       let isWaiting = false
       const flush = async () => {
         const isFlushed = await notebook.flush(store).then(
@@ -211,6 +244,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       return {
         ...listening,
         baseUrl: address,
+        metricsPort: telling?.port ?? null,
+        replaceCertificate(next) {
+          listening.replaceCertificate(next)
+          shown = next
+        },
         async stop() {
           // Whoever balances load sends no more, while what was sent is answered.
           isStopping = true
@@ -219,6 +257,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
           for (const timer of timers) clearInterval(timer)
           await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
           await forgetting
+          // Last: that it stops is to be seen.
+          await telling?.stop()
         },
       }
     },
@@ -228,6 +268,31 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
   }
+}
+
+/** What is measured while it listens, where that is told to anybody. */
+async function createMeasures({ metricsPort = null, build = {} }: ServiceOptions) {
+  if (metricsPort === null) return null
+  const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
+    import('./http/request-measures'),
+    import('./http/gate'),
+    import('./http/metrics'),
+  ])
+  const [requests, places] = [new RequestMeasures(), placesInFlight()]
+  return {
+    onlookers: [requests.look],
+    serving: { places },
+    async tell({ context, ...told }: Telling) {
+      const records = () => measureRecords(context)
+      const now = () => context.clock.now()
+      return listenForMetrics(metricsPort, { requests, places, build, records, now, ...told })
+    },
+  }
+}
+
+/** What metrics are told of, once it listens. */
+interface Telling extends Pick<Measured, 'zones' | 'engine' | 'isReady' | 'certificateEndsAt'> {
+  readonly context: Context
 }
 
 /**

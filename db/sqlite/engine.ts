@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, statSync } from 'node:fs'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
+import type { EngineMeasures } from '../../src/domain/measures'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
 import { beginFile } from '../../src/files/durable'
@@ -8,7 +9,7 @@ import { tryCheckpoint } from './checkpoint'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
-import { readPragma } from './file-head'
+import { readPragma, schemaOf } from './file-head'
 import { Health } from './health'
 import { LogIndex } from './log-index'
 import { type Opening, openDatabase } from './open'
@@ -32,6 +33,8 @@ export interface Engine {
    *   and its file is held to be the one that it was
    */
   watch(tell: (line: string) => void, isServer: boolean): Watched
+  /** How much it has to do, and how it does: cheap, whatever is stored. */
+  measure(): EngineMeasures
   close(): Promise<void>
 }
 
@@ -55,6 +58,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const writer = new Writer(database, () => queries.audit.sealRequests(), health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
+  const schema = schemaOf(readPragma(database, 'user_version'))
   return {
     store: sqliteStore(queries, writer),
     feed: directoryFeed(queries, new LogIndex(opening.path), (error) => health.noteUnread(error)),
@@ -65,6 +69,15 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       check ??= lookThrough(opening.path, health, tell, isServer)
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
+    measure: () => ({
+      queueDepth: writer.depth,
+      groupSizes: writer.groupSizes,
+      commitMillis: writer.commitMillis,
+      failedGroups: writer.failedGroups,
+      databaseBytes: bytesOf(opening.path),
+      logBytes: bytesOf(`${opening.path}-wal`),
+      schema,
+    }),
     async close() {
       if (isClosed) return
       isClosed = true
@@ -83,6 +96,11 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       database.close()
     },
   }
+}
+
+/** The length of a file; 0 where there is none. It is not opened: with its descriptor the process would give up its locks. */
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** How long it is until a database that is not sound is looked through again. */

@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite'
+import { Distribution, durationBounds } from '../../src/domain/measures'
 import { isBusy, toRefusal } from './constraint'
 import { countTransaction } from './file-head'
 
@@ -37,6 +38,9 @@ export class Writer {
   #lastTook = 0
   /** Whether the transaction that is open is to reach the disk though nothing is changed in it. */
   #mustReachDisk = false
+  #failedGroups = 0
+  readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
+  readonly commitMillis = new Distribution(durationBounds)
 
   /**
    * @param seal is called at the end of each transaction that changes something
@@ -62,6 +66,16 @@ export class Writer {
       this.#queue.push({ work, queuedAt: performance.now(), resolve: resolve as Job['resolve'], reject })
       this.#schedule()
     })
+  }
+
+  /** Writes that were asked for and are not begun. */
+  get depth(): number {
+    return this.#queue.length
+  }
+
+  /** Transactions that were begun, or tried to be, and not committed. */
+  get failedGroups(): number {
+    return this.#failedGroups
   }
 
   /** Writes a transaction in which nothing is changed but the count of transactions. @throws as write does */
@@ -106,7 +120,7 @@ export class Writer {
       return
     }
     const group = this.#queue.splice(0, this.most)
-    const answers = this.#commit(group)
+    const answers = this.#commit(group, beganAt)
     this.#lastTook = performance.now() - beganAt
     for (const [index, job] of group.entries()) {
       const answer = answers[index] as Answer
@@ -116,7 +130,7 @@ export class Writer {
     if (this.#queue.length > 0) this.#schedule()
   }
 
-  #commit(group: readonly Job[]): Answer[] {
+  #commit(group: readonly Job[], beganAt: number): Answer[] {
     this.#mustReachDisk = false
     try {
       const before = this.#countChanges()
@@ -131,10 +145,13 @@ export class Writer {
       // from here on was removed with what was acknowledged in it.
       this.watch.requireStanding()
       if (isWritten) this.watch.noteStored()
+      this.groupSizes.note(group.length)
+      this.commitMillis.note(performance.now() - beganAt)
       return answers
     } catch (error) {
       // A full disk, say: nothing of the group was stored.
       this.#rollBack()
+      this.#failedGroups++
       this.watch.noteFailed(error)
       return group.map(() => ({ error }))
     }
@@ -169,6 +186,7 @@ export class Writer {
   }
 
   #postpone(error: unknown): void {
+    this.#failedGroups++
     const waited = isBusy(error) ? performance.now() - busyTimeoutMillis : Infinity
     const refused = this.#queue.filter((job) => job.queuedAt <= waited)
     this.#queue = this.#queue.filter((job) => job.queuedAt > waited)

@@ -219,8 +219,8 @@ const faults: Readonly<Record<string, string>> = {
 /** What went wrong, for a person: no path but those that they gave, and of what nobody foresaw no message. */
 function faultOf(error: unknown, words: readonly string[]): string {
   if (error instanceof Refusal) return error.message
-  const { code, syscall, address, port } = error as Record<string, string | undefined>
-  if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with --port`
+  const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
+  if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with ${flag}`
   // What the runtime makes of a name that leads to no address.
   const meaning = code === 'EINVAL' && syscall === 'listen' ? 'ENOTFOUND' : code
   const known = meaning && faults[meaning]

@@ -1,16 +1,15 @@
 import { type Flags, reloadable, type ServerConfig, type SettingName, settings } from '../config'
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
-import type { Listening } from '../http/listen'
 import { formatInstant } from '../scheduling/calendar'
-import { type Certificate, certificateNote, readCertificate, type Service } from '../service'
+import { type Certificate, certificateNote, readCertificate, type Service, type Serving } from '../service'
 
 /** A server that runs, and what it runs with. */
 export interface Reloading {
   /** Reads its settings as they are now. @throws Refusal settings_invalid */
   readonly read: () => ServerConfig
   readonly service: Pick<Service, 'setLimits'>
-  readonly server: Pick<Listening, 'replaceCertificate'>
+  readonly server: Pick<Serving, 'replaceCertificate'>
   readonly clock: Clock
   inForce: Flags
   certificate: Certificate | null

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../../package.json'
+import { origin } from '../built'
 import { readServerConfig, type ServerConfig, serverSettings } from '../config'
 import { systemClock } from '../domain/clock'
 import { isPlainAddress, requireLoopback } from '../http/loopback'
@@ -23,9 +24,10 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
   const config = read()
   const certificate = config.tls && readCertificate(config.tls, systemClock.now())
   if (!certificate && !config.behindProxy) await requireLoopback(config.host)
+  const { commit } = await origin()
   const service = await openProduction(
     { ...config, proxies: config.behindProxy, certificate },
-    { upgrade: true, alone: true },
+    { upgrade: true, alone: true, build: { version, commit } },
   )
   try {
     await noteZoneData(service.context, service.zones)
@@ -45,6 +47,7 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
     const startedAt = service.context.clock.now()
     await noteServer(service.context, { host, port, isSecure: certificate !== null, version, startedAt })
     announce(`Listening on ${host} port ${port} as ${baseUrl}`)
+    if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     await stopped
     await server.stop()
     await noteServer(service.context, null)

@@ -89,8 +89,9 @@ function writeFault(error: unknown, { database }: StorageConfig): unknown {
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */
 export async function openProduction(
-  config: StorageConfig & Pick<ServiceOptions, 'limits' | 'noDocs' | 'proxies' | 'certificate'>,
-  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone'> = {},
+  config: StorageConfig &
+    Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort' | 'proxies' | 'certificate'>,
+  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'build'> = {},
 ): Promise<Service> {
   try {
     return await openService({ ...optionsOf(config), ...allowed })

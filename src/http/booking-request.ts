@@ -206,6 +206,7 @@ export const bookingRequest = endpoint({
       return {
         body: presentBookingRequest(stored),
         ...(isReplay && { headers: { 'Idempotency-Replayed': 'true' } }),
+        counted: isReplay ? { isReplay } : { stored: submission.slot ? 'booking' : 'intake' },
       }
     },
 })

@@ -9,6 +9,7 @@ import { bodyRefusals } from './body'
 import { refusalsEverywhere, transportRefusals, type Words } from './errors'
 import { type BudgetName, rateRefusals } from './rates'
 import type { Representation } from './representation'
+import type { Counted } from './seen'
 import type { Steps } from './turns'
 
 type Members = TObject<TProperties>
@@ -33,6 +34,8 @@ export interface Reply<Answer> {
   readonly body: Answer | Representation
   /** Of a value, beside those that go with every answer; what is sent many times has its own. */
   readonly headers?: Record<string, string>
+  /** What measures count of it. */
+  readonly counted?: Counted
 }
 
 /** Examples by name, as OpenAPI has them. */

@@ -42,10 +42,21 @@ export interface Serving {
   readonly isSandbox: boolean
   /** Whether the documents are left out. */
   readonly noDocs?: boolean
+  /** Where the places are counted from outside; its own, unless given. */
+  readonly places?: PlacesInFlight
   /** Whether it is asked over TLS. */
   readonly isSecure?: boolean
   /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
   readonly proxies?: Networks | null
+}
+
+/** The places for requests in flight, by what they do. */
+export type PlacesInFlight = ReturnType<typeof placesInFlight>
+
+/** As many places as there are for those who read, and for those who book. */
+export function placesInFlight() {
+  const places = () => new Places(mostInFlight, mostOfOnePartner)
+  return { reads: places(), bookings: places() }
 }
 
 /** A request that has reached a path. */
@@ -120,9 +131,8 @@ export function routeOf(path: string): string {
 /** What keeps partners from starving one another, or those who read by those who write. */
 type Order = ReturnType<typeof toOrder>
 
-function toOrder({ context }: Serving) {
-  const places = () => new Places(mostInFlight, mostOfOnePartner)
-  return { spend: partnerBudgets(context), turns: new Turns(), reads: places(), bookings: places() }
+function toOrder({ context, places = placesInFlight() }: Serving) {
+  return { spend: partnerBudgets(context), turns: new Turns(), ...places }
 }
 
 /** What answers the requests to one path, which are judged in the order of the decisions. */

@@ -116,6 +116,39 @@ export function listen(
   }
 }
 
+/**
+ * Listens on this machine alone, for whoever looks after the service, and stops at once. Throws as listen does, with the flag
+ * that the port was given by.
+ */
+export function listenBeside(
+  flag: string,
+  port: number,
+  fetch: (request: Request) => Promise<Response>,
+): { readonly port: number; stop(): Promise<void> } {
+  const hostname = '127.0.0.1'
+  const server = serveBeside(flag, {
+    hostname,
+    port,
+    development: false,
+    reusePort: false,
+    maxRequestBodySize: 1,
+    idleTimeout: idleBesideSeconds,
+    fetch,
+  })
+  return { port: server.port as number, stop: () => server.stop(true) }
+}
+
+/** Whoever sends no more of a question, or takes no answer, is not waited for any longer. */
+const idleBesideSeconds = 10
+
+function serveBeside(flag: string, options: Parameters<typeof serve>[0]) {
+  try {
+    return serve(options)
+  } catch (error) {
+    throw Object.assign(error as Error, { flag })
+  }
+}
+
 type Server = ReturnType<typeof Bun.serve>
 
 /** Whether nothing is being answered. */

@@ -26,6 +26,11 @@ export class Places {
     private readonly share: number,
   ) {}
 
+  /** How many are in flight. */
+  get taken(): number {
+    return this.#taken
+  }
+
   /** Whether so much is in flight that somebody may find no place: asked for each request, before all else. */
   get isCrowded(): boolean {
     return this.#taken >= this.share

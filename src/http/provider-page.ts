@@ -1,6 +1,7 @@
 import type { FoundPage, FoundProvider } from '../operations/search-providers'
 import type { Availability } from '../scheduling/availability'
 import { digestOf, Representation, tagOf } from './representation'
+import type { Counted } from './seen'
 import type { Steps } from './turns'
 
 /** A part of the bytes of a page. */
@@ -16,12 +17,15 @@ interface Entry extends Readonly<Range> {
   readonly heldFrom: number
   readonly holdsUntil: number
   readonly digest: bigint
+  readonly slots: number
 }
 
 /** A page of search as it is sent, and for when: until something is stored, or time has changed what can be had. */
 export interface ProviderPage {
   readonly representation: Representation
   readonly entries: readonly Entry[]
+  /** What measures count each time it is sent. */
+  readonly counted: Counted
   /** Of all pages. */
   readonly count: number
   readonly version: FoundPage['version']
@@ -141,7 +145,9 @@ export function* makePage(
       write(draft, item, availability)
       const { heldFrom, holdsUntil } = availability
       const digest = digestOf(draft.slice(start, draft.end))
-      entries.push({ found: item, heldFrom, holdsUntil, start: at, end: at + draft.end - start, digest })
+      const end = at + draft.end - start
+      const slots = availability.slots.length
+      entries.push({ found: item, heldFrom, holdsUntil, start: at, end, digest, slots })
     }
     at = (entries.at(-1) as Entry).end + 1
   }
@@ -158,6 +164,7 @@ export function* makePage(
   return {
     representation: new Representation(body, tag, {}, before !== undefined),
     entries,
+    counted: { slotsShown: entries.reduce((sum, { slots }) => sum + slots, 0) },
     count: found.count,
     version: found.version,
     ...heldBy(entries, found, now),

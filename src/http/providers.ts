@@ -127,7 +127,8 @@ export const providers = endpoint({
       const asked = textOf.get(query) ?? JSON.stringify(query)
       textOf.set(query, asked)
       const known = pages.get(asked)
-      if (known && isCurrent(known, letIn.version, now)) return { body: known.representation }
+      if (known && isCurrent(known, letIn.version, now))
+        return { body: known.representation, counted: known.counted }
       return search(query, now, asked)
     }
 
@@ -151,7 +152,7 @@ export const providers = endpoint({
         (before && renewed(before, found, now)) ??
         (yield* makePage(found, headOf(found, query, baseUrl), now, before, write))
       pages.keep(asked, page)
-      return { body: page.representation }
+      return { body: page.representation, counted: page.counted }
     }
   },
 })

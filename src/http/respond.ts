@@ -19,10 +19,11 @@ interface Asked {
  * already, where that is so (RFC 9110 §13.1.2); else it is sent as the client takes it, compressed in its partner's turn.
  */
 export function respond<Answer>(
-  { body, headers }: Reply<Answer>,
+  { body, headers, counted }: Reply<Answer>,
   { request, partnerId, status, seen }: Asked,
   turns: Turns,
 ): Response | Promise<Response> {
+  seen.counted = counted ?? null
   if (!(body instanceof Representation)) {
     const text = JSON.stringify(body)
     seen.bytes = Buffer.byteLength(text)

@@ -1,6 +1,15 @@
 import { elapsedMillis } from '../domain/clock'
 import { rateHeaders } from './rates'
 
+/** What measures count of an answer beside its status. */
+export interface Counted {
+  /** Slots that a search shows. */
+  readonly slotsShown?: number
+  readonly stored?: 'booking' | 'intake'
+  /** Whether it is the answer to an earlier call. */
+  readonly isReplay?: boolean
+}
+
 /** What a log and measures may know of one request: never what it asks for, holds or hands over, nor whom it is about. */
 export interface Seen {
   /** Names it in the log and to its caller, as X-Request-Id. */
@@ -13,6 +22,7 @@ export interface Seen {
   status: number
   /** What it was refused for. */
   refusedFor: string | null
+  counted: Counted | null
   /** Of the answer's body as it is sent. */
   bytes: number
   /** From when it was whole but for its body until its answer was handed over to be sent, in ms. */
@@ -65,6 +75,7 @@ function firstSightOf({ method }: Request, id: string, always: Record<string, st
     partnerId: null,
     status: 0,
     refusedFor: null,
+    counted: null,
     bytes: 0,
     millis: 0,
     told,

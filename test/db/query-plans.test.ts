@@ -351,6 +351,13 @@ describe('of the requests that an operator lists and counts', () => {
     }
   })
 
+  test('those that nobody is assigned to are counted in their index alone: metrics ask for that over and over', () => {
+    const [statement = ''] = onRequests().filter((text) => /^select count.* = 'unassigned'$/.test(text))
+    expect(planOf(statement)).toEqual([
+      'SCAN booking_requests USING COVERING INDEX booking_requests_unassigned',
+    ])
+  })
+
   test('a page is chosen before anything of it is read, and whose they are is asked of no other', () => {
     expect(pages()).toHaveLength(5 * 2 * 2)
     for (const statement of pages()) {

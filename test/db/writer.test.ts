@@ -176,3 +176,25 @@ describe('of 101 writes in one group one fails', () => {
     },
   )
 })
+
+test('each transaction is measured, by the writes that shared it, and those that could not be made', async () => {
+  using database = new Database(':memory:')
+  const writer = new Writer(database, () => {})
+  const writes = Promise.all(Array.from({ length: 3 }, () => writer.write(() => {})))
+  expect(writer.depth).toBe(3)
+  await writes
+  await writer.write(() => {})
+  expect(writer.depth).toBe(0)
+  expect([writer.groupSizes.counts, writer.groupSizes.sum]).toEqual([[1, 0, 1, 0, 0, 0, 0, 0, 0], 4])
+  expect(writer.commitMillis.counts.reduce((sum, count) => sum + count)).toBe(2)
+  expect([writer.commitMillis.sum > 0, writer.failedGroups]).toEqual([true, 0])
+  // A write that is refused has failed alone.
+  await writer.write(() => Promise.reject(database.run('nonsense'))).catch(() => {})
+  expect([writer.groupSizes.sum, writer.failedGroups]).toEqual([5, 0])
+  const ending = () => {
+    database.run('ROLLBACK')
+    throw new Error('the whole transaction')
+  }
+  await writer.write(ending).catch(() => {})
+  expect([writer.groupSizes.sum, writer.failedGroups]).toEqual([5, 1])
+})

@@ -34,6 +34,8 @@ export interface TestService {
   readonly baseUrl: string
   readonly context: Context
   readonly databasePath: string
+  /** Where metrics are told; null for nowhere. */
+  readonly metricsPort: number | null
   /** Makes the directory what a file says. */
   load(directory: unknown): Promise<DirectoryLoad>
   /** Whoever changes things in a test, at the clock's time. */
@@ -58,6 +60,8 @@ export interface TestServiceOptions {
   /** Those that there are; none unless given. */
   readonly limits?: Partial<Limits>
   readonly noDocs?: boolean
+  /** Whether metrics are told. */
+  readonly isMeasured?: boolean
   readonly proxies?: Networks
 }
 
@@ -79,6 +83,7 @@ export async function startService(
     clock: { now: () => now },
     limits: { ...unlimited, ...options.limits },
     noDocs: options.noDocs ?? false,
+    metricsPort: options.isMeasured ? 0 : null,
     proxies: options.proxies ?? null,
     report: () => {},
   })
@@ -115,6 +120,7 @@ export async function startService(
     baseUrl: server.baseUrl,
     context,
     databasePath,
+    metricsPort: server.metricsPort,
     partner,
     addPartner,
     load,

@@ -1,0 +1,153 @@
+import { Distribution, durationBounds } from '../domain/measures'
+import { errorCodes } from './errors'
+import type { Histogram, Metric, Sample } from './exposition'
+import type { Counted, Seen } from './seen'
+
+/** How an answer ended: with what was asked for, with a no, or with a failure of ours. */
+const outcomes = ['answered', 'refused', 'failed'] as const
+
+/** Other words for a method are anybody's to send, and each would be a series. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** The partners that are told apart: there are tens, and a series is kept for as long as the process. */
+const mostPartners = 200
+
+/** What is counted of the requests to one route. */
+class RouteMeasures {
+  /** Requests by method and status. */
+  readonly counts = new Map<string, Map<number, number>>()
+  readonly durations = outcomes.map(() => new Distribution(durationBounds))
+
+  note({ method, status, millis }: Seen, outcome: number): void {
+    const known = methods.includes(method) ? method : 'other'
+    let counts = this.counts.get(known)
+    if (!counts) {
+      counts = new Map()
+      this.counts.set(known, counts)
+    }
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+    this.durations[outcome]?.note(millis)
+  }
+}
+
+/**
+ * Counts requests as they are answered, in plain numbers, since that is done for each. Nothing of what it keeps grows with
+ * what strangers send: no route, method, status, reason or partner is counted that was not known before.
+ */
+export class RequestMeasures {
+  readonly #routes = new Map<string | null, RouteMeasures>()
+  readonly #refusals = new Map(Object.keys(errorCodes).map((code) => [code, 0]))
+  readonly #partners = new Map<number, number[]>()
+  readonly #stored = { booking: 0, intake: 0 }
+  readonly #searches = { some: 0, none: 0 }
+  #slotsShown = 0
+  #replays = 0
+
+  /** Takes an answer that was made. */
+  readonly look = (seen: Seen): void => {
+    const { route, status, refusedFor, counted, partnerId } = seen
+    const outcome = status < 400 ? 0 : status < 500 ? 1 : 2
+    let measures = this.#routes.get(route)
+    if (!measures) {
+      measures = new RouteMeasures()
+      this.#routes.set(route, measures)
+    }
+    measures.note(seen, outcome)
+    if (refusedFor !== null) this.#refusals.set(refusedFor, (this.#refusals.get(refusedFor) ?? 0) + 1)
+    if (partnerId !== null) this.#notePartner(partnerId, outcome)
+    if (counted) this.#count(counted)
+  }
+
+  #notePartner(partnerId: number, outcome: number): void {
+    let counts = this.#partners.get(partnerId)
+    if (!counts) {
+      const id = this.#partners.size < mostPartners ? partnerId : otherPartners
+      counts = this.#partners.get(id) ?? outcomes.map(() => 0)
+      this.#partners.set(id, counts)
+    }
+    counts[outcome] = (counts[outcome] as number) + 1
+  }
+
+  #count({ slotsShown, stored, isReplay }: Counted): void {
+    if (slotsShown !== undefined) {
+      this.#slotsShown += slotsShown
+      this.#searches[slotsShown > 0 ? 'some' : 'none']++
+    }
+    if (stored) this.#stored[stored]++
+    if (isReplay) this.#replays++
+  }
+
+  /** What was counted so far. */
+  metrics(): (Metric | Histogram)[] {
+    const counter = (name: string, help: string, samples: readonly Sample[]): Metric => ({
+      ...{ name, help, samples },
+      type: 'counter',
+    })
+    const routes = Array.from(this.#routes, ([route, measures]) => ({ route: route ?? 'none', measures }))
+    return [
+      counter(
+        'anteroom_requests_total',
+        'Requests that were answered.',
+        routes.flatMap(({ route, measures }) => countsOf(route, measures)),
+      ),
+      {
+        name: 'anteroom_request_duration_seconds',
+        help: 'From when a request was whole but for its body until its answer was handed over.',
+        type: 'histogram',
+        scale: 1 / 1_000,
+        of: routes.flatMap(({ route, measures }) => durationsOf(route, measures)),
+      },
+      counter(
+        'anteroom_refusals_total',
+        'Requests that were refused, by X-Error-Code.',
+        Array.from(this.#refusals, ([reason, count]) => [{ reason, status: statusOfCode(reason) }, count]),
+      ),
+      counter(
+        'anteroom_partner_requests_total',
+        'Requests of each partner that was authenticated, by the number that partner list shows.',
+        Array.from(this.#partners).flatMap(([id, counts]) => {
+          const partner = id === otherPartners ? 'other' : id
+          return counts.map((count, at): Sample => [{ partner, outcome: outcomes[at] as string }, count])
+        }),
+      ),
+      counter(
+        'anteroom_stored_requests_total',
+        'Booking requests and intakes that were stored.',
+        byKind(this.#stored, 'kind'),
+      ),
+      counter('anteroom_replays_total', 'Retries that got the first answer, by their Idempotency-Key.', [
+        [{}, this.#replays],
+      ]),
+      counter(
+        'anteroom_searches_total',
+        'Searches that showed some slots, or none.',
+        byKind(this.#searches, 'slots'),
+      ),
+      counter('anteroom_slots_shown_total', 'Slots in all answers to searches.', [[{}, this.#slotsShown]]),
+    ]
+  }
+}
+
+/** Stands for all partners beyond those that are told apart: none has this number. */
+const otherPartners = 0
+
+function statusOfCode(code: string): number {
+  return errorCodes[code as keyof typeof errorCodes].status
+}
+
+function byKind(counts: Record<string, number>, label: string): Sample[] {
+  return Object.entries(counts).map(([kind, count]) => [{ [label]: kind }, count])
+}
+
+function countsOf(route: string, { counts }: RouteMeasures): Sample[] {
+  return Array.from(counts).flatMap(([method, byStatus]) =>
+    Array.from(byStatus, ([status, count]): Sample => [{ route, method, status }, count]),
+  )
+}
+
+function durationsOf(route: string, { durations }: RouteMeasures) {
+  return durations.flatMap((durations, at) => {
+    const isSeen = durations.counts.some((count) => count > 0)
+    return isSeen ? [[{ route, outcome: outcomes[at] as string }, durations] as const] : []
+  })
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import { exitCodes } from '../../src/cli/exit-code'
+import { parseMetrics } from '../support/metrics'
+import { Operator } from '../support/operator'
+import { eventually } from '../support/process'
+
+test('what serve measures is told on a port of its own, which is refused where it is taken', async () => {
+  using operator = new Operator()
+  await operator.do('init')
+  const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const { port } = other
+  const serve = ['serve', '--port', '0', '--base-url', 'https://api.example', '--metrics-port']
+  const { code, stderr } = await operator.run([...serve, String(port)])
+  await other.stop(true)
+  // As with the port for partners: whatever has it may go, and another start be of use.
+  expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([
+    exitCodes.failed,
+    `anteroom: port ${port} of 127.0.0.1 is taken; name another with --metrics-port`,
+  ])
+  await using service = await operator.serve('--metrics-port', '0')
+  const told = /^Metrics on (http:\/\/127\.0\.0\.1:\d+\/metrics)$/m
+  await eventually('the port to be told', () => told.test(service.stdout))
+  const url = told.exec(service.stdout)?.[1] as string
+  const metrics = parseMetrics(await (await fetch(url)).text())
+  expect(metrics.get('anteroom_ready')?.series).toEqual(new Map([['anteroom_ready', 1]]))
+  const [build = ''] = metrics.get('anteroom_build_info')?.series.keys() ?? []
+  expect(build).toMatch(
+    /^anteroom_build_info\{version="\d+\.\d+\.\d+",commit="\w[\w-]*",schema="\d+",bun="1\.4\.5"\}$/,
+  )
+  expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
+  await expect(fetch(url)).rejects.toThrow()
+})

@@ -1,0 +1,384 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import dashboard from '../../deploy/grafana/anteroom.json'
+import { systemClock } from '../../src/domain/clock'
+import { Distribution, type EngineMeasures } from '../../src/domain/measures'
+import { errorCodes } from '../../src/http/errors'
+import { placesInFlight } from '../../src/http/gate'
+import { listenForMetrics, type Measured } from '../../src/http/metrics'
+import { RequestMeasures } from '../../src/http/request-measures'
+import { openService, readCertificate } from '../../src/service'
+import { booking, provider, region } from '../support/builders'
+import { makeCertificate } from '../support/certificates'
+import { Folder } from '../support/folder'
+import { parseMetrics } from '../support/metrics'
+import { startService } from '../support/service'
+
+/** What lies in everything that is sent or stored here, and may be told of by no metric. */
+const canary = /canary/i
+
+let service: Awaited<ReturnType<typeof startService>>
+
+beforeAll(async () => {
+  service = await startService({
+    isMeasured: true,
+    directory: {
+      regions: [region({ id: 31 })],
+      providers: [provider('canary-ref', { firstName: 'Canary', lastName: 'Canarylast' })],
+    },
+  })
+})
+afterAll(() => service.stop())
+
+const textOf = async (port: number | null) => {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  ])
+  return answer.text()
+}
+
+/** What is told, once what is remembered of the last time has expired. */
+async function scrapeAgain() {
+  await Bun.sleep(1_010)
+  return scrape()
+}
+
+async function scrape(): Promise<Map<string, number>> {
+  const metrics = parseMetrics(await textOf(service.metricsPort))
+  return new Map([...metrics.values()].flatMap(({ series }) => [...series]))
+}
+
+describe('of what partners ask for', () => {
+  let before: Map<string, number>
+  let after: Map<string, number>
+  let token = ''
+  let slow: Socket | undefined
+  const grown = (series: string) => (after.get(series) ?? 0) - (before.get(series) ?? 0)
+  const search = '/partners/v1/providers/'
+
+  beforeAll(async () => {
+    before = await scrape()
+    const partner = await service.addPartner('Canary Partner')
+    token = partner.token
+    const get = (path: string, sent: string = token) => service.get(path, sent)
+    const { body } = await get(`${search}?region_id=31&language=en`)
+    const [found] = body.results
+    await get(`${search}?region_id=31&language=en`)
+    await get(`${search}?region_id=31&language=fr`)
+    const slot = { providerId: found.providerId, ...found.availability[0] }
+    const key = { 'Idempotency-Key': 'canary-key' }
+    const booked = booking('canary-booked', slot, { email: 'canary@canary.example', firstName: 'Canary' })
+    for (let call = 0; call < 2; call++) {
+      expect((await service.post('/partners/v1/booking-request/', booked, token, key)).status).toBe(201)
+    }
+    const intake = booking('canary-intake', undefined, { email: 'canary.intake@canary.example' })
+    expect((await service.post('/partners/v1/booking-request/', intake, token)).status).toBe(201)
+    await get('/partners/v1/user/?external_user_id=canary-nobody')
+    for (const header of [{ alg: 'HS256', kid: 'canary-kid' }, { alg: 'HS256' }, 'canary']) {
+      const forged = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.e30.canary`
+      await get(`${search}?region_id=canary`, forged)
+    }
+    for (let path = 0; path < 5; path++) await fetch(`${service.baseUrl}/canary-${path}?canary=${path}`)
+    await fetch(`${service.baseUrl}/partners/v1/user/canary`, { method: 'PURGE' }).catch(() => {})
+    const { hostname: host, port } = new URL(service.baseUrl)
+    slow = connect({ host, port: Number(port) })
+    const head = ['POST /partners/v1/booking-request/ HTTP/1.1', 'Host: x', `Authorization: Bearer ${token}`]
+    slow.write([...head, 'Content-Type: application/json', 'Content-Length: 9', '', '{'].join('\r\n'))
+    after = await scrapeAgain()
+  })
+  afterAll(() => {
+    slow?.destroy()
+  })
+
+  test('requests are counted by route, method and status', () => {
+    const of = (route: string, method: string, status: number) =>
+      grown(`anteroom_requests_total{route="${route}",method="${method}",status="${status}"}`)
+    expect([of(search, 'GET', 200), of(search, 'GET', 401)]).toEqual([3, 3])
+    expect(of('/partners/v1/booking-request/', 'POST', 201)).toBe(3)
+    expect(of('/partners/v1/user/', 'GET', 404)).toBe(1)
+    expect(of('none', 'GET', 404)).toBe(5)
+  })
+
+  test('what is refused is counted by its reason, failed authentications too', () => {
+    const of = (reason: keyof typeof errorCodes) =>
+      grown(`anteroom_refusals_total{reason="${reason}",status="${errorCodes[reason].status}"}`)
+    expect([of('partner_not_found'), of('missing_claim'), of('token_invalid')]).toEqual([1, 1, 1])
+    expect([of('member_not_found'), of('email_taken')]).toEqual([1, 0])
+  })
+
+  test('what takes how long is told of what was answered, apart from what was refused', () => {
+    const of = (outcome: string) =>
+      grown(`anteroom_request_duration_seconds_count{route="${search}",outcome="${outcome}"}`)
+    expect([of('answered'), of('refused')]).toEqual([3, 3])
+  })
+
+  test('a partner is told apart by its number, once it was authenticated', () => {
+    const of = (outcome: string) => grown(`anteroom_partner_requests_total{partner="2",outcome="${outcome}"}`)
+    expect([of('answered'), of('refused'), of('failed')]).toEqual([6, 1, 0])
+  })
+
+  test('slots are counted each time that a page is sent, and so are searches that show none', async () => {
+    const of = (slots: string) => grown(`anteroom_searches_total{slots="${slots}"}`)
+    expect([of('some'), of('none')]).toEqual([2, 1])
+    // One of them was booked since.
+    const { body } = await service.get(`${search}?region_id=31`, token)
+    const slots = body.results[0].availability.length + 1
+    expect(grown('anteroom_slots_shown_total')).toBe(2 * slots)
+  })
+
+  test('what was stored is told by its kind, and a retry as such', () => {
+    const of = (kind: string) => grown(`anteroom_stored_requests_total{kind="${kind}"}`)
+    expect([of('booking'), of('intake'), grown('anteroom_replays_total')]).toEqual([1, 1, 1])
+  })
+
+  test('what is being answered is told by what it does: of a booking half has come', () => {
+    const of = (kind: string) => after.get(`anteroom_requests_in_flight{kind="${kind}"}`)
+    expect([of('reads'), of('bookings')]).toEqual([0, 1])
+  })
+
+  test('the writer, what it writes to and what waits for staff is told', () => {
+    expect(grown('anteroom_writer_group_size_sum')).toBeGreaterThanOrEqual(3)
+    expect(grown('anteroom_writer_commit_duration_seconds_count')).toBeGreaterThanOrEqual(3)
+    expect(after.get('anteroom_database_bytes{file="database"}')).toBeGreaterThan(4_096)
+    expect(after.get('anteroom_database_bytes{file="log"}')).toBeGreaterThan(0)
+    expect(after.get('anteroom_ready')).toBe(1)
+  })
+
+  test('and nothing of what was sent or stored', async () => {
+    expect(await textOf(service.metricsPort)).not.toMatch(canary)
+  })
+
+  test('strangers make no series, whatever they send', async () => {
+    const forged = Array.from({ length: 20 }, (_, at) =>
+      service.get(`${search}?page=${at}`, `canary.${at}.x`),
+    )
+    const lost = Array.from({ length: 20 }, (_, at) => fetch(`${service.baseUrl}/canary/${at}`))
+    await Promise.all([...forged, ...lost])
+    expect([...(await scrapeAgain()).keys()]).toEqual([...after.keys()])
+  })
+})
+
+test('partners beyond two hundred are counted as one, and so are methods that nobody knows', () => {
+  const measures = new RequestMeasures()
+  const seen = {
+    id: '',
+    route: '/x',
+    status: 200,
+    refusedFor: null,
+    counted: null,
+    bytes: 0,
+    millis: 1,
+    told: {},
+  }
+  for (let id = 1; id <= 300; id++) measures.look({ ...seen, method: `METHOD${id}`, partnerId: id })
+  const samplesOf = (wanted: string) =>
+    measures
+      .metrics()
+      .flatMap((metric) => (metric.name === wanted && 'samples' in metric ? metric.samples : []))
+  const partners = samplesOf('anteroom_partner_requests_total')
+  expect(partners).toHaveLength(3 * 201)
+  expect(partners.at(-3)).toEqual([{ partner: 'other', outcome: 'answered' }, 100])
+  expect(samplesOf('anteroom_requests_total')).toEqual([[{ route: '/x', method: 'other', status: 200 }, 300]])
+})
+
+const engine: EngineMeasures = {
+  queueDepth: 3,
+  groupSizes: new Distribution([1]),
+  commitMillis: new Distribution([1]),
+  failedGroups: 1,
+  ...{ databaseBytes: 1, logBytes: 0, schema: 8 },
+}
+
+function measured(different: Partial<Measured> = {}): Measured {
+  const oldest = { backedUpAt: 1_000, drilledAt: 2_000, intakes: 2, oldestIntakeAt: 3_000 }
+  return {
+    requests: new RequestMeasures(),
+    places: placesInFlight(),
+    build: { version: '1.0.0' },
+    zones: { edition: '2026f', folder: null, age: 'current' },
+    engine: () => engine,
+    records: async () => oldest,
+    isReady: async () => true,
+    certificateEndsAt: () => 4_000,
+    now: () => 5_000_000,
+    ...different,
+  }
+}
+
+/** What is told of what is measured so. */
+async function toldOf(different?: Partial<Measured>) {
+  const { port, stop } = listenForMetrics(0, measured(different))
+  try {
+    return await textOf(port)
+  } finally {
+    await stop()
+  }
+}
+
+test('instants are told in seconds, and what is not known is left out', async () => {
+  const known = await toldOf()
+  for (const line of [
+    'anteroom_backup_last_timestamp_seconds 1',
+    'anteroom_drill_last_timestamp_seconds 2',
+    'anteroom_unassigned_intakes 2',
+    'anteroom_unassigned_intake_oldest_timestamp_seconds 3',
+    'anteroom_certificate_expiry_timestamp_seconds 4',
+  ]) {
+    expect(known.split('\n')).toContain(line)
+  }
+  const none = { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null }
+  const unknown = await toldOf({ records: async () => none, certificateEndsAt: () => null })
+  expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
+  expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
+})
+
+test('when the certificate ends is told of the one that is shown, at SIGHUP of the next', async () => {
+  using folder = new Folder()
+  const certificateOf = async (days: number) => {
+    const made = await makeCertificate(folder, `of-${days}-days`, days)
+    return readCertificate({ ...made, isCredential: false }, Date.now())
+  }
+  const [first, next] = [await certificateOf(5), await certificateOf(50)]
+  const database = folder.file('https.sqlite')
+  const opened = await openService({
+    ...{ purpose: 'sandbox', database, masterKey: { file: `${database}.key` }, create: true },
+    ...{ clock: systemClock, certificate: first, metricsPort: 0, report: () => {} },
+  })
+  const server = await opened.listen('127.0.0.1', 0)
+  const endOf = async () => /^anteroom_certificate_\w+ (\d+)$/m.exec(await textOf(server.metricsPort))?.[1]
+  expect(await endOf()).toBe(String(first.validUntil / 1_000))
+  server.replaceCertificate(next)
+  await Bun.sleep(1_010)
+  expect(await endOf()).toBe(String(next.validUntil / 1_000))
+  await server.stop()
+  await opened.close()
+})
+
+test('where the storage fails all else is told, and that it is not ready', async () => {
+  const fail = () => Promise.reject(new Error('the disk is gone'))
+  const text = await toldOf({ records: fail, isReady: fail })
+  expect(text).toContain('\nanteroom_ready 0\n')
+  expect(text).not.toMatch(/anteroom_(backup|drill|unassigned)/)
+  expect(text).toContain('\nanteroom_writer_queue_depth 3\n')
+})
+
+test('nothing but GET /metrics is answered, on this machine alone', async () => {
+  const { port, stop } = listenForMetrics(0, measured())
+  const statusOf = (path: string, init?: RequestInit) =>
+    fetch(`http://127.0.0.1:${port}${path}`, init).then(({ status }) => status)
+  expect(await statusOf('/metrics', { method: 'HEAD' })).toBe(200)
+  expect(await statusOf('/metrics?name=x')).toBe(200)
+  expect(await statusOf('/metrics', { method: 'DELETE' })).toBe(405)
+  for (const path of ['/', '/metrics/', '/metrics/x', '/readyz', '/x/metrics']) {
+    expect([path, await statusOf(path)]).toEqual([path, 404])
+  }
+  await expect(fetch(`http://127.0.0.2:${port}/metrics`)).rejects.toThrow()
+  await stop()
+})
+
+test('however often it is asked, it is measured once a second, and the records every fifteen', async () => {
+  let [reads, looks] = [0, 0]
+  const records = async () => {
+    reads++
+    return { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null }
+  }
+  const isReady = async () => {
+    looks++
+    return true
+  }
+  const { port, stop } = listenForMetrics(0, measured({ records, isReady }))
+  await Promise.all(Array.from({ length: 50 }, () => textOf(port)))
+  await Bun.sleep(1_010)
+  await textOf(port)
+  await stop()
+  expect([reads, looks]).toEqual([1, 2])
+})
+
+test('whoever stops in the middle of asking holds up neither others nor the end', async () => {
+  const { port, stop } = listenForMetrics(0, measured())
+  const halves = [
+    '',
+    'GET /metr',
+    'GET /metrics HTTP/1.1\r\nHost: x\r\n',
+    'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n',
+  ]
+  const sockets = halves.map(() =>
+    connect({ host: '127.0.0.1', port })
+      .on('error', () => {})
+      .pause(),
+  )
+  for (const [at, socket] of sockets.entries()) socket.write(halves[at] as string)
+  await Bun.sleep(20)
+  expect(parseMetrics(await textOf(port)).size).toBeGreaterThan(20)
+  const began = performance.now()
+  await stop()
+  expect(performance.now() - began).toBeLessThan(1_000)
+  for (const socket of sockets) socket.destroy()
+})
+
+describe('what is shown and what is alerted on', () => {
+  const rulesFile = Bun.file(new URL('../../deploy/prometheus/anteroom-rules.yml', import.meta.url))
+  const shown = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []))
+  const expressions = shown.map(({ expr }) => expr)
+  let rules = ''
+  let served = ''
+  let told = ''
+
+  beforeAll(async () => {
+    rules = await rulesFile.text()
+    using folder = new Folder()
+    const { store, upkeep } = service.context
+    await upkeep.backUp(folder.file('copy'), null, service.act())
+    await upkeep.noteDrill(service.act())
+    expect(await store.countRequests({ state: 'unassigned' })).toMatchObject({ count: 1 })
+    served = await textOf(service.metricsPort)
+    told = `${served}${await toldOf()}`
+  })
+
+  const alerts = () => rules.split(/^ {6}- alert: /m).slice(1)
+  const namesIn = (text: string) => new Set(text.match(/\b(?:anteroom|process)_[a-z_]+/g))
+
+  test('is told: each metric, each label, each value that is asked for', () => {
+    const asked = [...expressions, ...alerts().map((alert) => alert.split('annotations:')[0] as string)].join(
+      '\n',
+    )
+    const names = namesIn(asked)
+    expect(names.size).toBeGreaterThan(25)
+    expect([...names].filter((name) => !new RegExp(`^${name}(\\{| )`, 'm').test(told))).toEqual([])
+    const reasons = asked.matchAll(/reason!?=~?"([^"]+)"/g).flatMap(([, some]) => (some as string).split('|'))
+    const isKnown = (reason: string) =>
+      Object.keys(errorCodes).some((code) => new RegExp(`^(${reason})$`).test(code))
+    expect([...reasons].filter((reason) => !isKnown(reason))).toEqual([])
+    const values = [...asked.matchAll(/(kind|slots|outcome|age)!?="([^"]+)"/g)].map(
+      ([, name, value]) => `${name}="${value}"`,
+    )
+    expect([...new Set(values)].filter((value) => !told.includes(value))).toEqual([])
+    const grouped = asked.matchAll(/by \(([^)]+)\)/g).flatMap(([, labels]) => (labels as string).split(', '))
+    const isLabel = (label: string) => label === 'instance' || told.includes(`${label}="`)
+    expect([...new Set(grouped)].filter((label) => !isLabel(label))).toEqual([])
+  })
+
+  test('is all that there is: no metric is told for nobody', () => {
+    const asked = namesIn([...expressions, rules].join('\n'))
+    const unasked = [...parseMetrics(served).keys()]
+    expect(unasked.filter((name) => ![...asked].some((one) => one.startsWith(name)))).toEqual([])
+  })
+
+  test('each alert says what it means for members and what to do, and is tried where it is to be raised', async () => {
+    const tests = await Bun.file(
+      new URL('../../deploy/prometheus/anteroom-rules.test.yml', import.meta.url),
+    ).text()
+    expect(alerts().length).toBeGreaterThanOrEqual(14)
+    for (const alert of alerts()) {
+      const [name = ''] = alert.split('\n')
+      for (const part of ['severity', 'summary', 'description', 'action'])
+        expect(alert).toContain(` ${part}: `)
+      expect(alert).toContain(`runbook: docs/metrics.md#${name.toLowerCase()}\n`)
+      for (const tried of ['is raised', 'is not raised']) {
+        expect(tests).toMatch(new RegExp(`- name: .${name} ${tried}.$`, 'm'))
+      }
+    }
+  })
+})

@@ -1,0 +1,34 @@
+/** What was told of one metric. */
+interface Told {
+  readonly type: string
+  /** Values by the series as it is written, labels and all. */
+  readonly series: Map<string, number>
+}
+
+const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"`
+const line = new RegExp(String.raw`^([a-z_]+)(\{${label}(?:,${label})*\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$`)
+
+/** Reads metrics back (text-based format 0.0.4), and throws where a line is none, twice there, or of no metric. */
+export function parseMetrics(text: string): Map<string, Told> {
+  const metrics = new Map<string, Told>()
+  if (!text.endsWith('\n')) throw new Error('the last line has no end')
+  let helped = ''
+  let current = ''
+  for (const one of text.slice(0, -1).split('\n')) {
+    const help = /^# HELP ([a-z_]+) \S.*$/.exec(one)?.[1]
+    const [, typed, type] = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/.exec(one) ?? []
+    if (help) helped = help
+    else if (typed && type) {
+      if (typed !== helped || metrics.has(typed)) throw new Error(`out of place: ${one}`)
+      metrics.set(typed, { type, series: new Map() })
+      current = typed
+    } else {
+      const [, name = '', labels = '', value] = line.exec(one) ?? []
+      const told = metrics.get(current)
+      const base = told?.type === 'histogram' ? name.replace(/_(bucket|sum|count)$/, '') : name
+      if (!told || base !== current || told.series.has(name + labels)) throw new Error(`no metric: ${one}`)
+      told.series.set(name + labels, Number(value))
+    }
+  }
+  return metrics
+}
