@@ -60,6 +60,36 @@ test('every threat names what holds it off', () => {
   expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w/-]+\.test\.ts\)/.test(row))).toEqual([])
 })
 
+/** The first words of what an operator does as root on a machine of their own. */
+const onTheMachine =
+  /^(install|useradd|runuser|systemctl (?!list)|systemd-|printf|mkdir|mv|rm|echo|last=|cd|as_service |nginx)/
+
+test('what the pages tell to do on a machine is done in the same words on one that is booted', () => {
+  const whole = (text: string) => text.replaceAll(/\\\n\s*/g, '')
+  const tried = whole(textOf('test/deploy/in-machine.sh'))
+  const told = ['docs/deploying.md', 'docs/restoring.md', 'docs/upgrading.md'].flatMap((page) => {
+    // What was not done there is said to be so.
+    const prose = textOf(page).replaceAll(/^## (Behind Caddy|In a container)\n[\s\S]*?(?=^## )/gm, '')
+    const blocks = [...prose.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, block = '']) => whole(block))
+    return blocks.flatMap((block) => block.split('\n').map((line) => line.trim())).filter(Boolean)
+  })
+  const lines = told.filter((line) => onTheMachine.test(line) && line !== 'as_service() {')
+  expect(lines.length).toBeGreaterThan(40)
+  expect(lines.filter((line) => !tried.includes(line))).toEqual([])
+})
+
+test('every alert leads to a section that tells what to do', () => {
+  const rules = textOf('deploy/prometheus/anteroom-rules.yml')
+  const names = Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name = '']) => name)
+  const runbooks = Array.from(
+    rules.matchAll(/runbook: docs\/metrics\.md#(\w+)/g),
+    ([, section = '']) => section,
+  )
+  expect(runbooks).toEqual(names.map((name) => name.toLowerCase()))
+  const sections = sectionsOf('docs/metrics.md')
+  expect(runbooks.filter((section) => !sections.has(section))).toEqual([])
+})
+
 test('every command is told of', async () => {
   const commands = textOf('docs/commands.md')
   const program = await createProgram()
