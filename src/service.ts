@@ -12,6 +12,7 @@ import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
 import { type Limits, unlimited } from './domain/limits'
 import type { Networks } from './domain/networks'
+import type { Report } from './domain/report'
 import type { Undone } from './domain/undone'
 import type { Manifest, TellStep } from './domain/upkeep'
 import type { ZoneData } from './domain/zone-data'
@@ -63,7 +64,7 @@ export interface ServiceOptions {
   /** Are shown each request that was answered; none unless given. */
   readonly onlookers?: readonly Onlooker[]
   /** Is told what an operator should know of. */
-  readonly report: (line: string) => void
+  readonly report: Report
 }
 
 /** How often what was noted while requests were answered is written down. */
@@ -255,7 +256,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
           stopping.abort()
           await listening.stop()
           for (const timer of timers) clearInterval(timer)
-          await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`))
+          await notebook
+            .flush(store)
+            .catch(() => report(`${notes} could not be noted, and are lost`, 'error'))
           await forgetting
           // Last: that it stops is to be seen.
           await telling?.stop()

@@ -68,6 +68,7 @@ const homes: Record<string, readonly string[]> = {
   // The kernel's word for which of two listeners takes a connection, which Bun has none for.
   'bun:ffi': ['src/http'],
   commander: ['src/cli'],
+  pino: ['src/cli'],
   'csv-parse': ['src/directory-files'],
   'csv-stringify': ['src/directory-files'],
   'node:fs': [
@@ -83,6 +84,7 @@ const homes: Record<string, readonly string[]> = {
   'node:dns/promises': ['src/http'],
   'node:os': ['src/cli'],
   'node:readline/promises': ['src/cli'],
+  'node:tty': ['src/cli'],
   'node:util': ['src/cli', 'src/domain'],
   'node:zlib': ['src/http'],
   'node:path': ['src/files', 'src/cli', 'src/zones', 'src/service.ts'],
@@ -116,6 +118,11 @@ const processHomes: Record<string, Home> = {
   'what is printed: through the filter of control characters': {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
     where: ['src/cli/output.ts', 'src/cli/progress.ts', 'src/main.ts'],
+  },
+  // Whoever logs is given a log, which names what it writes of a request.
+  'the logger: what is logged of a request is named in one place': {
+    what: /from 'pino'/,
+    where: ['src/cli/json-log.ts'],
   },
   'the store: operations hold every act, and commands call them': {
     what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { copyFileSync, statSync } from 'node:fs'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import type { EngineMeasures } from '../../src/domain/measures'
+import type { Report } from '../../src/domain/report'
 import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
 import { beginFile } from '../../src/files/durable'
@@ -32,7 +33,7 @@ export interface Engine {
    * @param isServer whether it is the database's one server: its pages are looked through once, beside what is asked for,
    *   and its file is held to be the one that it was
    */
-  watch(tell: (line: string) => void, isServer: boolean): Watched
+  watch(tell: Report, isServer: boolean): Watched
   /** How much it has to do, and how it does: cheap, whatever is stored. */
   measure(): EngineMeasures
   close(): Promise<void>

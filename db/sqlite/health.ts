@@ -1,4 +1,5 @@
 import { Refusal } from '../../src/domain/errors'
+import type { Report } from '../../src/domain/report'
 import { isDamage, toRefusal } from './constraint'
 import type { Standing } from './standing'
 import type { Watch } from './writer'
@@ -16,12 +17,12 @@ export class Health implements Watch {
   #fault: string | null = null
   #isDamaged = false
   #trial: Promise<void> | null = null
-  #tell: (line: string) => void = () => {}
+  #tell: Report = () => {}
 
   constructor(private readonly standing: Standing) {}
 
   /** Has each change told from now on, and not each write: a command tells of its own end alone. */
-  tellTo(tell: (line: string) => void): void {
+  tellTo(tell: Report): void {
     this.#tell = tell
   }
 
@@ -64,7 +65,7 @@ export class Health implements Watch {
     if (this.#isDamaged) return
     this.#isDamaged = true
     this.#fault = fault
-    this.#tell(`not ready: ${fault}`)
+    this.#tell(`not ready: ${fault}`, 'error')
   }
 
   /**
@@ -104,8 +105,8 @@ export class Health implements Watch {
     if (this.#isDamaged) return
     const wasReady = this.#fault === null
     this.#fault = fault
-    if (fault === null && !wasReady) this.#tell('ready again')
-    else if (fault !== null && wasReady) this.#tell(`not ready: ${fault}`)
+    if (fault === null && !wasReady) this.#tell('ready again', 'info')
+    else if (fault !== null && wasReady) this.#tell(`not ready: ${fault}`, 'error')
   }
 }
 

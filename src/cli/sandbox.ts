@@ -8,6 +8,7 @@ import type { Act } from '../domain/audit'
 import { slotMillis } from '../domain/booking-request'
 import { clockStartingAt, systemClock } from '../domain/clock'
 import { unlimited } from '../domain/limits'
+import type { Onlooker } from '../http/seen'
 import { zoneDataNote } from '../operations/check-zones'
 import type { Context } from '../operations/context'
 import { deactivatedMember, fillSandbox, listSandboxPartners } from '../operations/fill-sandbox'
@@ -18,6 +19,7 @@ import { openService, type Service } from '../service'
 import { cap, fileName, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
+import { isOnTerminal, openTerminalLog } from './log'
 import { finishDatabase, makeDatabase } from './new-database'
 import { printJson, printLines, printNotice } from './output'
 
@@ -76,6 +78,7 @@ async function runSandbox(options: Options): Promise<void> {
   // From here on: what is made below must go again, however early the end comes.
   const stopped = shutdownRequest()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
+  const log = isOnTerminal() ? openTerminalLog(systemClock) : null
   const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
   const key = `${database}.key`
   let service: Service | undefined
@@ -84,7 +87,7 @@ async function runSandbox(options: Options): Promise<void> {
     if (isNew && !finishDatabase(database, key)) {
       await makeDatabase(database, key, (made, madeKey) => furnish(made, madeKey, options, given))
     }
-    service = await open(database, key, options, false)
+    service = await open(database, key, options, false, log ? [log.look] : [])
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
       await loadDirectory(
         service.context,
@@ -102,6 +105,7 @@ async function runSandbox(options: Options): Promise<void> {
     await server.stop()
   } finally {
     await service?.close()
+    await log?.end()
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -110,7 +114,13 @@ function actOf({ clock }: Context): Act {
   return { actor: 'sandbox', at: clock.now() }
 }
 
-function open(database: string, key: string, options: Options, create: boolean): Promise<Service> {
+function open(
+  database: string,
+  key: string,
+  options: Options,
+  create: boolean,
+  onlookers: readonly Onlooker[] = [],
+): Promise<Service> {
   return openService({
     purpose: 'sandbox',
     database,
@@ -121,6 +131,7 @@ function open(database: string, key: string, options: Options, create: boolean):
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
     // What it is filled with is no partner's.
     limits: create ? unlimited : limitsFrom(options),
+    onlookers,
     report: printNotice,
   })
 }

@@ -8,7 +8,8 @@ import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData } from '../operations/upkeep'
 import { certificateNote, readCertificate } from '../service'
 import { shutdownRequest } from './graceful-shutdown'
-import { announce, printNotice } from './output'
+import { type Log, withLog } from './log'
+import { announce } from './output'
 import { type Reloading, reload } from './reload'
 import { openProduction, withSettings } from './storage'
 
@@ -24,22 +25,29 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
   const config = read()
   const certificate = config.tls && readCertificate(config.tls, systemClock.now())
   if (!certificate && !config.behindProxy) await requireLoopback(config.host)
+  await withLog(systemClock, (log) => serveUntilStopped({ read, config, certificate }, log))
+}
+
+/** What a service is started with, and what reads its settings again. */
+type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: ServerConfig }
+
+async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
   const { commit } = await origin()
   const service = await openProduction(
     { ...config, proxies: config.behindProxy, certificate },
-    { upgrade: true, alone: true, build: { version, commit } },
+    { upgrade: true, alone: true, build: { version, commit }, onlookers: [look], report },
   )
   try {
     await noteZoneData(service.context, service.zones)
     const now = service.context.clock.now()
-    for (const note of notesOn(config)) printNotice(note)
+    for (const note of notesOn(config)) report(note)
     for (const note of [zoneDataNote(service.zones, now), certificate && certificateNote(certificate, now)]) {
-      if (note) printNotice(note)
+      if (note) report(note)
     }
     let running: Reloading | undefined
     const stopped = shutdownRequest(() => {
       // Before it listens there is nothing to be put in force that it was not started with.
-      if (running) printNotice(reload(running))
+      if (running) report(reload(running))
     })
     const server = await service.listen(config.host, config.port, config.baseUrl)
     running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }
@@ -49,11 +57,13 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<vo
     announce(`Listening on ${host} port ${port} as ${baseUrl}`)
     if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     await stopped
+    report('stopping', 'info')
     await server.stop()
     await noteServer(service.context, null)
   } finally {
     await service.close()
   }
+  report('stopped', 'info')
 }
 
 /** What an operator has to know of what they have set. */

@@ -91,7 +91,10 @@ function writeFault(error: unknown, { database }: StorageConfig): unknown {
 export async function openProduction(
   config: StorageConfig &
     Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort' | 'proxies' | 'certificate'>,
-  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'build'> = {},
+  allowed: Pick<
+    Partial<ServiceOptions>,
+    'create' | 'upgrade' | 'alone' | 'build' | 'onlookers' | 'report'
+  > = {},
 ): Promise<Service> {
   try {
     return await openService({ ...optionsOf(config), ...allowed })

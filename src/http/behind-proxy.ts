@@ -44,11 +44,22 @@ export function forwarding(proxies: Networks | null, peerOf: (request: Request) 
       const isHttps = request.headers.get('x-forwarded-proto') === 'https'
       if (isHttps && isProxy(peerOf(request))) {
         Object.assign(seen.told, strictTransport)
+        takeName(request.headers.get('x-request-id'), seen)
         return null
       }
       return errorAnswer(seen, 'https_required', transportRefusals.https_required)
     },
   }
+}
+
+/** What a name that a proxy gives a request is made of: a UUID, with hyphens or, as nginx writes it, without. It tells nothing of anybody. */
+const requestName = /^[\da-f]{8}(-?)(?:[\da-f]{4}\1){3}[\da-f]{12}$/i
+
+/** Calls a request as the proxy does that it came through, so that both logs speak of it by one name. */
+function takeName(name: string | null, seen: Seen): void {
+  if (name === null || !requestName.test(name)) return
+  seen.id = name
+  seen.told['X-Request-Id'] = name
 }
 
 /**

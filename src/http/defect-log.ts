@@ -4,6 +4,13 @@ const quietMillis = 1_000
 // Of each kind that was told within the last second: how often it has happened since.
 const since = new Map<string, number>()
 
+let write = (line: string): void => console.error(line)
+
+/** Has the process's defects written by a log from now on; stderr takes them unless there is one. */
+export function writeDefectsTo(log: (line: string) => void): void {
+  write = log
+}
+
 /** Says what failed and where in one line, without its message, which may hold what was being stored. */
 export function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
@@ -23,7 +30,7 @@ export function logDefect(what: string, error: unknown): void {
 }
 
 function tell(kind: string, line: string): void {
-  console.error(line)
+  write(line)
   since.set(kind, 0)
   const ending = setTimeout(() => {
     const more = since.get(kind)

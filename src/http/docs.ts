@@ -41,9 +41,17 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/**
+ * On the page of a service that is no sandbox nothing is tried out, and no token asked for: one would be typed into a browser,
+ * and a booking be a person's.
+ */
+const readAlone = `
+      supportedSubmitMethods: [],
+      plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
+
 // Its own address tells where the document is, whatever stands before /docs in public, and where calls go: to
 // where the page came from, by whichever of its names the service was reached.
-const script = `const root = new URL('..', document.currentScript.src)
+const script = (options: string) => `const root = new URL('..', document.currentScript.src)
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
@@ -56,7 +64,7 @@ fetch(new URL('openapi.json', root))
       spec,
       dom_id: '#operations',
       validatorUrl: null,
-      persistAuthorization: false,
+      persistAuthorization: false,${options}
     })
   })
 `
@@ -100,9 +108,11 @@ const fresh = (text: string, type: string) =>
   // It may change with each release, so it is asked for each time.
   toDocument(text, type, 'no-cache')
 
-/** What is our own below the page. */
+const scriptType = 'text/javascript; charset=utf-8'
+const [startToTry, startToRead] = [fresh(script(''), scriptType), fresh(script(readAlone), scriptType)]
+
+/** What is our own below the page, whichever it is. */
 const ownFiles = {
-  '/docs/start.js': fresh(script, 'text/javascript; charset=utf-8'),
   '/docs/page.css': fresh(ownStyles, 'text/css; charset=utf-8'),
 }
 
@@ -118,8 +128,8 @@ const pageType = 'text/html; charset=utf-8'
 const [pageInFolder, pageBeside] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
 /**
- * The documents, which need no token: /openapi.json, and /docs, a page to read it and try it out with. The
- * sandbox leads to the page from its root, and its examples book a slot that is free when they are asked for.
+ * The documents, which need no token: /openapi.json, and /docs, a page to read it with. In the sandbox it is
+ * tried out there, its root leads to the page, and its examples book a slot that is free when they are asked for.
  * Whoever asks for very much is refused, but in the sandbox.
  */
 export function documents(
@@ -144,6 +154,7 @@ export function documents(
   }
   serve('/openapi.json', () => openApi((isSandbox && findExampleSlot(context, clock.now())) || exampleSlot))
   serve('/docs', (path) => (path.endsWith('/') ? pageInFolder : pageBeside))
+  serve('/docs/start.js', () => (isSandbox ? startToTry : startToRead))
   for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
   // Told relative to the root, before which there may be more in public.
   if (isSandbox) {

@@ -23,7 +23,7 @@ const description = `Search providers, read their availability, submit booking r
 members, from server to server.
 
 Every call carries the token that the operator issued, as \`Authorization: Bearer TOKEN\`. A token belongs on
-trusted servers alone: it must not reach a browser, an app or a log. Try out only with a sandbox's token here.
+trusted servers alone: it must not reach a browser, an app or a log. Calls are tried out on a sandbox's page alone.
 
 A search tells slots in UTC. Send a slot's times back exactly as received.
 

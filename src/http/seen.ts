@@ -12,8 +12,8 @@ export interface Counted {
 
 /** What a log and measures may know of one request: never what it asks for, holds or hands over, nor whom it is about. */
 export interface Seen {
-  /** Names it in the log and to its caller, as X-Request-Id. */
-  readonly id: string
+  /** Names it in the log and to its caller, as X-Request-Id; a proxy in front may have named it. */
+  id: string
   readonly method: string
   /** Where it was led, as the document writes the path; null where there is nothing. */
   route: string | null
@@ -40,7 +40,7 @@ const sightings = new WeakMap<Request, Seen>()
 export function seenOf(request: Request): Seen {
   const known = sightings.get(request)
   if (known) return known
-  const seen = firstSightOf(request, crypto.randomUUID(), {})
+  const seen = firstSightOf(request, {})
   sightings.set(request, seen)
   return seen
 }
@@ -66,7 +66,8 @@ export function tellIn(headers: Headers, told: Record<string, string>): void {
   for (const name in told) headers.set(name, told[name] as string)
 }
 
-function firstSightOf({ method }: Request, id: string, always: Record<string, string>): Seen {
+function firstSightOf({ method }: Request, always: Record<string, string>): Seen {
+  const id = crypto.randomUUID()
   const told = { ...always, 'X-Request-Id': id }
   return {
     id,
@@ -86,13 +87,11 @@ function firstSightOf({ method }: Request, id: string, always: Record<string, st
  * Has a handler's requests seen: each answer carries X-Request-Id, and all that `told` has.
  *
  * @param always headers of every answer
- * @param idOf the id that a proxy gave it, where there is one to be believed
  */
 export function watched(
   handle: (request: Request) => Response | Promise<Response>,
   onlookers: readonly Onlooker[],
   always: Record<string, string> = {},
-  idOf: (request: Request) => string | null = () => null,
 ): (request: Request) => Response | Promise<Response> {
   const finish = (response: Response, seen: Seen, startedAt: number) => {
     seen.status = response.status
@@ -103,7 +102,7 @@ export function watched(
   }
   return (request) => {
     const startedAt = elapsedMillis()
-    const seen = firstSightOf(request, idOf(request) ?? crypto.randomUUID(), always)
+    const seen = firstSightOf(request, always)
     sightings.set(request, seen)
     const answer = handle(request)
     if (answer instanceof Promise) return answer.then((response) => finish(response, seen, startedAt))

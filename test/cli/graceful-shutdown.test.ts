@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
-import { Operator } from '../support/operator'
+import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
 // Whoever runs the tests under nohup hands that down; as a terminal starts a program, SIGHUP is not ignored.
@@ -42,9 +42,9 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   await operator.do('init')
   await using service = await operator.serve()
   service.signal('SIGHUP')
-  await eventually('the settings to be read', () => service.stderr.includes('\n'))
-  const stderr = 'anteroom: settings were read again: nothing has changed\n'
-  expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr })
+  await eventually('the settings to be read', () => service.told.length > 0)
+  expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
+  expect(service.told).toEqual(['warn: settings were read again: nothing has changed', ...stopping])
 })
 
 test('what was started under nohup outlives its terminal', async () => {
@@ -105,7 +105,8 @@ test('a service that has much to remove of what was kept for retries stops with 
     )
   }
   await using service = await operator.serve()
-  expect(await service.stop()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  expect(await service.stop()).toMatchObject({ code: 0, signal: null })
+  expect(service.told).toEqual(stopping)
   using database = new Database(operator.database)
   const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
   expect(left).toBeGreaterThan(0)

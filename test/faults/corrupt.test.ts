@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { booking } from '../support/builders'
 import { tellFigure } from '../support/long'
-import { Operator } from '../support/operator'
+import { Operator, toldIn } from '../support/operator'
 import { eventually, runProgram } from '../support/process'
 import { faultsIn } from './database'
 
@@ -119,8 +119,8 @@ describe('a database that is damaged where no start reads', () => {
     using operator = copied()
     damage(operator.database)
     await using service = await operator.serve()
-    await eventually('the check to be over', () => service.stderr.includes('\n'))
-    expect(service.stderr).toBe('anteroom: not ready: the database is damaged: anteroom doctor tells more\n')
+    await eventually('the check to be over', () => service.told.length > 0)
+    expect(service.told).toEqual(['error: not ready: the database is damaged: anteroom doctor tells more'])
     expect((await service.get('/readyz', '')).status).toBe(503)
     expect((await service.get('/livez', '')).status).toBe(200)
     expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
@@ -169,10 +169,12 @@ describe('under the running server', () => {
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
-      expect(stderr.trimEnd().split('\n')).toEqual([
-        `anteroom: not ready: ${fault}`,
-        `anteroom: ${notes} could not be noted yet; they are kept`,
-        `anteroom: ${notes} could not be noted, and are lost`,
+      expect(toldIn(stderr)).toEqual([
+        `error: not ready: ${fault}`,
+        `warn: ${notes} could not be noted yet; they are kept`,
+        'info: stopping',
+        `error: ${notes} could not be noted, and are lost`,
+        'info: stopped',
       ])
     },
   )
@@ -229,7 +231,7 @@ describe('under the running server', () => {
     expect((await service.get('/readyz', '')).status).toBe(503)
     const { code, stderr } = await service.stop()
     expect(code).toBe(0)
-    expect(stderr).toStartWith('anteroom: not ready: the database file was written over: ')
+    expect(toldIn(stderr)[0]).toStartWith('error: not ready: the database file was written over: ')
     expect(readFileSync(operator.database).equals(readFileSync(backup))).toBe(true)
     await using again = await operator.serve()
     const look = (id: string) =>

@@ -46,6 +46,24 @@ describe('behind a proxy', () => {
   })
 
   test.each([
+    ['0123456789abcdef0123456789ABCDEF', true],
+    ['7d444840-9dc0-11d1-b245-5ffdce74fad2', true],
+    ['robin@example.com', false],
+    ['7d444840-9dc0-11d1-b245-5ffdce74fad', false],
+    ['7d444840-9dc011d1b2455ffdce74fad2', false],
+    ['7d444840-9dc0-11d1-b245-5ffdce74fad2, 7d444840-9dc0-11d1-b245-5ffdce74fad2', false],
+    ['', false],
+  ])('the name %p that it gives a request is that of its answer: %p', async (name, isTaken) => {
+    for (const path of [regions, '/nowhere']) {
+      const { headers } = await appFor(proxy)(path, { ...https, ...withToken(), 'X-Request-Id': name })
+      expect(headers.get('x-request-id') === name).toBe(isTaken)
+      expect(headers.get('x-request-id')).toMatch(/^[\da-fA-F-]{32,36}$/)
+    }
+    const direct = await appFor(stranger, null)(regions, { ...withToken(), 'X-Request-Id': name })
+    expect(direct.headers.get('x-request-id')).not.toBe(name)
+  })
+
+  test.each([
     [proxy, {}],
     [proxy, { 'X-Forwarded-Proto': 'http' }],
     [proxy, { 'X-Forwarded-Proto': 'HTTPS' }],

@@ -22,9 +22,9 @@ function referencesIn(html: string): string[] {
 }
 
 /** What the page's script does, found at an address, for a reader who wants it dark or not. */
-async function runStartScript(address: string, matches = false) {
-  const seen = { asked: '', isDark: undefined as unknown, spec: undefined as unknown }
-  const script = await (await get('/docs/start.js')).text()
+async function runStartScript(address: string, matches = false, ask: typeof get = get) {
+  const seen = { asked: '', isDark: undefined as unknown, spec: undefined as unknown, options: {} }
+  const script = await (await ask('/docs/start.js')).text()
   const document = {
     currentScript: { src: address },
     documentElement: {
@@ -44,8 +44,8 @@ async function runStartScript(address: string, matches = false) {
       seen.asked = url.href
       return answer
     },
-    (options: { spec: unknown }) => {
-      seen.spec = options.spec
+    ({ spec, ...options }: { spec: unknown }) => {
+      Object.assign(seen, { spec, options })
     },
   )
   await Bun.sleep(0)
@@ -108,6 +108,28 @@ describe('the page', () => {
       expect(asked).toBe(`${from}/openapi.json`)
       expect(spec).toEqual({ servers: [{ url: from }], paths: {} })
     }
+  })
+
+  test('has calls tried out in a sandbox, and nowhere else: there it takes no token either', async () => {
+    const address = `${service.baseUrl}/docs/start.js`
+    const everywhere = { dom_id: '#operations', validatorUrl: null, persistAuthorization: false }
+    expect((await runStartScript(address)).options).toEqual(everywhere)
+    const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
+    const production = createApp(serving, () => 'somewhere')
+    const ask = async (path: string) => production.handle(new Request(`http://localhost${path}`))
+    const { options } = await runStartScript(address, false, ask)
+    expect(options).toEqual({
+      ...everywhere,
+      supportedSubmitMethods: [],
+      plugins: [expect.any(Function)],
+    })
+    const [plugin] = (options as { plugins: (() => { wrapComponents: Record<string, () => () => null> })[] })
+      .plugins
+    const hidden = Object.entries(plugin?.().wrapComponents ?? {}).map(([name, wrap]) => [name, wrap()()])
+    expect(hidden).toEqual([
+      ['authorizeBtn', null],
+      ['authorizeOperationBtn', null],
+    ])
   })
 
   test('is dark where the reader wants it so, and fits a phone', async () => {

@@ -76,9 +76,33 @@ export class Operator implements Disposable {
   }
 }
 
+/** A line of a service's log: a request, or what is told beside them. */
+export type LogLine = Readonly<Record<string, string | number | null>>
+
+/** The lines of a service's stderr that are whole. @throws SyntaxError for one that is no JSON */
+export function logLines(stderr: string): LogLine[] {
+  return stderr
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+}
+
+/** What a service's stderr tells beside requests, each after its level. */
+export function toldIn(stderr: string): string[] {
+  return logLines(stderr).flatMap(({ level, msg }) => (msg === undefined ? [] : [`${level}: ${msg}`]))
+}
+
+/** What every service tells that is stopped. */
+export const stopping = ['info: stopping', 'info: stopped']
+
 /** A running service. */
 export class Served extends Program {
   port = 0
+
+  /** What it has told so far beside requests. */
+  get told(): string[] {
+    return toldIn(this.stderr)
+  }
 
   get(path: string, token: string): Promise<Answer> {
     return this.#send(path, { headers: { Authorization: `Bearer ${token}` } })

@@ -7,14 +7,18 @@ interface OnTerminal {
   readonly ahead?: string
   /** What is typed, or the signal that comes, at the program's question. */
   readonly answer?: string | NodeJS.Signals
-  /** What happens while the question stands. */
-  readonly meanwhile?: () => Promise<unknown>
+  /** What it shows when it waits for that: a question, unless it is told. */
+  readonly waiting?: RegExp
+  /** What happens while it waits, by what it has shown. */
+  readonly meanwhile?: (shown: string) => Promise<unknown>
 }
+
+const question = /\[y\/N\] $|^[A-Z][a-z]+: /
 
 /** Runs the program on a terminal (pty): how it ended, and all that the terminal was sent, its lines ended by \n. */
 export async function runOnTerminal(
   words: readonly string[],
-  { columns = 80, env = {}, ahead, answer, meanwhile }: OnTerminal = {},
+  { columns = 80, env = {}, ahead, answer, waiting = question, meanwhile }: OnTerminal = {},
 ): Promise<{ code: number | null; shown: string }> {
   let shown = ''
   const decoder = new TextDecoder()
@@ -28,11 +32,8 @@ export async function runOnTerminal(
   const child = Bun.spawn([...theProgram, ...words], { terminal, env: { TERM: 'xterm', ...env } })
   if (ahead !== undefined) terminal.write(ahead)
   if (answer !== undefined) {
-    await eventually(
-      'the question',
-      () => /\[y\/N\] $|^[A-Z][a-z]+: /.test(Bun.stripANSI(shown)) || child.exitCode !== null,
-    )
-    await meanwhile?.()
+    await eventually('the question', () => waiting.test(Bun.stripANSI(shown)) || child.exitCode !== null)
+    await meanwhile?.(Bun.stripANSI(shown))
     if (answer.startsWith('SIG')) child.kill(answer as NodeJS.Signals)
     else terminal.write(answer)
   }

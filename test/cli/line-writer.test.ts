@@ -1,0 +1,143 @@
+import { afterEach, expect, test } from 'bun:test'
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
+import { LineWriter } from '../../src/cli/line-writer'
+import { Folder } from '../support/folder'
+import { eventually } from '../support/process'
+
+const folders: Folder[] = []
+const open: number[] = []
+
+afterEach(() => {
+  for (const descriptor of open.splice(0)) closeSync(descriptor)
+  for (const folder of folders.splice(0)) folder[Symbol.dispose]()
+})
+
+function place(): string {
+  const folder = new Folder()
+  folders.push(folder)
+  return folder.file('lines')
+}
+
+function opened(path: string, flags: string | number): number {
+  const descriptor = openSync(path, flags)
+  open.push(descriptor)
+  return descriptor
+}
+
+/** A pipe: its end to read from, which does not wait, and its end to write to, which does. */
+function pipe(): [reader: number, writer: number] {
+  const path = place()
+  Bun.spawnSync(['mkfifo', path])
+  const reader = opened(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  return [reader, opened(path, 'w')]
+}
+
+/** What can be read of a pipe at the moment. */
+function read(reader: number): string {
+  const buffer = Buffer.alloc(1 << 20)
+  try {
+    return buffer.toString('utf8', 0, readSync(reader, buffer))
+  } catch {
+    return ''
+  }
+}
+
+const none = () => {
+  throw new Error('nothing is to be dropped')
+}
+
+test('lines are written together, within some tenths of a second and without an end', async () => {
+  const path = place()
+  const writer = new LineWriter(opened(path, 'a'), none)
+  writer.write('one\n')
+  writer.write('two ü\u2028\n')
+  expect(readFileSync(path, 'utf8')).toBe('')
+  await eventually('both', () => readFileSync(path, 'utf8') === 'one\ntwo ü\u2028\n', 1_000)
+  writer.write('three\n')
+  await eventually('the third', () => readFileSync(path, 'utf8').endsWith('three\n'), 1_000)
+})
+
+test('the end writes what waits', async () => {
+  const path = place()
+  const writer = new LineWriter(opened(path, 'a'), none)
+  for (let line = 0; line < 5_000; line++) writer.write(`line ${line} ${'x'.repeat(200)}\n`)
+  expect(await writer.end()).toBe(true)
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  expect(lines.map((line) => line.split(' ')[1])).toEqual(Array.from({ length: 5_000 }, (_, at) => `${at}`))
+})
+
+test('nobody waits for a reader that takes nothing: a bounded number of lines is kept, whole, and the rest is told', async () => {
+  const [reader, descriptor] = pipe()
+  const written = 40_000
+  let dropped = 0
+  const writer = new LineWriter(descriptor, (count) => {
+    dropped += count
+    writer.write('dropped\n')
+  })
+  const line = (at: number) => `${String(at).padStart(8)} ${'y'.repeat(191)}\n`
+  const startedAt = performance.now()
+  for (let at = 0; at < written; at++) {
+    writer.write(line(at))
+    if (at % 1_000 === 0) await Bun.sleep(0)
+  }
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  let taken = ''
+  await eventually('the line that tells of it', () => {
+    taken += read(reader)
+    return taken.endsWith('dropped\n')
+  })
+  const kept = taken.split('\n').slice(0, -2)
+  expect(kept.length + dropped).toBe(written)
+  // Two times 2 MiB.
+  expect(taken.length).toBeLessThan(4.1 * 2 ** 20)
+  expect(kept).toEqual(kept.map((_, at) => line(at).trimEnd()))
+  writer.write('after\n')
+  expect(await writer.end()).toBe(true)
+  expect(read(reader)).toBe('after\n')
+})
+
+test('a line that a pipe had room for in part goes on where it was left', async () => {
+  const [reader, descriptor] = pipe()
+  // As whoever starts a program may hand it down: a write says that it would have to wait.
+  const path = `/proc/self/fd/${descriptor}`
+  const writer = new LineWriter(opened(path, constants.O_WRONLY | constants.O_NONBLOCK), none)
+  const lines = Array.from({ length: 3_000 }, (_, at) => `${at} ${'z'.repeat(97)}\n`)
+  for (const line of lines) writer.write(line)
+  let taken = ''
+  await eventually('all of them', () => {
+    taken += read(reader)
+    return taken.length >= lines.join('').length
+  })
+  expect(taken).toBe(lines.join(''))
+})
+
+test('where nobody takes anything, the end comes all the same', async () => {
+  const [, descriptor] = pipe()
+  const stuck = new LineWriter(descriptor, none)
+  stuck.write(`${'s'.repeat(2 ** 20)}\n`)
+  const startedAt = performance.now()
+  expect(await stuck.end()).toBe(false)
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+})
+
+test.each([
+  ['a full disk', () => opened('/dev/full', 'w')],
+  [
+    'a pipe whose reader is gone',
+    () => {
+      const [reader, descriptor] = pipe()
+      open.splice(open.indexOf(reader), 1)
+      closeSync(reader)
+      return descriptor
+    },
+  ],
+  ['a descriptor that is closed', () => 9_999],
+])('%s fails nobody, is tried again, and is not waited for at the end', async (_, descriptor) => {
+  const writer = new LineWriter(descriptor(), none)
+  writer.write('one\n')
+  await Bun.sleep(250)
+  writer.write('two\n')
+  const startedAt = performance.now()
+  expect(await writer.end()).toBe(true)
+  expect(performance.now() - startedAt).toBeLessThan(500)
+})

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { logLines, Operator, type Served } from '../support/operator'
+import { eventually, theProgram } from '../support/process'
+
+setDefaultTimeout(30_000)
+
+const operator = new Operator()
+const pipe = operator.folder.file('pipe')
+beforeAll(async () => {
+  Bun.spawnSync(['mkfifo', pipe])
+  await operator.do('init')
+})
+afterAll(() => operator[Symbol.dispose]())
+
+/** The words that start the program with a stderr that a shell's redirection names. */
+const withStderr = (redirection: string) => ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...theProgram]
+
+/** More than a pipe has room for (64 KiB), some 200 bytes each. */
+const requests = 500
+
+async function isServed(service: Served): Promise<void> {
+  const startedAt = performance.now()
+  for (let asked = 0; asked < requests; asked++) expect((await service.get('/livez', '')).status).toBe(200)
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
+}
+
+test.each([
+  ['on a full disk', '2>/dev/full'],
+  ['closed', '2>&-'],
+])(
+  'a stderr that is %s keeps nobody from being served, nor the service from its end',
+  async (_, redirection) => {
+    await using service = await operator.serveBy(withStderr(redirection))
+    await isServed(service)
+    expect(await service.stop()).toMatchObject({ code: 0, signal: null })
+  },
+)
+
+test('a stderr that nobody reads does not either; what there is no room for is kept for whoever comes to read it', async () => {
+  // Held open for both, as by whoever collects logs and is stopped.
+  const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+  const buffer = Buffer.alloc(1 << 20)
+  {
+    await using service = await operator.serveBy(withStderr(`2>'${pipe}'`))
+    await isServed(service)
+    let taken = ''
+    await eventually('all of it', () => {
+      try {
+        taken += buffer.toString('utf8', 0, readSync(reader, buffer))
+      } catch {
+        // Nothing is there yet.
+      }
+      return taken.split('\n').length > requests
+    })
+    expect(logLines(taken).map(({ route }) => route)).toEqual(Array(requests).fill('/livez'))
+    await isServed(service)
+    const startedAt = performance.now()
+    expect(await service.stop()).toMatchObject({ code: 0, signal: null })
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
+  }
+  closeSync(reader)
+})
