@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
+import { dependencies, devDependencies } from '../package.json'
 import { exitCodes } from '../src/cli/exit-code'
 import { createProgram } from '../src/cli/program'
 import { settings } from '../src/config'
@@ -88,6 +89,16 @@ test('every alert leads to a section that tells what to do', () => {
   expect(runbooks).toEqual(names.map((name) => name.toLowerCase()))
   const sections = sectionsOf('docs/metrics.md')
   expect(runbooks.filter((section) => !sections.has(section))).toEqual([])
+})
+
+test('every dependency has its reason', () => {
+  const reasonsIn = (page: string) => {
+    const [, section = ''] = textOf(page).split('## Dependencies')
+    const cells = section.match(/^\| `.*? \|/gm) ?? []
+    return cells.flatMap((cell) => Array.from(cell.matchAll(/`(.+?)`/g), ([, name]) => name)).sort()
+  }
+  expect(reasonsIn('README.md')).toEqual(Object.keys(dependencies).sort())
+  expect(reasonsIn('docs/architecture.md')).toEqual(Object.keys(devDependencies).sort())
 })
 
 test('every command is told of', async () => {
