@@ -79,6 +79,19 @@ test('what the pages tell to do on a machine is done in the same words on one th
   expect(lines.filter((line) => !tried.includes(line))).toEqual([])
 })
 
+test('every metric is told of', () => {
+  const [, table = ''] = textOf('docs/metrics.md').split('## What is told')
+  const firstColumn = table.split('## Alerts')[0]?.match(/^\| `.*? \|/gm) ?? []
+  const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, name = '']) => name))
+  const source = ['metrics', 'request-measures'].map((name) => textOf(`src/http/${name}.ts`)).join('\n')
+  const named = Array.from(source.matchAll(/'((?:anteroom|process)_\w+)'/g), ([, name = '']) => name)
+  expect(named.length).toBeGreaterThan(20)
+  // Of an instant, the source names what happened then.
+  expect(told.map((name) => name.replace('_timestamp_seconds', '')).sort()).toEqual(
+    [...new Set(named)].map((name) => name.replace('_timestamp_seconds', '')).sort(),
+  )
+})
+
 test('every alert leads to a section that tells what to do', () => {
   const rules = textOf('deploy/prometheus/anteroom-rules.yml')
   const names = Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name = '']) => name)
