@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
+import { dependencies, devDependencies } from '../package.json'
 import { exitCodes } from '../src/cli/exit-code'
 import { createProgram } from '../src/cli/program'
 import { settings } from '../src/settings'
@@ -58,6 +59,59 @@ test('every threat names what holds it off', () => {
   const rows = table.split('\n\n')[0]?.match(/^\| (?!---).*$/gm) ?? []
   expect(rows.length).toBeGreaterThan(10)
   expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w/-]+\.test\.ts\)/.test(row))).toEqual([])
+})
+
+/** The first words of what an operator does as root on a machine of their own. */
+const onTheMachine =
+  /^(install|useradd|runuser|systemctl (?!list)|systemd-|printf|mkdir|mv|rm|echo|last=|cd|as_service |nginx)/
+
+test('what the pages tell to do on a machine is done in the same words on one that is booted', () => {
+  const whole = (text: string) => text.replaceAll(/\\\n\s*/g, '')
+  const tried = whole(textOf('test/deploy/in-machine.sh'))
+  const told = ['docs/deploying.md', 'docs/restoring.md', 'docs/upgrading.md'].flatMap((page) => {
+    // What was not done there is said to be so.
+    const prose = textOf(page).replaceAll(/^## (Behind Caddy|In a container)\n[\s\S]*?(?=^## )/gm, '')
+    const blocks = [...prose.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, block = '']) => whole(block))
+    return blocks.flatMap((block) => block.split('\n').map((line) => line.trim())).filter(Boolean)
+  })
+  const lines = told.filter((line) => onTheMachine.test(line) && line !== 'as_service() {')
+  expect(lines.length).toBeGreaterThan(40)
+  expect(lines.filter((line) => !tried.includes(line))).toEqual([])
+})
+
+test('every metric is told of', () => {
+  const [, table = ''] = textOf('docs/metrics.md').split('## What is told')
+  const firstColumn = table.split('## Alerts')[0]?.match(/^\| `.*? \|/gm) ?? []
+  const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, name = '']) => name))
+  const source = ['metrics', 'request-measures'].map((name) => textOf(`src/http/${name}.ts`)).join('\n')
+  const named = Array.from(source.matchAll(/'((?:anteroom|process)_\w+)'/g), ([, name = '']) => name)
+  expect(named.length).toBeGreaterThan(20)
+  // Of an instant, the source names what happened then.
+  expect(told.map((name) => name.replace('_timestamp_seconds', '')).sort()).toEqual(
+    [...new Set(named)].map((name) => name.replace('_timestamp_seconds', '')).sort(),
+  )
+})
+
+test('every alert leads to a section that tells what to do', () => {
+  const rules = textOf('deploy/prometheus/anteroom-rules.yml')
+  const names = Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name = '']) => name)
+  const runbooks = Array.from(
+    rules.matchAll(/runbook: docs\/metrics\.md#(\w+)/g),
+    ([, section = '']) => section,
+  )
+  expect(runbooks).toEqual(names.map((name) => name.toLowerCase()))
+  const sections = sectionsOf('docs/metrics.md')
+  expect(runbooks.filter((section) => !sections.has(section))).toEqual([])
+})
+
+test('every dependency has its reason', () => {
+  const reasonsIn = (page: string) => {
+    const [, section = ''] = textOf(page).split('## Dependencies')
+    const cells = section.match(/^\| `.*? \|/gm) ?? []
+    return cells.flatMap((cell) => Array.from(cell.matchAll(/`(.+?)`/g), ([, name]) => name)).sort()
+  }
+  expect(reasonsIn('README.md')).toEqual(Object.keys(dependencies).sort())
+  expect(reasonsIn('docs/architecture.md')).toEqual(Object.keys(devDependencies).sort())
 })
 
 test('every command is told of', async () => {

@@ -16,7 +16,7 @@ took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
-# --- install, as the heads of the files tell
+# --- install, by the commands of docs/deploying.md: test/docs.test.ts holds the words of both to each other
 install -m 755 anteroom /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom
@@ -33,7 +33,7 @@ install -m 644 anteroom-backup.service anteroom-backup.timer anteroom-doctor.ser
 systemctl daemon-reload
 is 'systemd-analyze verify' '' "$(systemd-analyze verify anteroom.service anteroom-backup.service anteroom-backup.timer anteroom-doctor.service anteroom-doctor.timer anteroom-failed@x.service 2>&1)"
 since=$(date +%s%3N)
-systemctl enable --quiet --now anteroom
+systemctl enable --now anteroom 2> /dev/null
 ready() {
   for _ in $(seq 100); do curl -sf "$@" > /dev/null && return; sleep 0.05; done
   wrong "not ready: $*"
@@ -63,20 +63,20 @@ https() { curl -s --cacert /etc/ssl/anteroom/fullchain.pem --resolve api.example
 sleep 0.3
 
 # --- a partner, by the operator's commands with the credential
-command_() {
+as_service() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key anteroom "$@"
 }
-command_ organization add 'North Care' > /dev/null
-command_ partner add Lantern --organization 'North Care' > /dev/null
-TOKEN=$(command_ token issue Lantern | grep -o 'ey[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*')
+as_service organization add 'North Care' > /dev/null
+as_service partner add Lantern --organization 'North Care' > /dev/null
+TOKEN=$(as_service token issue Lantern | grep -o 'ey[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*')
 install -m 644 /dev/stdin /tmp/directory.json << 'END'
 { "regions": [{ "countryCode": "CA", "stateProvinceCode": "ON", "stateProvinceNameLocal": "Ontario", "stateProvinceLabel": "Province" }],
   "providers": [{ "ref": "on-001", "firstName": "Marlow", "lastName": "Fernhill", "timeZone": "America/Toronto",
     "languagesSpoken": ["en-CA"], "modalities": ["in-video"], "licenses": [{ "region": "CA-ON", "from": "2024-01-01" }],
     "workingHours": [{ "weekdays": ["monday", "tuesday", "wednesday", "thursday", "friday"], "start": "09:00", "end": "17:00" }] }] }
 END
-command_ directory load /tmp/directory.json --yes > /dev/null
+as_service directory load /tmp/directory.json --yes > /dev/null
 seen "a partner with a token, a directory: $(took)"
 
 # --- the four operations
@@ -104,7 +104,7 @@ holds 'what has failed' anteroom-doctor.service "$(systemctl --failed --plain --
 systemctl start anteroom-backup
 backup=$(ls /var/backups/anteroom/*.age)
 seen "a backup: $(stat -c '%n, %s bytes, mode %a, %U' "$backup") in $(took)"
-holds 'the backup is sound' 'is sound' "$(command_ backup verify "$backup")"
+holds 'the backup is sound' 'is sound' "$(as_service backup verify "$backup")"
 touch -d '40 days ago' /var/backups/anteroom/20200101T000000Z.age
 touch -d '20 days ago' /var/backups/anteroom/20200201T000000Z.age
 sleep 1.1
@@ -116,7 +116,7 @@ RandomizedDelaySec=0
 AccuracySec=100ms
 END
 systemctl daemon-reload
-systemctl enable --quiet --now anteroom-backup.timer anteroom-doctor.timer
+systemctl enable --now anteroom-backup.timer anteroom-doctor.timer 2> /dev/null
 for _ in $(seq 60); do [[ -e /var/backups/anteroom/20200101T000000Z.age ]] || break; sleep 0.1; done
 [[ ! -e /var/backups/anteroom/20200101T000000Z.age ]] || wrong 'a backup of 40 days stays'
 is 'the timer made a second one, 40 days went and 20 days stay' 3 "$(ls /var/backups/anteroom | wc -l)"
@@ -170,17 +170,18 @@ is 'its exit' 'success 0' "$(systemctl show -P Result anteroom) $(systemctl show
 cd /var/lib/anteroom
 runuser -u anteroom -- mkdir aside
 mv anteroom.sqlite* aside/
-restore_=$(systemd-run --quiet --pipe --wait --uid=anteroom -p WorkingDirectory=/var/lib/anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
+restored=$(systemd-run --quiet --pipe --wait --uid=anteroom -p WorkingDirectory=/var/lib/anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
   -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key \
   anteroom restore "$last" --to anteroom.sqlite --against aside/anteroom.sqlite --yes)
-holds 'restore' 'Made the database' "$restore_"
+holds 'restore' 'Made the database' "$restored"
 systemctl start anteroom
 ready http://127.0.0.1:8080/readyz
 holds 'the member booked before the backup' '"externalUserId":"m-3"' "$(api 'user/?external_user_id=m-3')"
 seen "restored: $(took)"
 
 # --- an upgrade: the executable is replaced beside its name
-install -m 755 /root/delivered/anteroom /usr/local/bin/anteroom.new
+cd /root/delivered
+install -m 755 anteroom /usr/local/bin/anteroom.new
 mv /usr/local/bin/anteroom.new /usr/local/bin/anteroom
 systemctl restart anteroom
 ready http://127.0.0.1:8080/readyz
@@ -188,11 +189,10 @@ seen "another executable: $(took)"
 
 # --- by a certificate of its own
 systemctl stop nginx
-cp /etc/ssl/anteroom/fullchain.pem /etc/anteroom/certificate.pem
-cp /etc/ssl/anteroom/privkey.pem /etc/anteroom/certificate.key
-chmod 600 /etc/anteroom/certificate.*
+install -m 600 /etc/ssl/anteroom/fullchain.pem /etc/anteroom/certificate.pem
+install -m 600 /etc/ssl/anteroom/privkey.pem /etc/anteroom/certificate.key
 echo ANTEROOM_BASE_URL=https://api.example.org > /etc/anteroom/anteroom.env
-install -D -m 644 /root/delivered/own-certificate.conf /etc/systemd/system/anteroom.service.d/own-certificate.conf
+install -D -m 644 own-certificate.conf /etc/systemd/system/anteroom.service.d/own-certificate.conf
 systemctl daemon-reload
 systemctl restart anteroom
 ready --cacert /etc/ssl/anteroom/fullchain.pem --resolve api.example.org:443:127.0.0.1 https://api.example.org/readyz
