@@ -5,8 +5,8 @@ import type { Command } from 'commander'
 import { dependencies, devDependencies } from '../package.json'
 import { exitCodes } from '../src/cli/exit-code'
 import { createProgram } from '../src/cli/program'
-import { settings } from '../src/settings'
 import { slotReasons } from '../src/operations/explain-slot'
+import { settings } from '../src/settings'
 
 const root = new URL('..', import.meta.url).pathname
 const pages = [
