@@ -30,6 +30,16 @@ export interface TlsIdentity {
 /** What a handler slower than this gets is a closed connection, in seconds. */
 const idleSeconds = 60
 
+/**
+ * What TLS 1.2 is spoken with (RFC 9325 §4.2): what was recorded stays sealed from who steals the key later, and nothing is
+ * in CBC. TLS 1.3 has no others.
+ */
+const ciphers = ['ECDSA', 'RSA']
+  .flatMap((kind) =>
+    ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((how) => `ECDHE-${kind}-${how}`),
+  )
+  .join(':')
+
 /** How long a stop may take: a client may never send the rest of its request, and a body has 10 s for it. */
 const stoppingMillis = 15_000
 
@@ -73,7 +83,7 @@ export function listen(
       // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests: it is shared
       // with our own alone, who take another's place when a certificate is replaced.
       reusePort: tls !== undefined,
-      ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
+      ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
       // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       idleTimeout: idleSeconds,

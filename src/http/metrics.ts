@@ -73,8 +73,14 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }
 }
 
+/** Host, by an address or as localhost: by any other name a browser was led here from a page of a stranger (DNS rebinding). */
+const thisMachine = /^(localhost|[\d.]+|\[[\da-f:.]+\])(:\d+)?$/i
+
 function answering(read: () => Promise<string>) {
-  return async ({ method, url }: Request): Promise<Response> => {
+  return async ({ method, url, headers: asked }: Request): Promise<Response> => {
+    if (!thisMachine.test(asked.get('host') ?? 'localhost')) {
+      return new Response('ask by 127.0.0.1 or localhost\n', { status: 421 })
+    }
     const [path] = url.replace(/^\w+:\/\/[^/]*/, '').split('?')
     if (path !== '/metrics') return new Response('there is nothing at this path\n', { status: 404 })
     if (method !== 'GET' && method !== 'HEAD') {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { isLong } from '../support/long'
+import { eventually } from '../support/process'
 import { attacks } from './attacks'
 import { has, hostName, proxies, send, type TlsProxy } from './proxies'
 import { type Reached, Recorder } from './recorder'
@@ -80,6 +81,18 @@ for (const [at, name] of (isLong ? (['nginx', 'caddy'] as const) : []).entries()
       expect(came?.statuses).toEqual([502])
       expect(came?.text).toEndWith('{"message":"the service does not answer","status":502}')
       expect(alone.logs()).not.toContain('canary')
+      const post = `POST /partners/v1/booking-request/ HTTP/1.1\r\nHost: ${hostName}\r\nContent-Length: 2\r\n\r\n{}`
+      const refused = await send(alone.httpsPort, [post])
+      expect(refused?.statuses).toEqual([502])
+      for (const told of [
+        /^cache-control: no-store\r$/im,
+        /^x-content-type-options: nosniff\r$/im,
+        /^x-request-id: [\da-f-]+\r$/im,
+      ])
+        expect(refused?.text).toMatch(told)
+      await eventually('the refusal to be logged by its method', () =>
+        /"method":"POST".*"status":502/.test(alone.logs()),
+      )
     })
 
     test('its logs hold no query', () => {

@@ -303,6 +303,13 @@ test('nothing but GET /metrics is answered, on this machine alone', async () => 
     expect([path, await statusOf(path)]).toEqual([path, 404])
   }
   await expect(fetch(`http://127.0.0.2:${port}/metrics`)).rejects.toThrow()
+  const askedAs = (host: string) => statusOf('/metrics', { headers: { Host: host } })
+  for (const host of ['localhost', `LOCALHOST:${port}`, `127.0.0.1:${port}`, '[::1]:9471']) {
+    expect([host, await askedAs(host)]).toEqual([host, 200])
+  }
+  for (const host of ['rebound.example', `localhost.example:${port}`, '127.0.0.1.example', 'x/localhost']) {
+    expect([host, await askedAs(host)]).toEqual([host, 421])
+  }
   await stop()
 })
 

@@ -150,3 +150,22 @@ test('a stop over TLS waits for what is being answered, and not for who has conn
   expect(performance.now() - before).toBeLessThan(5_000)
   await expect(silent.gone).rejects.toThrow()
 })
+
+test('TLS 1.2 is spoken with what keeps what was recorded sealed, under a certificate that is replaced too', async () => {
+  const listening = listen('127.0.0.1', 0, answering, one)
+  const spoken = (cipher: string) => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const asked = { ciphers: cipher, maxVersion: 'TLSv1.2' } as const
+    const socket = connect({ host: '127.0.0.1', port: listening.port, rejectUnauthorized: false, ...asked })
+    socket.on('secureConnect', () => resolve(socket.getCipher().name))
+    socket.on('error', () => resolve('none'))
+    return promise.finally(() => socket.destroy())
+  }
+  for (const certificate of [one, two]) {
+    listening.replaceCertificate(certificate)
+    expect(await spoken('ECDHE-ECDSA-AES128-GCM-SHA256')).toBe('ECDHE-ECDSA-AES128-GCM-SHA256')
+    expect(await spoken('ECDHE-ECDSA-CHACHA20-POLY1305')).toBe('ECDHE-ECDSA-CHACHA20-POLY1305')
+    for (const weak of ['ECDHE-ECDSA-AES128-SHA', 'AES128-SHA']) expect(await spoken(weak)).toBe('none')
+  }
+  await listening.stop()
+})
