@@ -171,11 +171,12 @@ export function errorResponse(...error: Parameters<typeof partsOf>): Response {
 export function repeatedly(code: ErrorCode, words: string): (seen: Seen, token: string) => Response {
   const { body, bytes, status, headers } = partsOf(code, words)
   // A Response copies them, which takes a third of what reading an object does.
-  const init = { status, headers: new Headers(headers) }
+  const toToken = { status, headers: new Headers(headers) }
+  // Whoever handed over no token is told of the scheme alone (RFC 6750 §3.1).
+  const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (seen, token) => {
+    const init = token === '' ? toNone : toToken
     tellIn(init.headers, seen.told)
-    // Whoever handed over no token is told of the scheme alone (RFC 6750 §3.1).
-    init.headers.set('WWW-Authenticate', token === '' ? 'Bearer' : invalidToken)
     seen.refusedFor = code
     seen.bytes = bytes
     return new Response(body, init)

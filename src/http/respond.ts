@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { type Coding, codingFor, compress } from './content-coding'
 import type { Reply } from './endpoint'
 import { unkept } from './errors'
+import { rateHeaders } from './rates'
 import { type Form, Representation, revalidated } from './representation'
 import { type Seen, tellIn } from './seen'
 import type { Steps, Turns } from './turns'
@@ -53,7 +54,12 @@ function* handingOver(form: Form, seen: Seen): Steps<Response> {
   return response
 }
 
+/** What some of those who are sent the same are told, and not all of them. */
+const rateNames = Object.keys(rateHeaders)
+
 function send({ status, body, headers }: Form, seen: Seen): Response {
+  // Whoever has no limit is told of none.
+  for (const name of rateNames) if (seen.told[name] === undefined) headers.delete(name)
   tellIn(headers, seen.told)
   seen.bytes = body?.size ?? 0
   return new Response(body, { status, headers })

@@ -1,5 +1,4 @@
 import { elapsedMillis } from '../domain/clock'
-import { rateHeaders } from './rates'
 
 /** What measures count of an answer beside its status. */
 export interface Counted {
@@ -53,16 +52,11 @@ export const requestIdHeader = {
   },
 }
 
-/** What some of those who are sent the same are told, and not all of them. */
-const rateNames = Object.keys(rateHeaders)
-
 /**
  * Writes what one is told into headers that are made once. A Response copies them; to write into the copy makes an object of
  * that, which takes longer than making the whole answer.
  */
 export function tellIn(headers: Headers, told: Record<string, string>): void {
-  // Whoever has no limit is told of none.
-  for (const name of rateNames) if (told[name] === undefined) headers.delete(name)
   for (const name in told) headers.set(name, told[name] as string)
 }
 
