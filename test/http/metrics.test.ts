@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import dashboard from '../../deploy/grafana/anteroom.json'
 import { systemClock } from '../../src/domain/clock'
@@ -12,6 +12,7 @@ import { booking, provider, region } from '../support/builders'
 import { makeCertificate } from '../support/certificates'
 import { Folder } from '../support/folder'
 import { parseMetrics } from '../support/metrics'
+import { eventually } from '../support/process'
 import { startService } from '../support/service'
 
 /** What lies in everything that is sent or stored here, and may be told of by no metric. */
@@ -30,6 +31,16 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
+/** Has what is remembered of the last time expire: what measures how long something takes is ahead by that much more. */
+function expire() {
+  ahead += 1_010
+}
+
+let ahead = 0
+const elapsed = performance.now.bind(performance)
+const watch = spyOn(performance, 'now').mockImplementation(() => elapsed() + ahead)
+afterAll(() => watch.mockRestore())
+
 const textOf = async (port: number | null) => {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
   expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -41,7 +52,7 @@ const textOf = async (port: number | null) => {
 
 /** What is told, once what is remembered of the last time has expired. */
 async function scrapeAgain() {
-  await Bun.sleep(1_010)
+  expire()
   return scrape()
 }
 
@@ -86,7 +97,12 @@ describe('of what partners ask for', () => {
     slow = connect({ host, port: Number(port) })
     const head = ['POST /partners/v1/booking-request/ HTTP/1.1', 'Host: x', `Authorization: Bearer ${token}`]
     slow.write([...head, 'Content-Type: application/json', 'Content-Length: 9', '', '{'].join('\r\n'))
-    after = await scrapeAgain()
+    const hasCome = async () => {
+      after = await scrapeAgain()
+      return after.get('anteroom_requests_in_flight{kind="bookings"}') === 1
+    }
+    // Each look takes a second of patience too.
+    await eventually('the booking of which half has come', hasCome, 4_000_000)
   })
   afterAll(() => {
     slow?.destroy()
@@ -278,7 +294,7 @@ test('when the certificate ends is told of the one that is shown, at SIGHUP of t
   const endOf = async () => /^anteroom_certificate_\w+ (\d+)$/m.exec(await textOf(server.metricsPort))?.[1]
   expect(await endOf()).toBe(String(first.validUntil / 1_000))
   server.replaceCertificate(next)
-  await Bun.sleep(1_010)
+  expire()
   expect(await endOf()).toBe(String(next.validUntil / 1_000))
   await server.stop()
   await opened.close()
@@ -325,7 +341,7 @@ test('however often it is asked, it is measured once a second, and the records e
   }
   const { port, stop } = listenForMetrics(0, measured({ records, isReady }))
   await Promise.all(Array.from({ length: 50 }, () => textOf(port)))
-  await Bun.sleep(1_010)
+  expire()
   await textOf(port)
   await stop()
   expect([reads, looks]).toEqual([1, 2])
