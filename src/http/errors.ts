@@ -1,6 +1,7 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
 import { logDefect } from './defect-log'
-import { type Seen, tellIn } from './seen'
+import { requestIdHeader, type Seen } from './seen'
+import { strictTransport } from './strict-transport'
 
 /** What programs are told of an answer that is not what was asked for. */
 export type ErrorCode = PartnerKind | 'internal_error'
@@ -176,7 +177,11 @@ export function repeatedly(code: ErrorCode, words: string): (seen: Seen, token: 
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (seen, token) => {
     const init = token === '' ? toNone : toToken
-    tellIn(init.headers, seen.told)
+    // Nothing else: whose token ends while their body comes has been told of a rate, which is no stranger's to know.
+    for (const name of toldToAll) {
+      const value = seen.told[name]
+      if (value !== undefined) init.headers.set(name, value)
+    }
     seen.refusedFor = code
     seen.bytes = bytes
     return new Response(body, init)
@@ -184,6 +189,8 @@ export function repeatedly(code: ErrorCode, words: string): (seen: Seen, token: 
 }
 
 const invalidToken = 'Bearer error="invalid_token"'
+
+const toldToAll = Object.keys({ ...requestIdHeader, ...strictTransport })
 
 function partsOf(
   code: ErrorCode,

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { repeatedly } from '../../src/http/errors'
 import { type Seen, seenOf, watched } from '../../src/http/seen'
 
 /** What is seen of a request that a handler answers so. */
@@ -31,3 +32,14 @@ test.each([
     if (isLate) expect(seen[0]?.millis).toBeGreaterThanOrEqual(4)
   },
 )
+
+test('what one was told of a rate before their token ended, nobody else is told who is refused', () => {
+  const refuse = repeatedly('token_invalid', 'words')
+  const told = (more: Record<string, string>) => {
+    const seen = seenOf(new Request('http://localhost/'))
+    const { headers } = refuse({ ...seen, told: { ...seen.told, ...more } }, 'a.b.c')
+    return [headers.get('ratelimit'), headers.get('x-request-id') === seen.id]
+  }
+  expect(told({ RateLimit: '"bookings";r=1;t=1' })).toEqual([null, true])
+  expect(told({})).toEqual([null, true])
+})
