@@ -41,7 +41,7 @@ fi
 cp -a "$base" "$work/machine"
 mkdir "$work/machine/root/delivered"
 cp "$executable" "$work/machine/root/delivered/anteroom"
-cp deploy/* "$work/machine/root/delivered/"
+find deploy -maxdepth 1 -type f -exec cp -t "$work/machine/root/delivered/" {} +
 cp test/deploy/in-machine.sh "$work/machine/root/"
 
 # By itself: no network but its own loopback, no systemd outside that would have to know of it.
