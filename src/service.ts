@@ -31,7 +31,7 @@ import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
 
-export { type Certificate, certificateNote, readCertificate } from './vault/certificate'
+export { type Certificate, certificateNotes, readCertificate } from './vault/certificate'
 
 /** What the service is made of. */
 export interface ServiceOptions {

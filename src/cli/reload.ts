@@ -2,7 +2,7 @@ import { type Flags, reloadable, type ServerConfig, type SettingName, settings }
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
-import { type Certificate, certificateNote, readCertificate, type Service, type Serving } from '../service'
+import { type Certificate, certificateNotes, readCertificate, type Service, type Serving } from '../service'
 
 /** A server that runs, and what it runs with. */
 export interface Reloading {
@@ -52,8 +52,7 @@ function takeAll(running: Reloading): string {
       running.certificate = certificate
       told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
     }
-    const note = certificateNote(certificate, clock.now())
-    if (note) told.push(note)
+    told.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
   }
   service.setLimits(config.limits)
   const taken = changed.filter((name) => !isFixed(name))

@@ -6,7 +6,7 @@ import { systemClock } from '../domain/clock'
 import { isPlainAddress, requireLoopback } from '../http/loopback'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData } from '../operations/upkeep'
-import { certificateNote, readCertificate } from '../service'
+import { certificateNotes, readCertificate } from '../service'
 import { shutdownRequest } from './graceful-shutdown'
 import { type Log, withLog } from './log'
 import { announce } from './output'
@@ -41,9 +41,8 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     await noteZoneData(service.context, service.zones)
     const now = service.context.clock.now()
     for (const note of notesOn(config)) report(note)
-    for (const note of [zoneDataNote(service.zones, now), certificate && certificateNote(certificate, now)]) {
-      if (note) report(note)
-    }
+    const ofCertificate = certificate ? certificateNotes(certificate, config.baseUrl, now) : []
+    for (const note of [zoneDataNote(service.zones, now), ...ofCertificate]) if (note) report(note)
     let running: Reloading | undefined
     const stopped = shutdownRequest(() => {
       // Before it listens there is nothing to be put in force that it was not started with.

@@ -57,9 +57,10 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   const { code, stderr } = await service.stop()
   expect(code).toBe(0)
   const inForce =
-    'the certificate that is valid until \\S+Z is in force; in force as they are now: --bookings-per-minute'
+    'the certificate that is valid until \\S+Z is in force; the TLS certificate is not for api.example, as --base-url says: partners will refuse it; in force as they are now: --bookings-per-minute'
   expect(toldIn(stderr)).toEqual([
     expect.stringMatching(/^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP$/),
+    'warn: the TLS certificate is not for api.example, as --base-url says: partners will refuse it',
     expect.stringMatching(new RegExp(`^warn: settings were read again: ${inForce}$`)),
     ...stopping,
   ])

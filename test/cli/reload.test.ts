@@ -19,7 +19,7 @@ afterAll(() => folder[Symbol.dispose]())
 
 const path = folder.file('settings')
 const set = (...lines: string[]) =>
-  writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://x.example', ...lines].join('\n'))
+  writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://localhost', ...lines].join('\n'))
 
 /** A server that runs by the settings file, and what it was told since. */
 function running(flags: { tlsCertificate?: string; tlsKey?: string } = {}) {
@@ -79,7 +79,7 @@ test('another certificate is put in force, one that is the same is not, and a br
   set('ANTEROOM_OPEN_REQUESTS=4')
   put(two.cert, one.pem)
   expect(reload(told)).toBe(
-    'settings were read again, and nothing is changed: the TLS key does not fit the certificate, which is to be the first of its file',
+    `settings were read again, and nothing is changed: the TLS key ${key} does not fit the first certificate of ${certificate}, which is to be the server's own`,
   )
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)
