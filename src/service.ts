@@ -198,6 +198,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
             noDocs,
             isSecure: certificate !== null,
             proxies,
+            report,
             ...measures?.serving,
           }
           const always = certificate ? strictTransport : {}
