@@ -138,7 +138,13 @@ describe('a settings file', () => {
       'there is no settings file at /nowhere/s',
     )
     expect(() => readServerConfig({ ...needed, settings: folder.path }, {})).toThrow(
-      `the settings file ${folder.path} may not be read`,
+      `what is at the settings path ${folder.path} is not a file`,
+    )
+  })
+
+  test('that is not there is all that is told: whatever is missing stands in it', () => {
+    expect(() => readServerConfig({ settings: '/nowhere/s' }, {})).toThrow(
+      new Refusal('settings_invalid', 'there is no settings file at /nowhere/s'),
     )
   })
 })
