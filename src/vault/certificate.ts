@@ -59,7 +59,9 @@ const noticeDays = 14
 export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: string, now: number): string[] {
   const notes: string[] = []
   if (validUntil - now < noticeDays * dayMillis) {
-    notes.push(`the TLS certificate expires on ${day(validUntil)}: renew it, then send SIGHUP`)
+    notes.push(
+      `the TLS certificate expires on ${day(validUntil)}: renew it, then send SIGHUP, or restart where systemd hands it over as a credential`,
+    )
   }
   const host = new URL(baseUrl).hostname.replace(/^\[(.*)\]$/, '$1')
   const own = new X509Certificate(cert)

@@ -44,7 +44,7 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   put(one)
   writeFileSync(
     file('settings'),
-    `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\n`,
+    `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\nANTEROOM_BEHIND_PROXY=127.0.0.1\n`,
   )
   await using service = await operator.serve('--settings', file('settings'))
   expect(await shownBy(service.port)).toBe('one')
@@ -59,7 +59,10 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   const inForce =
     'the certificate that is valid until \\S+Z is in force; the TLS certificate is not for api.example, as --base-url says: partners will refuse it; in force as they are now: --bookings-per-minute'
   expect(toldIn(stderr)).toEqual([
-    expect.stringMatching(/^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP$/),
+    'warn: --tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
+    expect.stringMatching(
+      /^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential$/,
+    ),
     'warn: the TLS certificate is not for api.example, as --base-url says: partners will refuse it',
     expect.stringMatching(new RegExp(`^warn: settings were read again: ${inForce}$`)),
     ...stopping,

@@ -127,7 +127,7 @@ test('a certificate is spoken of in its last fourteen days', () => {
     certificateNotes(certificate, 'https://localhost:8443/x', certificate.validUntil - days * dayMillis)
   expect(at(14)).toEqual([])
   expect(at(13.9)).toEqual([
-    `the TLS certificate expires on ${day(certificate.validUntil)}: renew it, then send SIGHUP`,
+    `the TLS certificate expires on ${day(certificate.validUntil)}: renew it, then send SIGHUP, or restart where systemd hands it over as a credential`,
   ])
 })
 
