@@ -51,7 +51,7 @@ function takeAll(running: Reloading): string {
       server.replaceCertificate(certificate)
       running.certificate = certificate
       told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
-    }
+    } else if (config.tls.isCredential) told.push(asAtStart)
     told.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
   }
   service.setLimits(config.limits)
@@ -62,6 +62,9 @@ function takeAll(running: Reloading): string {
   if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
   return `settings were read again: ${told.join('; ') || 'nothing has changed'}`
 }
+
+/** systemd.exec(5), LoadCredential: they are read when a service is started. */
+const asAtStart = 'the certificate is as systemd handed it over at the start: a renewed one takes a restart'
 
 function isOther(one: Certificate, other: Certificate): boolean {
   return one.cert !== other.cert || one.key !== other.key

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Reloading, reload } from '../../src/cli/reload'
 import { readServerConfig } from '../../src/config'
 import { systemClock } from '../../src/domain/clock'
@@ -87,6 +88,17 @@ test('another certificate is put in force, one that is the same is not, and a br
     /^settings were read again: the certificate that is valid until \S+Z is in force; in force as they are now: --open-requests$/,
   )
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
+})
+
+test('of a certificate that systemd hands over it is told that a renewed one takes a restart', () => {
+  set()
+  const files = { tlsCertificate: one.certificate, tlsKey: one.key }
+  const { told } = running(files)
+  const read = () =>
+    readServerConfig({ settings: path, ...files }, { CREDENTIALS_DIRECTORY: dirname(one.key) })
+  expect(reload({ ...told, read })).toBe(
+    'settings were read again: the certificate is as systemd handed it over at the start: a renewed one takes a restart',
+  )
 })
 
 test('where the system has no room for another listener all is left as it was', () => {
