@@ -204,6 +204,8 @@ export interface ServerConfig extends StorageConfig {
   readonly noDocs: boolean
   /** What each setting is set to, as it was given. */
   readonly given: Flags
+  /** Lines of the settings file that a flag or the environment overrules, each as a notice. */
+  readonly overruled: readonly string[]
 }
 
 /** Where a certificate and its key are. */
@@ -299,6 +301,19 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     limits: limitsFrom({ ...usualLimits, ...values }),
     noDocs: values.noDocs === 'true',
     given: values,
+    overruled: overruledLines(flags, environment),
+  })
+}
+
+/** What a settings file sets otherwise than a flag or the environment, which come before it. */
+function overruledLines(flags: Flags, environment: Environment): string[] {
+  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], [])
+  return (Object.keys(settings) as SettingName[]).flatMap((name) => {
+    const { flag, variable } = settings[name]
+    const [line, given] = [inFile?.get(variable), givenFor(name, flags, environment)]
+    if (!line || !given || line.value === given.value) return []
+    const by = given.told === flag ? flag : 'the environment'
+    return [`${line.told}: has no effect, since ${by} sets it otherwise`]
   })
 }
 

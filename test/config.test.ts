@@ -98,7 +98,12 @@ describe('a settings file', () => {
       baseUrl: 'https://x.example',
       port: 3,
       host: '127.0.0.2',
+      overruled: [
+        `${path} line 4: ANTEROOM_HOST: has no effect, since the environment sets it otherwise`,
+        `${path} line 3: ANTEROOM_PORT: has no effect, since --port sets it otherwise`,
+      ],
     })
+    expect(read('ANTEROOM_PORT=3', { ...needed, port: '3' }).overruled).toEqual([])
   })
 
   test('is named by the environment too, and read by every command', () => {

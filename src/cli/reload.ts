@@ -60,6 +60,7 @@ function takeAll(running: Reloading): string {
   if (taken.length > 0) told.push(`in force as they are now: ${flagsOf(taken)}`)
   const left = changed.filter(isFixed)
   if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
+  told.push(...config.overruled)
   return `settings were read again: ${told.join('; ') || 'nothing has changed'}`
 }
 

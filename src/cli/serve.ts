@@ -77,8 +77,8 @@ function stillStopping(requests: number): string {
 }
 
 /** What an operator has to know of what they have set. */
-function notesOn({ baseUrl, tls, behindProxy }: ServerConfig): string[] {
-  const notes: string[] = []
+function notesOn({ baseUrl, tls, behindProxy, overruled }: ServerConfig): string[] {
+  const notes = [...overruled]
   if (isPlainAddress(baseUrl)) {
     notes.push(
       '--base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
