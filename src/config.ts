@@ -41,6 +41,8 @@ export interface ServerConfig extends StorageConfig {
   readonly noDocs: boolean
   /** What each setting is set to, as it was given. */
   readonly given: Flags
+  /** Lines of the settings file that a flag or the environment overrules, each as a notice. */
+  readonly overruled: readonly string[]
 }
 
 /**
@@ -116,6 +118,19 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     limits: limitsFrom({ ...usualLimits, ...values }),
     noDocs: values.noDocs === 'true',
     given: values,
+    overruled: overruledLines(flags, environment),
+  })
+}
+
+/** What a settings file sets otherwise than a flag or the environment, which come before it. */
+function overruledLines(flags: Flags, environment: Environment): string[] {
+  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], [])
+  return (Object.keys(settings) as SettingName[]).flatMap((name) => {
+    const { flag, variable } = settings[name]
+    const [line, given] = [inFile?.get(variable), givenFor(name, flags, environment)]
+    if (!line || !given || line.value === given.value) return []
+    const by = given.told === flag ? flag : 'the environment'
+    return [`${line.told}: has no effect, since ${by} sets it otherwise`]
   })
 }
 
@@ -177,6 +192,8 @@ function readSettings(environment: Environment, flags: Flags, required: readonly
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
   const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
+  // All that it would set would be missing.
+  if (inFile === null) throw new Refusal('settings_invalid', faults.join('\n'))
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
     const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
     if (given === undefined) {
@@ -208,19 +225,16 @@ function isVariable(name: string): boolean {
   return name === masterKeyVariable || Object.values(settings).some(({ variable }) => variable === name)
 }
 
-/** What a settings file sets, by variable. @param faults takes what is wrong with it */
-function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Given> {
+/** What a settings file sets, by variable; null where there is none to read. @param faults takes what is wrong with it */
+function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Given> | null {
   const found = new Map<string, Given>()
   if (!path) return found
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    const isThere = (error as { code?: string }).code !== 'ENOENT'
-    faults.push(
-      isThere ? `the settings file ${path} may not be read` : `there is no settings file at ${path}`,
-    )
-    return found
+    faults.push(unreadable(path, (error as { code?: string }).code))
+    return null
   }
   const { lines, faults: inText } = readSettingsLines(text)
   faults.push(...inText.map((fault) => `${path} ${fault}`))
@@ -232,6 +246,12 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
     else found.set(name, { value, told })
   }
   return found
+}
+
+function unreadable(path: string, code: string | undefined): string {
+  if (code === 'ENOENT') return `there is no settings file at ${path}`
+  if (code === 'EISDIR') return `what is at the settings path ${path} is not a file`
+  return `the settings file ${path} may not be read by the user that this is run by`
 }
 
 function masterKeyFaults(

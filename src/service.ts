@@ -23,7 +23,7 @@ import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
 
 export type { Server } from './serving'
-export { type Certificate, certificateNote, readCertificate } from './vault/certificate'
+export { type Certificate, certificateNotes, readCertificate } from './vault/certificate'
 
 /** What the service is made of. */
 export interface ServiceOptions extends ServingOptions {

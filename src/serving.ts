@@ -61,7 +61,15 @@ export interface Server extends Listening {
 
 /** Listens, and does beside it what is due for as long as it does. Throws the system's error where a port cannot be had. */
 export async function serve(served: Served, { host, port, baseUrl }: Place): Promise<Server> {
-  const { context, isSandbox, noDocs = false, certificate = null, proxies = null, onlookers = [] } = served
+  const {
+    context,
+    isSandbox,
+    noDocs = false,
+    certificate = null,
+    proxies = null,
+    onlookers = [],
+    report,
+  } = served
   const measures = await createMeasures(served)
   let address = ''
   let isStopping = false
@@ -75,7 +83,7 @@ export async function serve(served: Served, { host, port, baseUrl }: Place): Pro
       const ownAddress = `${certificate ? 'https' : 'http'}://${urlHost(host)}:${actualPort}`
       address = baseUrl?.replace(/\/+$/, '') ?? ownAddress
       const isSecure = certificate !== null
-      const about = { context, baseUrl: address, isSandbox, noDocs, isSecure, proxies }
+      const about = { context, baseUrl: address, isSandbox, noDocs, isSecure, proxies, report }
       return watched(
         createApp({ ...about, ...measures?.serving }, addressOf, isReady).fetch,
         [...onlookers, ...(measures?.onlookers ?? [])],

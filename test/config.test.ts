@@ -98,7 +98,12 @@ describe('a settings file', () => {
       baseUrl: 'https://x.example',
       port: 3,
       host: '127.0.0.2',
+      overruled: [
+        `${path} line 4: ANTEROOM_HOST: has no effect, since the environment sets it otherwise`,
+        `${path} line 3: ANTEROOM_PORT: has no effect, since --port sets it otherwise`,
+      ],
     })
+    expect(read('ANTEROOM_PORT=3', { ...needed, port: '3' }).overruled).toEqual([])
   })
 
   test('is named by the environment too, and read by every command', () => {
@@ -138,7 +143,13 @@ describe('a settings file', () => {
       'there is no settings file at /nowhere/s',
     )
     expect(() => readServerConfig({ ...needed, settings: folder.path }, {})).toThrow(
-      `the settings file ${folder.path} may not be read`,
+      `what is at the settings path ${folder.path} is not a file`,
+    )
+  })
+
+  test('that is not there is all that is told: whatever is missing stands in it', () => {
+    expect(() => readServerConfig({ settings: '/nowhere/s' }, {})).toThrow(
+      new Refusal('settings_invalid', 'there is no settings file at /nowhere/s'),
     )
   })
 })
@@ -171,7 +182,7 @@ test.each<[Flags, string]>([
   ],
   [
     { behindProxy: '0.0.0.0/0' },
-    '--behind-proxy: must be addresses or networks, as 10.0.0.7,2001:db8::/32, but not all addresses there are',
+    '--behind-proxy: must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are',
   ],
 ])('HTTPS by %p is refused', (flags, message) => {
   expect(() => readServerConfig({ ...needed, ...flags }, {})).toThrow(

@@ -2,7 +2,7 @@ import type { Flags, ServerConfig } from '../config'
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
-import { type Certificate, certificateNote, readCertificate, type Server, type Service } from '../service'
+import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../service'
 import { reloadable, type SettingName, settings } from '../settings'
 
 /** A server that runs, and what it runs with. */
@@ -53,9 +53,8 @@ function takeAll(running: Reloading): string {
       server.replaceCertificate(certificate)
       running.certificate = certificate
       told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
-    }
-    const note = certificateNote(certificate, clock.now())
-    if (note) told.push(note)
+    } else if (config.tls.isCredential) told.push(asAtStart)
+    told.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
   }
   service.setLimits(config.limits)
   const taken = changed.filter((name) => !isFixed(name))
@@ -63,8 +62,12 @@ function takeAll(running: Reloading): string {
   if (taken.length > 0) told.push(`in force as they are now: ${flagsOf(taken)}`)
   const left = changed.filter(isFixed)
   if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
+  told.push(...config.overruled)
   return `settings were read again: ${told.join('; ') || 'nothing has changed'}`
 }
+
+/** systemd.exec(5), LoadCredential: they are read when a service is started. */
+const asAtStart = 'the certificate is as systemd handed it over at the start: a renewed one takes a restart'
 
 function flagsOf(names: readonly SettingName[]): string {
   return names.map((name) => settings[name].flag).join(', ')

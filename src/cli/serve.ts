@@ -6,8 +6,9 @@ import { systemClock } from '../domain/clock'
 import { isPlainAddress, requireLoopback } from '../http/loopback'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData } from '../operations/upkeep'
-import { certificateNote, readCertificate } from '../service'
+import { certificateNotes, readCertificate } from '../service'
 import { serverSettings } from '../settings'
+import { counted } from './counted'
 import { shutdownRequest } from './graceful-shutdown'
 import { type Log, withLog } from './log'
 import { announce } from './output'
@@ -42,9 +43,8 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     await noteZoneData(service.context, service.zones)
     const now = service.context.clock.now()
     for (const note of notesOn(config)) report(note)
-    for (const note of [zoneDataNote(service.zones, now), certificate && certificateNote(certificate, now)]) {
-      if (note) report(note)
-    }
+    const ofCertificate = certificate ? certificateNotes(certificate, config.baseUrl, now) : []
+    for (const note of [zoneDataNote(service.zones, now), ...ofCertificate]) if (note) report(note)
     let running: Reloading | undefined
     const stopped = shutdownRequest(() => {
       // Before it listens there is nothing to be put in force that it was not started with.
@@ -59,7 +59,10 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     await stopped
     report('stopping', 'info')
+    const tellWhy = () => report(stillStopping(server.underWay()), 'info')
+    const waiting = setTimeout(tellWhy, silentStopMillis).unref()
     await server.stop()
+    clearTimeout(waiting)
     await noteServer(service.context, null)
   } finally {
     await service.close()
@@ -67,8 +70,25 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
   report('stopped', 'info')
 }
 
+/** How long a stop may take before it is told what it waits for, in ms: most take less. */
+const silentStopMillis = 2_000
+
+function stillStopping(requests: number): string {
+  return `still stopping: what is under way is finished first (${counted(requests, 'request')}), for 15 s at most`
+}
+
 /** What an operator has to know of what they have set. */
-function notesOn({ baseUrl }: ServerConfig): string[] {
-  if (!isPlainAddress(baseUrl)) return []
-  return [`--base-url begins with http:, so links in answers lead partners to send their tokens in the clear`]
+function notesOn({ baseUrl, tls, behindProxy, overruled }: ServerConfig): string[] {
+  const notes = [...overruled]
+  if (isPlainAddress(baseUrl)) {
+    notes.push(
+      '--base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
+    )
+  }
+  if (tls && behindProxy) {
+    notes.push(
+      '--tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
+    )
+  }
+  return notes
 }

@@ -30,4 +30,4 @@ export function isAddress(text: string): boolean {
 }
 
 const notNetworks =
-  'must be addresses or networks, as 10.0.0.7,2001:db8::/32, but not all addresses there are'
+  'must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are'

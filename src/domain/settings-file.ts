@@ -19,7 +19,8 @@ export function readSettingsLines(text: string): { lines: SettingsLine[]; faults
     if (/^\s*([#;]|$)/.test(whole)) continue
     const [, name, written = ''] = /^\s*([A-Za-z_]\w*)=(.*)$/s.exec(whole) ?? []
     const value = name === undefined ? null : unquoted(written.trim())
-    if (name === undefined) fault(line, 'is neither NAME=value nor a comment')
+    if (name === undefined)
+      fault(line, 'is neither NAME=value, without export and without spaces before =, nor a comment')
     else if (value === null)
       fault(line, `${name}: a quotation mark is left open, or something stands behind it`)
     else if (lines.some((each) => each.name === name)) fault(line, `${name}: is set above already`)

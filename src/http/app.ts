@@ -18,7 +18,7 @@ export function createApp(
   peerOf: (request: Request) => string,
   isReady: () => Promise<boolean> = async () => true,
 ) {
-  const forwarded = forwarding(serving.proxies ?? null, peerOf)
+  const forwarded = forwarding(serving.proxies ?? null, peerOf, serving.report)
   return (
     new Elysia({
       // The contract depends on all three: a path without its last slash is the same path; what is

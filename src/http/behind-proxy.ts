@@ -1,4 +1,5 @@
 import { isAddress, type Networks } from '../domain/networks'
+import type { Report } from '../domain/report'
 import { errorAnswer, transportRefusals } from './errors'
 import type { Seen } from './seen'
 import { strictTransport } from './strict-transport'
@@ -22,9 +23,15 @@ const mostPeers = 1_000
  * HTTPS, whatever it says. Without such proxies the headers mean nothing.
  *
  * @param peerOf who sent a request to this machine
+ * @param report is told once of each way in which a proxy may be set up wrongly, so that nobody is served
  */
-export function forwarding(proxies: Networks | null, peerOf: (request: Request) => string): Forwarding {
+export function forwarding(
+  proxies: Networks | null,
+  peerOf: (request: Request) => string,
+  report: Report = () => {},
+): Forwarding {
   if (!proxies) return { clientOf: peerOf, refusePlain: () => null }
+  const tell = { stranger: once(report, toldOfStranger), unsaid: once(report, toldOfUnsaid) }
   const peers = new Map<string, boolean>()
   const isProxy = (peer: string) => {
     const known = peers.get(peer)
@@ -41,14 +48,31 @@ export function forwarding(proxies: Networks | null, peerOf: (request: Request) 
     },
     refusePlain(request, seen) {
       // A list, as several proxies write it, tells of one plain hop at least, or of who knows whom.
-      const isHttps = request.headers.get('x-forwarded-proto') === 'https'
-      if (isHttps && isProxy(peerOf(request))) {
+      const protocol = request.headers.get('x-forwarded-proto')
+      const isHttps = protocol === 'https'
+      const isFromProxy = isProxy(peerOf(request))
+      if (isHttps && isFromProxy) {
         Object.assign(seen.told, strictTransport)
         takeName(request.headers.get('x-request-id'), seen)
         return null
       }
+      if (isHttps) tell.stranger()
+      else if (isFromProxy && protocol !== 'http') tell.unsaid()
       return errorAnswer(seen, 'https_required', transportRefusals.https_required)
     },
+  }
+}
+
+const toldOfStranger =
+  'a request was refused (https_required) that says it came by HTTPS, but not from an address of --behind-proxy: if your proxy sent it, name its address there; this is told once'
+const toldOfUnsaid =
+  'a request from an address of --behind-proxy was refused (https_required), since its X-Forwarded-Proto was not just https or http: have your proxy set it; this is told once'
+
+function once(report: Report, line: string): () => void {
+  let isTold = false
+  return () => {
+    if (!isTold) report(line)
+    isTold = true
   }
 }
 

@@ -5,6 +5,7 @@ import type { Version } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import type { Networks } from '../domain/networks'
 import type { Caller, Partner } from '../domain/partner'
+import type { Report } from '../domain/report'
 import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { tokenOf } from './bearer'
@@ -45,6 +46,8 @@ export interface Serving {
   readonly isSecure?: boolean
   /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
   readonly proxies?: Networks | null
+  /** Is told what an operator should know of; nobody unless given. */
+  readonly report?: Report
 }
 
 /** A request that has reached a path. */

@@ -13,6 +13,8 @@ export interface Listening {
    * @throws Refusal settings_invalid for one that cannot be used
    */
   replaceCertificate(certificate: TlsIdentity): void
+  /** How many requests are under way. */
+  underWay(): number
   /**
    * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
    * all is answered, or the time for that is up: 15 s. Where nobody asks, within some 30 ms.
@@ -109,6 +111,7 @@ export function listen(
       // It would go on to show the old certificate to every second who connects.
       else end()
     },
+    underWay: () => shared.all.reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
     async stop() {
       const cutOff = () => {
         for (const server of shared.all) server.stop(true)

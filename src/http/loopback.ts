@@ -14,8 +14,8 @@ const loopback = parseNetworks('127.0.0.0/8,::1') as Networks
 export async function requireLoopback(host: string): Promise<void> {
   if ((await addressesOf(host)).every(loopback.include)) return
   const ways = [
+    'name the proxy that does HTTPS for it by --behind-proxy (ANTEROOM_BEHIND_PROXY; 127.0.0.1 for one on this machine)',
     'give it --tls-certificate and --tls-key',
-    'name the proxies that do HTTPS for it by --behind-proxy',
     'or listen on loopback, as --host 127.0.0.1',
   ]
   const why = `--host: what is sent to ${host} without HTTPS can be read on its way`

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { CertificateFiles } from '../domain/certificate-files'
 import { Refusal } from '../domain/errors'
+import { isAddress } from '../domain/networks'
 import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
 
@@ -23,14 +24,17 @@ export interface Certificate {
  */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = read(files.certificate, 'TLS certificate', true)
+  // Before the key is looked at, lest whoever took one file for the other is told of the other's mode.
+  const chain = chainIn(cert, files.certificate)
   const key = read(files.key, 'TLS key', files.isCredential)
-  const chain = chainIn(cert)
-  if (!chain[0]?.checkPrivateKey(keyIn(key))) {
-    throw unusable('the TLS key does not fit the certificate, which is to be the first of its file')
+  if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
+    const first = `the first certificate of ${files.certificate}, which is to be the server's own`
+    throw unusable(`the TLS key ${files.key} does not fit ${first}`)
   }
   const [from, until] = [Math.max(...chain.map(begin)), Math.min(...chain.map(end))]
-  if (now < from) throw unusable(`the TLS certificate is not valid before ${day(from)}`)
-  if (now > until) throw unusable(`the TLS certificate expired on ${day(until)}`)
+  const what = `the TLS certificate ${files.certificate}`
+  if (now < from) throw unusable(`${what} is not valid before ${day(from)}`)
+  if (now > until) throw unusable(`${what} expired on ${day(until)}: renew it`)
   return { cert, key, validUntil: until }
 }
 
@@ -39,42 +43,66 @@ const dayMillis = 24 * 60 * 60_000
 /** How long before its end a certificate is spoken of: whoever renews it by machine has done so by then. */
 const noticeDays = 14
 
-/** What an operator has to know of a certificate that is in force; null for nothing. @param now ms */
-export function certificateNote({ validUntil }: Certificate, now: number): string | null {
-  if (validUntil - now >= noticeDays * dayMillis) return null
-  return `the TLS certificate expires on ${day(validUntil)}: renew it, then send SIGHUP`
+/**
+ * What an operator has to know of a certificate that is in force.
+ *
+ * @param baseUrl what partners connect to
+ * @param now ms
+ */
+export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: string, now: number): string[] {
+  const notes: string[] = []
+  if (validUntil - now < noticeDays * dayMillis) {
+    notes.push(
+      `the TLS certificate expires on ${day(validUntil)}: renew it, then send SIGHUP, or restart where systemd hands it over as a credential`,
+    )
+  }
+  const host = new URL(baseUrl).hostname.replace(/^\[(.*)\]$/, '$1')
+  const own = new X509Certificate(cert)
+  if (!(isAddress(host) ? own.checkIP(host) : own.checkHost(host))) {
+    notes.push(`the TLS certificate is not for ${host}, as --base-url says: partners will refuse it`)
+  }
+  return notes
 }
 
 function read(path: string, what: string, anyMode: boolean): string {
   try {
-    return readSecretFile(path, { what, anyMode })
+    // Some editors put a mark before the text (U+FEFF), which the TLS library does not take.
+    return readSecretFile(path, { what, anyMode }).replace(/^\uFEFF/, '')
   } catch (error) {
-    throw error instanceof Refusal ? unusable(error.message) : error
+    if (!(error instanceof Refusal)) throw error
+    throw unusable(error.message.includes(path) ? error.message : `${error.message}: ${path}`)
   }
 }
 
 /** The certificates of a file (RFC 7468 §5), the server's own first. */
-function chainIn(text: string): X509Certificate[] {
-  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    throw unusable('the TLS certificate file holds a private key too: keep that in a file of its own')
-  }
+function chainIn(text: string, path: string): X509Certificate[] {
+  const file = `the TLS certificate file ${path}`
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)
-  if (!blocks) throw unusable('the TLS certificate file holds no certificate in PEM')
+  const holdsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
+  if (holdsKey && blocks) throw unusable(`${file} holds a private key too: keep that in a file of its own`)
+  if (holdsKey) throw unusable(`${file} holds a private key: is it the one for --tls-key?`)
+  if (!blocks)
+    throw unusable(`${file} holds no certificate in PEM, as begins with -----BEGIN CERTIFICATE-----`)
   return blocks.map((block, at) => {
     try {
       return new X509Certificate(block)
     } catch {
-      throw unusable(`certificate ${at + 1} of the TLS certificate file cannot be read`)
+      throw unusable(`certificate ${at + 1} of ${file} cannot be read`)
     }
   })
 }
 
-function keyIn(text: string): KeyObject {
-  if (/ENCRYPTED/.test(text)) throw unusable('the TLS key is encrypted: nobody can give its passphrase here')
+function keyIn(text: string, path: string): KeyObject {
+  if (/ENCRYPTED/.test(text)) {
+    const remedy = `write it without one by openssl pkey -in ${path}`
+    throw unusable(`the TLS key ${path} is encrypted, and nobody can give its passphrase here: ${remedy}`)
+  }
   try {
     return createPrivateKey(text)
   } catch {
-    throw unusable('the TLS key file holds no private key in PEM')
+    throw unusable(
+      `the TLS key file ${path} holds no private key in PEM, as begins with -----BEGIN PRIVATE KEY-----`,
+    )
   }
 }
 

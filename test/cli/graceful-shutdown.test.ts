@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
@@ -132,4 +133,30 @@ test('a service that has much to remove of what was kept for retries stops with 
   const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
   expect(left).toBeGreaterThan(0)
   expect(left).toBeLessThan(expired)
+})
+
+test('a stop that waits for somebody slow tells what for', async () => {
+  using operator = new Operator()
+  for (const words of ['init', 'organization add N', 'partner add P --organization N']) {
+    await operator.do(...words.split(' '))
+  }
+  const { token } = await operator.ask<{ token: string }>('token', 'issue', 'P')
+  await using service = await operator.serve()
+  const head = [
+    'POST /partners/v1/booking-request/ HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    'Content-Length: 9',
+  ]
+  const socket = connect(service.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`${head.join('\r\n')}\r\n\r\n{`)
+  await Bun.sleep(200)
+  const ended = service.stop()
+  const why = 'info: still stopping: what is under way is finished first (1 request), for 15 s at most'
+  await eventually('it to be told', () => service.told.includes(why))
+  socket.destroy()
+  expect((await ended).code).toBe(0)
+  expect(service.told).toEqual(['info: stopping', why, 'info: stopped'])
 })

@@ -21,7 +21,7 @@ test('plain HTTP is served to this machine alone, and a certificate that cannot 
     signal: null,
     stdout: '',
     stderr:
-      'anteroom: --host: what is sent to 0.0.0.0 without HTTPS can be read on its way; give it --tls-certificate and --tls-key, name the proxies that do HTTPS for it by --behind-proxy, or listen on loopback, as --host 127.0.0.1\n',
+      'anteroom: --host: what is sent to 0.0.0.0 without HTTPS can be read on its way; name the proxy that does HTTPS for it by --behind-proxy (ANTEROOM_BEHIND_PROXY; 127.0.0.1 for one on this machine), give it --tls-certificate and --tls-key, or listen on loopback, as --host 127.0.0.1\n',
   })
   expect(await serve('--tls-certificate', file('no.crt'), '--tls-key', file('no.key'))).toEqual({
     code: 2,
@@ -41,7 +41,7 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   put(one)
   writeFileSync(
     file('settings'),
-    `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\n`,
+    `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\nANTEROOM_BEHIND_PROXY=127.0.0.1\n`,
   )
   await using service = await operator.serve('--settings', file('settings'), '--base-url', 'http://x.example')
   expect(await shownBy(service.port)).toBe('one')
@@ -54,10 +54,14 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   const { code, stderr } = await service.stop()
   expect(code).toBe(0)
   const inForce =
-    'the certificate that is valid until \\S+Z is in force; in force as they are now: --bookings-per-minute'
+    'the certificate that is valid until \\S+Z is in force; the TLS certificate is not for x.example, as --base-url says: partners will refuse it; in force as they are now: --bookings-per-minute'
   expect(toldIn(stderr)).toEqual([
     'warn: --base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
-    expect.stringMatching(/^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP$/),
+    'warn: --tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
+    expect.stringMatching(
+      /^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential$/,
+    ),
+    'warn: the TLS certificate is not for x.example, as --base-url says: partners will refuse it',
     expect.stringMatching(new RegExp(`^warn: settings were read again: ${inForce}$`)),
     ...stopping,
   ])

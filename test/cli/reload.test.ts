@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Reloading, reload } from '../../src/cli/reload'
 import { readServerConfig } from '../../src/config'
 import { systemClock } from '../../src/domain/clock'
@@ -15,7 +16,7 @@ afterAll(() => folder[Symbol.dispose]())
 
 const path = folder.file('settings')
 const set = (...lines: string[]) =>
-  writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://x.example', ...lines].join('\n'))
+  writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://localhost', ...lines].join('\n'))
 
 /** A server that runs by the settings file, and what it was told since. */
 function running(flags: { tlsCertificate?: string; tlsKey?: string } = {}) {
@@ -56,7 +57,7 @@ test('a fault in the settings changes nothing, and is told in one line', () => {
   const { told, limits } = running()
   set('ANTEROOM_OPEN_REQUESTS=4', 'ANTEROOM_PORT=x', 'nothing')
   expect(reload(told)).toBe(
-    `settings were read again, and nothing is changed: ${path} line 5: is neither NAME=value nor a comment; ${path} line 4: ANTEROOM_PORT: must be a port from 0 to 65535`,
+    `settings were read again, and nothing is changed: ${path} line 5: is neither NAME=value, without export and without spaces before =, nor a comment; ${path} line 4: ANTEROOM_PORT: must be a port from 0 to 65535`,
   )
   expect(limits).toEqual([])
 })
@@ -75,18 +76,29 @@ test('another certificate is put in force, one that is the same is not, and a br
   set('ANTEROOM_OPEN_REQUESTS=4')
   put(two.cert, one.pem)
   expect(reload(told)).toBe(
-    'settings were read again, and nothing is changed: the TLS key does not fit the certificate, which is to be the first of its file',
+    `settings were read again, and nothing is changed: the TLS key ${key} does not fit the first certificate of ${certificate}, which is to be the server's own`,
   )
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)
   expect(reload(told)).toMatch(
-    /^settings were read again: the certificate that is valid until \S+Z is in force; the TLS certificate expires on \S+: renew it, then send SIGHUP; in force as they are now: --open-requests$/,
+    /^settings were read again: the certificate that is valid until \S+Z is in force; the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential; in force as they are now: --open-requests$/,
   )
   // What is in force is no other the next time.
   expect(reload(told)).toMatch(
     /^settings were read again: the TLS certificate expires on \S+: renew it, then send SIGHUP$/,
   )
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
+})
+
+test('of a certificate that systemd hands over it is told that a renewed one takes a restart', () => {
+  set()
+  const files = { tlsCertificate: one.certificate, tlsKey: one.key }
+  const { told } = running(files)
+  const read = () =>
+    readServerConfig({ settings: path, ...files }, { CREDENTIALS_DIRECTORY: dirname(one.key) })
+  expect(reload({ ...told, read })).toBe(
+    'settings were read again: the certificate is as systemd handed it over at the start: a renewed one takes a restart',
+  )
 })
 
 test('where the system has no room for another listener all is left as it was', () => {

@@ -128,6 +128,10 @@ chown anteroom /var/backups/anteroom
 is 'a backup that failed' failed "$(systemctl is-failed anteroom-backup)"
 sleep 0.5
 holds 'its alert' 'anteroom-backup.service failed' "$(journalctl -p alert -o cat --no-pager)"
+mv /var/backups/anteroom /var/backups/away
+systemctl start anteroom-backup 2> /dev/null && wrong 'a backup into no folder was made'
+holds 'no folder for backups' 'is not there' "$(journalctl -u anteroom-backup -n 6 -o cat --no-pager)"
+mv /var/backups/away /var/backups/anteroom
 systemctl start anteroom-backup
 systemctl start anteroom-doctor
 is 'the doctor' success "$(systemctl show -P Result anteroom-doctor)"
@@ -143,6 +147,12 @@ sleep 0.5
 holds 'what a partner may read after a reload' 1234 "$(limit)"
 is 'the process after a reload is the same' "$before" "$(systemctl show -P MainPID anteroom)"
 holds 'a booking after the reload' '"providerId":1' "$(book 2 5)"
+
+# --- a reload before it can take one ends it, and it is started anew
+systemctl restart anteroom
+systemctl kill --signal=HUP anteroom
+ready http://127.0.0.1:8080/readyz
+seen 'it is up after a SIGHUP in its first moment'
 
 # --- what the filters refuse is never tried: killed for it instead of refused, it lives on
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom.service.d/strict.conf << 'END'

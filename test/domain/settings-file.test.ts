@@ -36,12 +36,12 @@ test('comments and empty lines set nothing, and each line has its number', () =>
 test('what sets nothing, what is set twice and what is not closed is told with its line, and no value', () => {
   const text = 'secret\nA=1\nA=secret\nexport B=1\nC="secret\nD="secret" more\n=secret\nE=2'
   expect(readSettingsLines(text).faults).toEqual([
-    'line 1: is neither NAME=value nor a comment',
+    'line 1: is neither NAME=value, without export and without spaces before =, nor a comment',
     'line 3: A: is set above already',
-    'line 4: is neither NAME=value nor a comment',
+    'line 4: is neither NAME=value, without export and without spaces before =, nor a comment',
     'line 5: C: a quotation mark is left open, or something stands behind it',
     'line 6: D: a quotation mark is left open, or something stands behind it',
-    'line 7: is neither NAME=value nor a comment',
+    'line 7: is neither NAME=value, without export and without spaces before =, nor a comment',
   ])
   expect(pairs(text)).toEqual([
     ['A', '1'],

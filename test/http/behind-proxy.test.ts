@@ -45,6 +45,28 @@ describe('behind a proxy', () => {
     expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 
+  test.each<[string, string, Record<string, string>, string[]]>([
+    ['a proxy that is not named', stranger, https, ['if your proxy sent it, name its address there']],
+    ['a proxy that does not say how it was asked', proxy, {}, ['have your proxy set it']],
+    [
+      'two proxies that both say it',
+      proxy,
+      { 'X-Forwarded-Proto': 'https, https' },
+      ['have your proxy set it'],
+    ],
+    ['a proxy that was asked plainly', proxy, { 'X-Forwarded-Proto': 'http' }, []],
+    ['a stranger who says nothing', stranger, {}, []],
+  ])('of %s the operator is told once, or not at all', async (_, peer, headers, told) => {
+    const lines: string[] = []
+    const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
+    const app = createApp({ ...serving, report: (line) => void lines.push(line) }, () => peer)
+    for (const path of [regions, regions, '/nowhere']) {
+      const answer = await app.handle(new Request(`http://localhost${path}`, { headers }))
+      expect(answer.status).toBe(403)
+    }
+    expect(lines).toEqual(told.map((end) => expect.stringContaining(`${end}; this is told once`)))
+  })
+
   test.each([
     ['0123456789abcdef0123456789ABCDEF', true],
     ['7d444840-9dc0-11d1-b245-5ffdce74fad2', true],

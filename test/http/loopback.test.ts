@@ -15,7 +15,7 @@ test.each(['0.0.0.0', '0', '::', '::ffff:10.0.0.1', '192.0.2.1', '128.0.0.1', 'f
   '%s may not, and the three ways are told',
   async (host) => {
     await expect(requireLoopback(host)).rejects.toThrow(
-      `--host: what is sent to ${host} without HTTPS can be read on its way; give it --tls-certificate and --tls-key, name the proxies that do HTTPS for it by --behind-proxy, or listen on loopback, as --host 127.0.0.1`,
+      `--host: what is sent to ${host} without HTTPS can be read on its way; name the proxy that does HTTPS for it by --behind-proxy (ANTEROOM_BEHIND_PROXY; 127.0.0.1 for one on this machine), give it --tls-certificate and --tls-key, or listen on loopback, as --host 127.0.0.1`,
     )
   },
 )
