@@ -21,6 +21,10 @@ const platform = `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`
 // Either of the two would change what a Bun that is started from here does.
 const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
 
+// Tests call servers on this machine, which a proxy for the world outside does not reach, and Bun would ask it.
+const unproxied = [env.NO_PROXY ?? env.no_proxy, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join()
+Object.assign(env, { NO_PROXY: unproxied, no_proxy: unproxied })
+
 const temporaryFolders = []
 process.on('exit', removeTemporaryFolders)
 

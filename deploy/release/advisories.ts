@@ -49,11 +49,12 @@ export function judge(printed: string, bundled: ReadonlyMap<string, string>): Fi
   return { lines: lines.length > 0 ? lines : ['advisories: none'], isBad }
 }
 
-/** Null where it is no answer of a registry: Bun says in words why. */
+/** Null where it is no list of advisories by package: Bun says in words why, or the registry in JSON of its own. */
 function parse(printed: string): Readonly<Record<string, readonly Advisory[]>> | null {
   try {
     const told: unknown = JSON.parse(printed)
-    return typeof told === 'object' && told !== null ? (told as Record<string, Advisory[]>) : null
+    if (typeof told !== 'object' || told === null || Array.isArray(told)) return null
+    return Object.values(told).every(Array.isArray) ? (told as Record<string, Advisory[]>) : null
   } catch {
     return null
   }

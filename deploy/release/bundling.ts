@@ -19,6 +19,7 @@ const withoutSupportsColor: Bun.BunPlugin = {
 /**
  * How the program is bundled, compiled or not. Names stay as they are: shortening them has open faults in Elysia and saves
  * next to nothing. Without NODE_ENV, Elysia starts in its development mode, which a request can make work for seconds.
+ * In place of __dirname, where pino looks for workers that are not used, the bundler would write the folder of the build.
  */
 export const bundling = {
   root,
@@ -26,6 +27,6 @@ export const bundling = {
   format: 'esm',
   splitting: true,
   minify: { whitespace: true, syntax: true, identifiers: false },
-  define: { 'process.env.NODE_ENV': '"production"' },
+  define: { 'process.env.NODE_ENV': '"production"', __dirname: '""', __filename: '""' },
   plugins: [withoutSupportsColor],
 } satisfies Partial<Bun.BuildConfig>

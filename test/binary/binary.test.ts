@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import * as packageJson from '../../package.json'
 import { booking } from '../support/builders'
 import { buildWords, Folder, runProgram, startSandbox } from '../support/process'
@@ -37,6 +37,10 @@ describe('the executable', () => {
   test('is the one file that was built', () => {
     expect(readdirSync(built.path)).toEqual(['anteroom'])
     expect(statSync(executable).mode & 0o111).toBeGreaterThan(0)
+  })
+
+  test('does not hold the path of the folder in which it was built: it is the same, built in another', () => {
+    expect(readFileSync(executable).includes(root)).toBe(false)
   })
 
   test('tells its version from an empty folder, with an empty environment', async () => {

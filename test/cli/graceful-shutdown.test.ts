@@ -102,7 +102,8 @@ test('with a hundred bookings in flight a stop cuts none, and all that were ackn
   expect(await stopping).toMatchObject({ code: 0, signal: null, stderr: '' })
   using database = new Database(file)
   const stored = new Set(database.query('SELECT id FROM booking_requests').values().flat())
-  expect(acknowledged.length).toBeGreaterThan(200)
+  // Those 150 and the fifty in flight beside them, however late the signal was heard.
+  expect(acknowledged.length).toBeGreaterThanOrEqual(200)
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
 })
 

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { takeServeLock } from '../../db/sqlite/serve-lock'
 import { times } from '../support/long'
-import { Operator } from '../support/operator'
+import { Operator, stopping, toldIn } from '../support/operator'
 import { eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(60_000)
@@ -51,7 +51,8 @@ test('a second serve is refused, by a link too, and operator commands work besid
   await operator.do('backup', 'backup.age')
   await operator.do('doctor')
   expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
-  expect(await service.stop()).toMatchObject({ code: 0, stderr: '' })
+  const stopped = await service.stop()
+  expect([stopped.code, toldIn(stopped.stderr)]).toEqual([0, stopping])
   // What is left of the lock says nothing, and stands in nobody's way.
   expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
     'anteroom.sqlite.serving',
@@ -101,7 +102,8 @@ test('of two that start at the same moment exactly one serves', async () => {
     const [winner, loser] = one.isRunning ? [one, other] : [other, one]
     const { code, stdout, stderr } = await loser.exit()
     expect([code, stderr, stdout]).toEqual([...refused, ''] as [number, string, string])
-    expect(await winner.stop()).toMatchObject({ code: 0, stderr: '' })
+    const stopped = await winner.stop()
+    expect([stopped.code, toldIn(stopped.stderr)]).toEqual([0, stopping])
   }
 })
 

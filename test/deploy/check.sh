@@ -3,6 +3,8 @@
 # Takes a second. What they do when they run: machine.sh, image.sh, and the tests beside them.
 set -euo pipefail
 cd "$(dirname "$0")/../../deploy"
+# Where Debian has nginx, which is on the path of root alone.
+PATH=$PATH:/usr/local/sbin:/usr/sbin
 
 failed=0
 work=$(mktemp -d)

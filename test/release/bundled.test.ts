@@ -198,5 +198,9 @@ describe('an advisory', () => {
       lines: ['advisories: not checked, since no registry serves them here (error: POST the registry - 405)'],
       isBad: false,
     })
+    expect(judge('{"error":"not_found"}', bundled)).toEqual({
+      lines: ['advisories: not checked, since no registry serves them here ({"error":"not_found"})'],
+      isBad: false,
+    })
   })
 })

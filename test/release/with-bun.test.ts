@@ -30,3 +30,11 @@ test('a Bun that is not the one that is pinned is neither kept nor started', () 
   expect(stderr.toString()).toContain(`@${version} is not what src/pinned-bun.json pins: its SHA-512 is `)
   expect(readdirSync(folder.file('.bun'))).toEqual([])
 })
+
+test('what it starts asks no proxy for servers of this machine, nor for those that are excepted already', () => {
+  const words = ['node', 'src/with-bun.mjs', '--print', 'process.env.NO_PROXY + " " + process.env.no_proxy']
+  const env = { PATH: process.env.PATH ?? '', no_proxy: 'example.org', HTTP_PROXY: 'http://127.0.0.1:9' }
+  const { stdout } = Bun.spawnSync(words, { cwd: root, env })
+  const unproxied = 'example.org,127.0.0.1,localhost,::1'
+  expect(stdout.toString()).toBe(`${unproxied} ${unproxied}\n`)
+})
