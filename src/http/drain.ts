@@ -13,7 +13,7 @@ const quietLooks = 8
 const [mostLooks, mostTurns] = [24, 200]
 
 /** How long those who have connected and sent nothing are waited for, in looks, and how far these are apart, in ms. */
-const [mostWaits, waitMillis] = [400, 5]
+const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
  * Draining, as the first part of a graceful shutdown: whatever reaches a server before it closes is answered, and told that

@@ -16,7 +16,7 @@ export interface Listening {
   replaceCertificate(certificate: TlsIdentity): void
   /**
    * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
-   * all is answered, or the time for that is up: 15 s. Who has connected and sent nothing is waited for, up to 2 s. Where
+   * all is answered, or the time for that is up: 15 s. Who has connected and sent nothing is waited for, up to 5 s. Where
    * nobody asks, within some 30 ms.
    */
   stop(): Promise<void>
