@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
 import { type Networks, parseNetworks } from './domain/networks'
@@ -395,16 +395,7 @@ function isVariable(name: string): boolean {
 function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Given> {
   const found = new Map<string, Given>()
   if (!path) return found
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    const isThere = (error as { code?: string }).code !== 'ENOENT'
-    faults.push(
-      isThere ? `the settings file ${path} may not be read` : `there is no settings file at ${path}`,
-    )
-    return found
-  }
+  const text = readSettingsText(path, faults)
   const { lines, faults: inText } = readSettingsLines(text)
   faults.push(...inText.map((fault) => `${path} ${fault}`))
   for (const { line, name, value } of lines) {
@@ -415,6 +406,29 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
     else found.set(name, { value, told })
   }
   return found
+}
+
+/** More than all settings take, with what is said of each. */
+const mostSettingsBytes = 65_536
+
+/** Empty where it cannot be had: a server that runs reads it too, and must not wait for a pipe's other end, nor grow. */
+function readSettingsText(path: string, faults: string[]): string {
+  let file: number | undefined
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const found = fstatSync(file)
+    if (found.isFile() && found.size <= mostSettingsBytes) return readFileSync(file, 'utf8')
+    const why = found.isFile() ? 'is too large to be one' : 'is not a file'
+    faults.push(`the settings file ${path} ${why}`)
+  } catch (error) {
+    const isThere = (error as { code?: string }).code !== 'ENOENT'
+    faults.push(
+      isThere ? `the settings file ${path} may not be read` : `there is no settings file at ${path}`,
+    )
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+  return ''
 }
 
 function masterKeyFaults(
