@@ -47,6 +47,15 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   expect(service.told).toEqual(['warn: settings were read again: nothing has changed', ...stopping])
 })
 
+test('SIGTERM right behind SIGHUP stops the service, and nothing is read again', async () => {
+  using operator = new Operator(fromTerminal)
+  await operator.do('init')
+  await using service = await operator.serve()
+  service.signal('SIGHUP')
+  expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
+  expect(service.told).toEqual(stopping)
+})
+
 test('what was started under nohup outlives its terminal', async () => {
   await using sandbox = await startSandbox([], { command: underNohup })
   sandbox.signal('SIGHUP')
