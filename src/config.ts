@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { CertificateFiles } from './domain/certificate-files'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
@@ -229,13 +229,8 @@ function isVariable(name: string): boolean {
 function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Given> | null {
   const found = new Map<string, Given>()
   if (!path) return found
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    faults.push(unreadable(path, (error as { code?: string }).code))
-    return null
-  }
+  const text = readSettingsText(path, faults)
+  if (text === null) return null
   const { lines, faults: inText } = readSettingsLines(text)
   faults.push(...inText.map((fault) => `${path} ${fault}`))
   for (const { line, name, value } of lines) {
@@ -248,10 +243,30 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
   return found
 }
 
-function unreadable(path: string, code: string | undefined): string {
-  if (code === 'ENOENT') return `there is no settings file at ${path}`
-  if (code === 'EISDIR') return `what is at the settings path ${path} is not a file`
-  return `the settings file ${path} may not be read by the user that this is run by`
+/** More than all settings take, with what is said of each. */
+const mostSettingsBytes = 65_536
+
+/**
+ * Null where it cannot be had: a server that runs reads it too, and must not wait for a pipe's other end, nor grow.
+ *
+ * @param faults takes what is wrong with it
+ */
+function readSettingsText(path: string, faults: string[]): string | null {
+  let file: number | undefined
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const found = fstatSync(file)
+    if (found.isFile() && found.size <= mostSettingsBytes) return readFileSync(file, 'utf8')
+    const why = found.isFile() ? 'is too large to be one' : 'is not a file'
+    faults.push(`the settings file ${path} ${why}`)
+  } catch (error) {
+    const isThere = (error as { code?: string }).code !== 'ENOENT'
+    const unreadable = `the settings file ${path} may not be read by the user that this is run by`
+    faults.push(isThere ? unreadable : `there is no settings file at ${path}`)
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+  return null
 }
 
 function masterKeyFaults(

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { type Flags, readServerConfig, readStorageConfig } from '../src/config'
 import { Refusal } from '../src/domain/errors'
 import { Folder } from './support/folder'
@@ -138,12 +138,22 @@ describe('a settings file', () => {
     )
   })
 
-  test('that is not there, or is a folder, is told', () => {
+  test('that is not there, is no file or too large for one is told, and nobody waits for a pipe', () => {
+    const [pipe, large] = [`${folder.path}/pipe`, `${folder.path}/large`]
+    Bun.spawnSync(['mkfifo', pipe])
+    writeFileSync(large, '')
+    truncateSync(large, 65_537)
+    expect(() => readServerConfig({ ...needed, settings: pipe }, {})).toThrow(
+      `the settings file ${pipe} is not a file`,
+    )
+    expect(() => readServerConfig({ ...needed, settings: large }, {})).toThrow(
+      `the settings file ${large} is too large to be one`,
+    )
     expect(() => readServerConfig({ ...needed, settings: '/nowhere/s' }, {})).toThrow(
       'there is no settings file at /nowhere/s',
     )
     expect(() => readServerConfig({ ...needed, settings: folder.path }, {})).toThrow(
-      `what is at the settings path ${folder.path} is not a file`,
+      `the settings file ${folder.path} is not a file`,
     )
   })
 

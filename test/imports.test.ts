@@ -83,6 +83,8 @@ const homes: Record<string, readonly string[]> = {
     'src/vault',
     'src/zones',
     'db/sqlite',
+    // What the kernel holds for a port, which it tells in a file.
+    'src/http',
   ],
   'node:net': ['src/domain', 'src/http'],
   'node:dns/promises': ['src/http'],

@@ -11,13 +11,24 @@ import { removeBegun } from '../files/durable'
 export function shutdownRequest(reload?: () => void): Promise<void> {
   return new Promise((resolve) => {
     const ending = endingSignals().filter((signal) => !(reload && signal === 'SIGHUP'))
-    for (const signal of ending) process.on(signal, () => resolve())
+    let isEnding = false
+    const end = () => {
+      isEnding = true
+      resolve()
+    }
+    for (const signal of ending) process.on(signal, end)
     if (!reload) return
     const isTied = hasTerminal() && !isHangUpIgnored()
     process.on('SIGHUP', () => {
       // A shell that ends tells its jobs before the terminal is gone.
       const isGone = () => isTied && !hasTerminal()
-      setTimeout(() => (isGone() ? resolve() : reload()), terminalMillis)
+      const decide = () => {
+        // A listener that was opened behind the stop would keep the process.
+        if (isEnding) return
+        if (isGone()) end()
+        else reload()
+      }
+      setTimeout(decide, terminalMillis)
     })
   })
 }

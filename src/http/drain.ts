@@ -12,6 +12,9 @@ const quietLooks = 8
 /** How many looks there are at most, and how many turns of the event loop after them, where clients go on asking. */
 const [mostLooks, mostTurns] = [24, 200]
 
+/** How long those who have connected and sent nothing are waited for, in looks, and how far these are apart, in ms. */
+const [mostWaits, waitMillis] = [1_000, 5]
+
 /**
  * Draining, as the first part of a graceful shutdown: whatever reaches a server before it closes is answered, and told that
  * its connection ends with that (RFC 9112 §9.6). What the kernel holds when a server stops listening it resets, so answers
@@ -41,11 +44,13 @@ export class Drain {
   /**
    * Closes once it is quiet.
    *
-   * @param isBusy whether anything is being answered: where nothing is, it soon is quiet
-   * @param close is called in a turn of the event loop that brought nothing, if there is one
+   * @param isAnswering whether anything is being answered: where nothing is, nor anything waits, it soon is quiet
+   * @param hasWaiting whether the kernel holds anything that would be cut off: asked last, and closed in the same moment
+   * @param close is called where neither a turn of the event loop brought anything nor anything waits, if that comes to be
    */
-  async close<T>(isBusy: boolean, close: () => T): Promise<Awaited<T>> {
+  async close<T>(isAnswering: boolean, hasWaiting: () => boolean, close: () => T): Promise<Awaited<T>> {
     this.#isDraining = true
+    const isBusy = isAnswering || hasWaiting()
     if (isBusy) await pause(lingerMillis)
     this.#closing = Promise.withResolvers()
     let quiet = isBusy ? 0 : quietLooks - 1
@@ -53,6 +58,7 @@ export class Drain {
       quiet = (await this.#bringsNothing(lookMillis)) ? quiet + 1 : 0
     }
     for (let turn = 0; turn < mostTurns; turn++) if (await this.#bringsNothing(0)) break
+    for (let wait = 0; wait < mostWaits && hasWaiting(); wait++) await pause(waitMillis)
     const closed = close()
     this.#closing.resolve()
     return await closed

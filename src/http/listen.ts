@@ -1,6 +1,7 @@
 import { Refusal } from '../domain/errors'
 import { Drain } from './drain'
 import { SharedPort } from './newest-listener'
+import { hasWaiting } from './waiting-sockets'
 
 /** A server that is listening. */
 export interface Listening {
@@ -17,7 +18,8 @@ export interface Listening {
   underWay(): number
   /**
    * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
-   * all is answered, or the time for that is up: 15 s. Where nobody asks, within some 30 ms.
+   * all is answered, or the time for that is up: 15 s. Who has connected and sent nothing is waited for, up to 5 s. Where
+   * nobody asks, within some 30 ms.
    */
   stop(): Promise<void>
 }
@@ -118,7 +120,8 @@ export function listen(
       }
       const ending = setTimeout(cutOff, stoppingMillis)
       let looking: Timer | undefined
-      await drain.close(!isQuiet(shared.all), () => {
+      const waits = () => hasWaiting(actualPort)
+      await drain.close(!isQuiet(shared.all), waits, () => {
         // Over TLS Bun would wait for whoever has connected and asks nothing.
         looking = setInterval(() => isQuiet(shared.all) && cutOff(), silentMillis)
         return Promise.all(shared.all.map((server) => server.stop()))

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { shutdownRequest } from '../../src/cli/graceful-shutdown'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
@@ -67,6 +68,16 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   await eventually('the settings to be read', () => service.told.length > 0)
   expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
   expect(service.told).toEqual(['warn: settings were read again: nothing has changed', ...stopping])
+})
+
+test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () => {
+  let reloads = 0
+  const stopped = shutdownRequest(() => reloads++)
+  for (const signal of ['SIGHUP', 'SIGTERM'] as const) process.emit(signal)
+  await stopped
+  await Bun.sleep(150)
+  for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT'] as const) process.removeAllListeners(signal)
+  expect(reloads).toBe(0)
 })
 
 test('what was started under nohup outlives its terminal', async () => {

@@ -145,6 +145,21 @@ test('what waits in the kernel when it is asked to stop is answered: new connect
   for (const { ended } of fresh) expect(await ended).toMatch(isLast)
 })
 
+// Linux alone keeps them from being accepted.
+test.if(process.platform === 'linux')(
+  'who has connected when it is asked to stop and sends later is answered',
+  async () => {
+    const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
+    const slow = Array.from({ length: 20 }, () => client(port))
+    await Promise.all(slow.map(({ connected }) => connected))
+    const stopped = stop()
+    await Bun.sleep(700)
+    for (const { send } of slow) send(get)
+    await stopped
+    for (const { ended } of slow) expect(await ended).toMatch(isLast)
+  },
+)
+
 test('a client that goes on asking is answered until it is told that nobody listens', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const asking = Array.from({ length: 20 }, async () => {
