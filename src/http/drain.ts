@@ -9,8 +9,8 @@ const lookMillis = 25
 /** How many looks in a row find nothing new until it is quiet: longer than a client takes from an answer to its next request. */
 const quietLooks = 8
 
-/** How many looks there are at most, and how many turns of the event loop after them, where clients go on asking. */
-const [mostLooks, mostTurns] = [24, 200]
+/** How many looks there are at most, where clients go on asking. */
+const mostLooks = 24
 
 /** How long those who have connected and sent nothing are waited for, in looks, and how far these are apart, in ms. */
 const [mostWaits, waitMillis] = [1_000, 5]
@@ -46,7 +46,7 @@ export class Drain {
    *
    * @param isAnswering whether anything is being answered: where nothing is, nor anything waits, it soon is quiet
    * @param hasWaiting whether the kernel holds anything that would be cut off: asked last, and closed in the same moment
-   * @param close is called where neither a turn of the event loop brought anything nor anything waits, if that comes to be
+   * @param close is called where neither a look brought anything nor anything waits, if that comes to be
    */
   async close<T>(isAnswering: boolean, hasWaiting: () => boolean, close: () => T): Promise<Awaited<T>> {
     this.#isDraining = true
@@ -57,7 +57,6 @@ export class Drain {
     for (let look = 0; look < mostLooks && quiet < quietLooks; look++) {
       quiet = (await this.#bringsNothing(lookMillis)) ? quiet + 1 : 0
     }
-    for (let turn = 0; turn < mostTurns; turn++) if (await this.#bringsNothing(0)) break
     for (let wait = 0; wait < mostWaits && hasWaiting(); wait++) await pause(waitMillis)
     const closed = close()
     this.#closing.resolve()
