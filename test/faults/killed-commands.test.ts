@@ -23,8 +23,8 @@ import { killInside } from './kill-inside'
 // A command that is killed at any moment, with kill -9, leaves the old state or the new one, whole, and the next goes on.
 setDefaultTimeout(isLong ? 3_600_000 : 180_000)
 
-const providers = times(200, 3_000)
-const lines = times(1_000, 10_000)
+const providers = times(100, 3_000)
+const lines = times(400, 10_000)
 const requestsOfEach = 12
 const operator = new Operator()
 const { database, folder } = operator

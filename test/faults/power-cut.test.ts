@@ -30,7 +30,7 @@ let recorded = undefined as unknown as Recording
 beforeAll(async () => {
   if (untraceable) return
   practice = await Practice.make(2)
-  recorded = await record(theProgram, times(300, 1_200))
+  recorded = await record(theProgram, times(200, 1_200))
 })
 
 async function record(command: readonly string[], submissions: number): Promise<Recording> {
@@ -169,7 +169,7 @@ test.skipIf(untraceable !== null)(
 )
 
 describe('after a power cut that takes what was not synced', () => {
-  const cuts = Array.from({ length: times(10, 200) }, (_, index) => index)
+  const cuts = Array.from({ length: times(6, 200) }, (_, index) => index)
   const tally = { survived: 0, acknowledged: 0, worstStart: 0 }
 
   test.skipIf(untraceable !== null).each(cuts)(
@@ -208,7 +208,7 @@ describe.each([
   ['beside it', 'anteroom.sqlite.key'],
   ['in another folder', 'keys/master.key'],
 ])('after a power cut in the middle of init, with the key %s', (where, key) => {
-  const cuts = Array.from({ length: times(7, 60) }, (_, index) => index)
+  const cuts = Array.from({ length: times(5, 60) }, (_, index) => index)
   const init = ['init', '--master-key-file', key]
   // It was there before, and stays.
   const before = new Map([['keys', null]])

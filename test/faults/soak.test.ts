@@ -8,7 +8,7 @@ import { eventually } from '../support/process'
 
 // A mixed load on the real program, at a rate that it can easily bear: whatever it keeps of a request for ever shows as
 // memory, descriptors, log or latency that grow. TEST_LONG=1 goes on for ten minutes.
-const seconds = times(20, 600)
+const seconds = times(12, 600)
 const perSecond = times(25, 80)
 const samples = times(6, 30)
 setDefaultTimeout((seconds + 120) * 1_000)

@@ -126,7 +126,7 @@ describe('a backup', () => {
     ]
     await operator.do('backup', backup)
     const begun = () => namesIn(operator.folder).filter((name) => name.startsWith('restored'))
-    for (let round = 0; round < times(3, 40); round++) {
+    for (let round = 0; round < times(2, 40); round++) {
       await using program = new Program(
         ['restore', backup, '--to', restored, '--yes', '--master-key-file', `${operator.database}.key`],
         { cwd: operator.folder.path, env: {} },

@@ -23,10 +23,15 @@ setDefaultTimeout(isLong ? 14_400_000 : 300_000)
 
 afterAll(dropTemplate)
 
-const lives = times(255, 10_000)
 const steps = times(32, 90)
 const again = process.env.SIMULATION_SEED
-const seeds = again ? [Number(again)] : Array.from({ length: lives }, (_, index) => index + 1)
+/** Beside the first, those that alone meet with what is rare: the test below tells if a change has made them meet with other. */
+const rare = [
+  93, 97, 100, 109, 114, 129, 137, 148, 149, 154, 161, 173, 175, 176, 186, 187, 203, 210, 214, 223, 234, 241,
+  244, 251,
+]
+const first = Array.from({ length: times(90, 10_000) }, (_, index) => index + 1)
+const seeds = again ? [Number(again)] : [...new Set([...first, ...rare])]
 
 /** When lives begin: before clocks are changed, at ends of months and of years, before a leap day, and on a day like others. */
 const beginnings = [

@@ -23,7 +23,7 @@ setDefaultTimeout(isLong ? 14_400_000 : 300_000)
 afterAll(dropTemplate)
 
 const ways = times(2, 60)
-const steps = times(700, 4_000)
+const steps = times(500, 4_000)
 const providerCount = times(36, 60)
 const again = process.env.STALENESS_SEED
 const seeds = again ? [Number(again)] : Array.from({ length: ways }, (_, index) => index + 1)
