@@ -13,6 +13,9 @@ const limits = [
   '--email-conflicts-per-hour',
 ].flatMap((flag) => [flag, endless])
 
+/** Its log goes where a service's goes, and not to whoever measures it, who would read it on the same processors. */
+const loggingToFile = ['sh', '-c', 'exec "$@" 2>> serve.log', 'sh', ...theProgram]
+
 /**
  * The service as it is run: the built executable's own `serve` on a production database that its own commands have made
  * and filled. Leaving its scope ends it.
@@ -45,7 +48,7 @@ export class Serving implements AsyncDisposable {
       await operator.do('directory', 'load', file, '--yes')
     }
     const token = await onboard(operator, 'Bench')
-    const served = await operator.serve(...limits)
+    const served = await operator.serveBy(loggingToFile, ...limits)
     const { body } = await served.get('/partners/v1/provider-regions/?country_code=CA', token)
     const regions: { id: number; countryCode: string; stateProvinceCode: string }[] = body
     const region = regions.find((one) => `${one.countryCode}-${one.stateProvinceCode}` === regionRef)

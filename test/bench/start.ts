@@ -68,7 +68,8 @@ export async function start({ words, folder, settings }: StartWords, ask: Ask): 
     env: { ...settings },
     stdin: 'ignore',
     stdout: 'pipe',
-    stderr: 'inherit',
+    // Its log.
+    stderr: 'ignore',
   })
   try {
     const { value } = await child.stdout.getReader().read()
