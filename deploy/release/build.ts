@@ -3,6 +3,7 @@ import { bundledPackages } from './bundled'
 import { bundling, root } from './bundling'
 import { commitOf } from './commit'
 import { noticesOf } from './notices'
+import { type PinnedPlatform, requirePinned } from './pinned'
 import { zoneData } from './zone-data'
 
 /** For which platform an executable is built, of which Bun. */
@@ -10,6 +11,8 @@ export interface Platform {
   readonly target: Bun.Build.CompileTarget
   /** The path of that platform's Bun; nothing is fetched. */
   readonly bun: string
+  /** What that Bun is held to. */
+  readonly pin: PinnedPlatform
 }
 
 /**
@@ -17,9 +20,10 @@ export interface Platform {
  * commit in whatever folder it is built.
  *
  * @param entry the program's first module; another for what is to be measured beside it
- * @throws AggregateError where it cannot be bundled
+ * @throws AggregateError where it cannot be bundled; Error where the Bun is not the one that is pinned
  */
 export async function build(outfile: string, entry = 'src/main.ts', platform?: Platform): Promise<void> {
+  if (platform) requirePinned(platform.bun, platform.pin)
   const notices = noticesOf(await bundledPackages())
   await Bun.build({
     ...bundling,

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
-import { version as bunVersion, executables } from '../../src/pinned-bun.json'
+import { version as bunVersion } from '../../src/pinned-bun.json'
 import { build } from './build'
 import { bundledPackages } from './bundled'
 import { root } from './bundling'
@@ -12,6 +11,7 @@ import { delivered, deliveredPlatforms } from './delivered'
 import { licenseFaults } from './licenses'
 import { signatureFault, signed } from './macos-signature'
 import { noticesOf } from './notices'
+import { hashOf, isPinned, type PinnedPlatform, requirePinned } from './pinned'
 import { sbomOf } from './sbom'
 
 // `release.ts` makes dist/release; `release.ts --verify` has it made again, elsewhere, and compares.
@@ -21,7 +21,8 @@ if (isVerifying) await verify()
 
 /** Makes all that is delivered, in a folder that gets its name once all of it is there. */
 async function release(folder: string): Promise<void> {
-  requirePinned(process.execPath, process.platform, process.arch)
+  // What runs this decides what is built: it is held to its hash as those are that are built in.
+  requirePinned(process.execPath, platformHere())
   const packages = await bundledPackages()
   const faults = licenseFaults(packages.values())
   if (faults.length > 0) throw new Error(faults.join('\n'))
@@ -32,8 +33,7 @@ async function release(folder: string): Promise<void> {
   for (const platform of deliveredPlatforms) {
     const { file, target } = delivered[platform]
     const bun = join(root, '.bun', `${bunVersion}-${platform}`, 'bun')
-    requireHash(bun, executables[platform].sha512)
-    await build(join(half, file), undefined, { target, bun })
+    await build(join(half, file), undefined, { target, bun, pin: platform })
     if (platform.startsWith('darwin-')) sign(join(half, file))
   }
   writeFileSync(join(half, 'THIRD-PARTY-NOTICES.txt'), noticesOf(packages))
@@ -58,21 +58,11 @@ async function validated(text: string): Promise<string> {
   return text
 }
 
-/** The Bun that runs this decides what is built: it is held to its hash as those are that are built in. */
-function requirePinned(bun: string, os: string, cpu: string): void {
-  const pin = Object.entries(executables).find(([platform]) => platform === `${os}-${cpu}`)?.[1]
-  if (!pin) throw new Error(`a release is not built on ${os}-${cpu}`)
-  requireHash(bun, pin.sha512)
-}
-
-function requireHash(file: string, sha512: string): void {
-  const found = hashOf(file, 'sha512')
-  if (found !== sha512)
-    throw new Error(`${file} is not what src/pinned-bun.json pins: its SHA-512 is ${found}`)
-}
-
-function hashOf(file: string, algorithm: string): string {
-  return createHash(algorithm).update(readFileSync(file)).digest('hex')
+/** @throws Error on a platform whose Bun is not pinned */
+function platformHere(): PinnedPlatform {
+  const here = `${process.platform}-${process.arch}`
+  if (!isPinned(here)) throw new Error(`a release is not built on ${here}`)
+  return here
 }
 
 /** Sees that a Mac can start it. @throws Error where its signature is wrong even then */

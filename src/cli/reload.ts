@@ -1,6 +1,7 @@
 import type { Flags, ServerConfig } from '../config'
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
+import type { Report } from '../domain/report'
 import { formatInstant } from '../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../service'
 import { reloadable, type SettingName, settings } from '../settings'
@@ -17,15 +18,17 @@ export interface Reloading {
 }
 
 /**
- * Reads settings, certificate and key again, puts in force of them what a server that runs can take, and tells in one line what
- * came of it. A fault in any of them leaves all as it was.
+ * Reads settings, certificate and key again, puts in force of them what a server that runs can take, and reports in one line
+ * what came of it. A fault in any of them leaves all as it was, and is an error: the next start would be refused.
  */
-export function reload(running: Reloading): string {
+export function reload(running: Reloading, report: Report): void {
   try {
-    return takeAll(running)
+    const told = takeAll(running)
+    if (told.length > 0) report(`settings were read again: ${told.join('; ')}`)
+    else report('settings were read again: nothing has changed', 'info')
   } catch (error) {
     const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
-    return `settings were read again, and nothing is changed: ${why}`
+    report(`settings were read again, and nothing is changed: ${why}`, 'error')
   }
 }
 
@@ -36,7 +39,8 @@ function systemFault(error: unknown): string {
   return `the certificate cannot be put in force (${code})`
 }
 
-function takeAll(running: Reloading): string {
+/** What there is to tell of what was taken, and of what was not. */
+function takeAll(running: Reloading): string[] {
   const config = running.read()
   const { inForce, server, service, clock } = running
   const changed = (Object.keys(settings) as SettingName[]).filter(
@@ -63,7 +67,7 @@ function takeAll(running: Reloading): string {
   const left = changed.filter(isFixed)
   if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
   told.push(...config.overruled)
-  return `settings were read again: ${told.join('; ') || 'nothing has changed'}`
+  return told
 }
 
 /** systemd.exec(5), LoadCredential: they are read when a service is started. */

@@ -48,7 +48,7 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     let running: Reloading | undefined
     const stopped = shutdownRequest(() => {
       // Before it listens there is nothing to be put in force that it was not started with.
-      if (running) report(reload(running))
+      if (running) reload(running, report)
     })
     const server = await service.listen(config.host, config.port, config.baseUrl)
     running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Reloading, reload } from '../../src/cli/reload'
+import { type Reloading, reload as reloadAnd } from '../../src/cli/reload'
 import { readServerConfig } from '../../src/config'
 import { systemClock } from '../../src/domain/clock'
 import type { Limits } from '../../src/domain/limits'
@@ -50,6 +50,26 @@ test('limits that are read again are in force, and what a running server cannot 
   )
   expect(limits.at(-1)).toMatchObject({ openRequests: 10, reads: { most: 30_000, seconds: 60 } })
   expect(reload(told)).toBe('settings were read again: nothing has changed')
+})
+
+/** What a reload tells, and how much it matters. */
+function reported(running: Reloading): string[][] {
+  const lines: string[][] = []
+  reloadAnd(running, (line, level = 'warn') => lines.push([level, line]))
+  return lines
+}
+
+const reload = (running: Reloading) => reported(running)[0]?.[1] ?? ''
+
+test('a reload that is refused is an error, one that changes nothing is not worth a look', () => {
+  set()
+  const { told } = running()
+  const levels = () => reported(told).map(([level]) => level)
+  expect(levels()).toEqual(['info'])
+  set('ANTEROOM_OPEN_REQUESTS=4')
+  expect(levels()).toEqual(['warn'])
+  set('nothing')
+  expect(levels()).toEqual(['error'])
 })
 
 test('a fault in the settings changes nothing, and is told in one line', () => {

@@ -27,7 +27,7 @@ printf '%s\n' ANTEROOM_BASE_URL=https://api.example.org ANTEROOM_BEHIND_PROXY=12
 systemd-creds encrypt --name=anteroom-master-key /var/lib/anteroom/anteroom.sqlite.key /etc/credstore.encrypted/anteroom-master-key 2> /dev/null
 mkdir /root/elsewhere
 mv -n /var/lib/anteroom/anteroom.sqlite.key /root/elsewhere/
-install -m 644 anteroom.service /etc/systemd/system/
+install -m 644 anteroom.service anteroom-failed@.service /etc/systemd/system/
 install -d -m 700 -o anteroom -g anteroom /var/backups/anteroom
 install -m 644 anteroom-backup.service anteroom-backup.timer anteroom-doctor.service anteroom-doctor.timer anteroom-failed@.service /etc/systemd/system/
 systemctl daemon-reload

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import { Glob } from 'bun'
 import { judge } from '../../deploy/release/advisories'
+import { build } from '../../deploy/release/build'
 import { type BundledPackage, bundledPackages } from '../../deploy/release/bundled'
 import { licenseFaults } from '../../deploy/release/licenses'
 import { noticesOf } from '../../deploy/release/notices'
@@ -10,6 +11,7 @@ import { sbomOf } from '../../deploy/release/sbom'
 import { zoneData } from '../../deploy/release/zone-data'
 import * as packageJson from '../../package.json'
 import * as pinnedBun from '../../src/pinned-bun.json'
+import { Folder } from '../support/folder'
 
 const root = new URL('../..', import.meta.url).pathname
 const packages = await bundledPackages()
@@ -203,4 +205,18 @@ describe('an advisory', () => {
       isBad: false,
     })
   })
+})
+
+test('no executable is built of a Bun that is not the one that is pinned', async () => {
+  using folder = new Folder()
+  const bun = folder.file('bun')
+  await Bun.write(bun, 'another')
+  const building = build(folder.file('anteroom'), 'src/main.ts', {
+    target: 'bun-linux-arm64',
+    bun,
+    pin: 'linux-arm64',
+  })
+  const fault = await building.catch(String)
+  expect(fault).toContain(`${bun} is not what src/pinned-bun.json pins: its SHA-512 is `)
+  expect(existsSync(folder.file('anteroom'))).toBe(false)
 })
