@@ -67,7 +67,7 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   service.signal('SIGHUP')
   await eventually('the settings to be read', () => service.told.length > 0)
   expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
-  expect(service.told).toEqual(['warn: settings were read again: nothing has changed', ...stopping])
+  expect(service.told).toEqual(['info: settings were read again: nothing has changed', ...stopping])
 })
 
 test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () => {
