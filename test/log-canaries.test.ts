@@ -38,9 +38,7 @@ let token = ''
 
 beforeAll(async () => {
   await operator.do('init')
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  token = await operator.onboard('Lantern', 'North Care')
   const directory = { regions: [region()], providers: [provider('on-1')] }
   writeFileSync(operator.folder.file('directory.json'), JSON.stringify(directory))
   await operator.do('directory', 'load', 'directory.json')

@@ -128,7 +128,7 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Ends the help of a command with its examples, if it has any. @param words by which it is called */
+/** Ends the help of a command with its examples, where there are some. @param words by which it is called */
 export function showExamples(command: Command, words: string): void {
   const lines = commandExamples[words]
   if (lines) command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'))

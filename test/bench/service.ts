@@ -47,7 +47,7 @@ export class Serving implements AsyncDisposable {
       await Bun.write(file, JSON.stringify(directoryOf(providers)))
       await operator.do('directory', 'load', file, '--yes')
     }
-    const token = await onboard(operator, 'Bench')
+    const token = await operator.onboard('Bench', 'Bench Care')
     const served = await operator.serveBy(loggingToFile, ...limits)
     const { body } = await served.get('/partners/v1/provider-regions/?country_code=CA', token)
     const regions: { id: number; countryCode: string; stateProvinceCode: string }[] = body
@@ -84,7 +84,7 @@ export class Serving implements AsyncDisposable {
 
   /** The token of another partner. */
   onboard(name: string): Promise<string> {
-    return onboard(this.operator, name)
+    return this.operator.onboard(name, `${name} Care`)
   }
 
   /** Makes a member, by an intake. */
@@ -97,10 +97,4 @@ export class Serving implements AsyncDisposable {
     await this.served[Symbol.asyncDispose]()
     this.operator[Symbol.dispose]()
   }
-}
-
-async function onboard(operator: Operator, name: string): Promise<string> {
-  await operator.do('organization', 'add', `${name} Care`)
-  await operator.do('partner', 'add', name, '--organization', `${name} Care`)
-  return (await operator.do('token', 'issue', name)).trim()
 }

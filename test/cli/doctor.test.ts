@@ -10,9 +10,7 @@ afterAll(() => operator[Symbol.dispose]())
 
 test('doctor names the bookings whose local time moves under other zone data, and is unhealthy for it', async () => {
   await operator.do('init')
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const token = await operator.onboard('Lantern', 'North Care')
   const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
   const workingHours = [{ weekdays: [...everyDay], start: '09:00', end: '17:00' }]
   const directory = { regions: [region()], providers: [provider('on-1', { workingHours })] }

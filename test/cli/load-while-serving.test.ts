@@ -7,9 +7,7 @@ import { Operator } from '../support/operator'
 test('ten thousand providers are loaded while the service answers: nobody is refused, and the next search has them', async () => {
   using operator = new Operator()
   await operator.do('init')
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const token = await operator.onboard('Lantern', 'North Care')
   const small = builtInDirectory(Math.floor(Date.now() / 86_400_000))
   const [before, after] = [operator.folder.file('before.json'), operator.folder.file('after.json')]
   writeFileSync(before, JSON.stringify(small))

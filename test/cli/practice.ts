@@ -23,9 +23,7 @@ export async function startPractice(): Promise<Practice> {
   const operator = new Operator()
   await operator.do('init')
   await load(operator)
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const token = await operator.onboard('Lantern', 'North Care')
   const service = await operator.serve()
   return {
     operator,

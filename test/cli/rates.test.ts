@@ -17,9 +17,7 @@ describe('an operator', () => {
 
   beforeAll(async () => {
     await operator.do('init')
-    await operator.do('organization', 'add', 'North Care')
-    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-    token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    token = await operator.onboard('Lantern', 'North Care')
   })
 
   afterAll(() => operator[Symbol.dispose]())

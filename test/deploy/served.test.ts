@@ -18,9 +18,7 @@ for (const name of isLong ? (['nginx', 'caddy'] as const) : []) {
     beforeAll(async () => {
       operator = new Operator()
       await operator.do('init')
-      await operator.do('organization', 'add', 'North Care')
-      await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-      token = (await operator.ask<{ token: string }>('token', 'issue', 'Lantern')).token
+      token = await operator.onboard('Lantern', 'North Care')
       await operator.do('directory', 'load', directory, '--yes')
       served = await operator.serve('--behind-proxy', '127.0.0.1/32')
       proxy = await proxies[name](served.port)

@@ -26,9 +26,7 @@ function grow(): void {
 
 beforeAll(async () => {
   await operator.do('init')
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  token = await operator.onboard('Lantern', 'North Care')
   writeFileSync(
     file('directory.json'),
     JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),

@@ -23,9 +23,7 @@ const made = new Operator()
 let token = ''
 beforeAll(async () => {
   await made.do('init')
-  await made.do('organization', 'add', 'North Care')
-  await made.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  token = (await made.do('token', 'issue', 'Lantern')).trim()
+  token = await made.onboard('Lantern', 'North Care')
   await using service = await made.serve()
   const ends = Array.from({ length: 30 }, (_, index) => service.post(booking(`m-${index}`), token))
   expect(new Set((await Promise.all(ends)).map(({ status }) => status))).toEqual(new Set([201]))

@@ -105,9 +105,7 @@ test.each([[['key', 'rotate', '--yes']], [['member', 'erase', '1', '--yes']]])(
   async (args) => {
     using operator = new Operator()
     await operator.do('init')
-    await operator.do('organization', 'add', 'North Care')
-    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    const token = await operator.onboard('Lantern', 'North Care')
     {
       await using service = await operator.serve()
       expect((await service.post(booking('leaver'), token)).status).toBe(201)

@@ -33,9 +33,7 @@ let token = ''
 
 beforeAll(async () => {
   await operator.do('init')
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  token = await operator.onboard('Lantern', 'North Care')
   const large = withGenerated(
     builtInDirectory(Math.floor(Date.now() / 86_400_000)),
     providers,

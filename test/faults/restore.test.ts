@@ -24,9 +24,7 @@ async function bookUpTo(service: Served, token: string, from: number, to: number
 // One long life of a database: backups of many moments, some of them opened since, and a kill with a full log.
 beforeAll(async () => {
   await operator.do('init')
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const token = await operator.onboard('Lantern', 'North Care')
   const backUp = async (requests: number) => {
     const name = `backup-${requests}.sqlite`
     await operator.do('backup', operator.folder.file(name), '--plain')

@@ -45,9 +45,7 @@ async function start(operator: Operator) {
   const everybody = Array.from({ length: providers }, (_, place) => provider(`soak-${place}`))
   await Bun.write(file, JSON.stringify({ regions: [region()], providers: everybody }))
   await operator.do('directory', 'load', file)
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const token = await operator.onboard('Lantern', 'North Care')
   // The limits that would be all that is met with: one partner alone asks.
   const off = ['--reads-per-minute', '--bookings-per-minute', '--failed-authentications-per-minute']
   const service = await operator.serve(

@@ -40,9 +40,7 @@ export class Practice {
     const document = { regions: [region()], providers: refs.map((ref) => provider(ref, { workingHours })) }
     writeFileSync(directory, JSON.stringify(document))
     await operator.do('init')
-    await operator.do('organization', 'add', 'North Care')
-    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    const token = await operator.onboard('Lantern', 'North Care')
     await operator.do('directory', 'load', directory)
     await using service = await operator.serve()
     const { body } = await service.get('/partners/v1/providers/?region_id=1&page_size=100', token)

@@ -205,9 +205,7 @@ describe('an erasure that was killed after its commit', () => {
 
   beforeEach(async () => {
     await operator.do('init')
-    await operator.do('organization', 'add', 'North Care')
-    await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-    const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+    const token = await operator.onboard('Lantern', 'North Care')
     await using service = await operator.serve()
     for (const name of ['canary-leaver', 'stays']) {
       expect((await service.post(booking(name), token)).status).toBe(201)

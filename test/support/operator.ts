@@ -43,6 +43,13 @@ export class Operator implements Disposable {
     return JSON.parse(await this.do(...args, '--json')) as T
   }
 
+  /** Adds a partner of a new organization, and tells the token that it is issued. */
+  async onboard(partner: string, organization: string): Promise<string> {
+    await this.do('organization', 'add', organization)
+    await this.do('partner', 'add', partner, '--organization', organization)
+    return (await this.do('token', 'issue', partner)).trim()
+  }
+
   /** Starts the service on the database, at a free port. */
   serve(...flags: string[]): Promise<Served> {
     return this.serveBy(this.command, ...flags)
