@@ -1,12 +1,50 @@
+import { isOnPostgres } from './engine'
+import { startPostgres } from './postgres'
 import { type Exit, eventually, Folder, Program, theProgram } from './process'
 import type { Answer } from './service'
+import type { Storage } from './storage'
+
+// As an operator has it, who is told by doctor where it is not.
+const server = isOnPostgres ? await startPostgres({ fsync: true, settings: { max_connections: 200 } }) : null
+let operators = 0
 
 /** An operator with the program and a folder: commands run on one production database, made by init. */
 export class Operator implements Disposable {
   readonly folder = new Folder()
-  readonly database = this.folder.file('anteroom.sqlite')
+  readonly #name = `operator_${operators++}`
+  /** A file, or on PostgreSQL the address of a database that is there and empty. */
+  readonly database: string
+  /** Beside the file, where it is found unnamed. */
+  readonly keyFile: string
+  /** Which database, and where its key is, for every command. */
+  readonly settings: Readonly<Record<string, string>>
+  #made: Promise<unknown> | undefined
 
-  constructor(private readonly command: readonly string[] = theProgram) {}
+  /** @param address of a database on a server that is there; unless given, one on the engine that TEST_ENGINE names */
+  constructor(
+    private readonly command: readonly string[] = theProgram,
+    address?: string,
+  ) {
+    if (address !== undefined) this.#made = Promise.resolve()
+    const url = address ?? server?.urlOf(this.#name)
+    this.database = url ?? this.folder.file('anteroom.sqlite')
+    this.keyFile = url === undefined ? `${this.database}.key` : this.folder.file('key')
+    this.settings = {
+      ANTEROOM_DATABASE: this.database,
+      ...(url !== undefined && { ANTEROOM_MASTER_KEY_FILE: this.keyFile }),
+    }
+  }
+
+  /** What opens the database in this process. */
+  get storage(): Storage {
+    return { database: this.database, masterKey: { file: this.keyFile } }
+  }
+
+  /** On PostgreSQL it is an administrator who makes the database that init fills. */
+  #provide(): Promise<unknown> {
+    this.#made ??= server ? server.run(`CREATE DATABASE ${this.#name} TEMPLATE template0`) : Promise.resolve()
+    return this.#made
+  }
 
   /** Runs a command to its end, with `input` on its stdin. */
   async run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
@@ -19,9 +57,10 @@ export class Operator implements Disposable {
   }
 
   async #runWords(words: string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
+    await this.#provide()
     const child = Bun.spawn(words, {
       cwd: this.folder.path,
-      env: { ANTEROOM_DATABASE: this.database, ...settings },
+      env: { ...this.settings, ...settings },
       stdin: Buffer.from(input),
       stdout: 'pipe',
       stderr: 'pipe',
@@ -57,10 +96,11 @@ export class Operator implements Disposable {
 
   /** The same by other words than the operator's own. */
   async serveBy(command: readonly string[], ...flags: string[]): Promise<Served> {
+    await this.#provide()
     const program = new Served(['serve', '--port', '0', '--base-url', 'https://api.example', ...flags], {
       command,
       cwd: this.folder.path,
-      env: { ANTEROOM_DATABASE: this.database },
+      env: { ...this.settings },
     })
     const listens = () => program.stdout.includes('\n') || !program.isRunning
     await eventually('the service to listen', listens).catch(async (error) => {

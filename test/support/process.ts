@@ -1,19 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Glob } from 'bun'
 import { scripts } from '../../package.json'
+import { eventually } from './eventually'
 import { Folder } from './folder'
+import { onceInRun } from './once-in-run'
 import type { Answer } from './service'
 
-export { Folder }
+export { eventually, Folder }
 
 const root = new URL('../..', import.meta.url).pathname
-const buildFolder = /^anteroom-built-(\d+)-/
-/** Under --parallel each file is read by a process of its own making, and one process began them all. */
-const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
-
-const patienceToBuildMillis = 120_000
 
 const given = process.env.TEST_EXECUTABLE
 /** The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests. */
@@ -21,38 +17,13 @@ export const theProgram: readonly string[] = [given ? resolve(given) : builtExec
 
 function builtExecutable(): string {
   // With a mark of the sources: another run had this number once, and other sources.
-  const folder = join(tmpdir(), `anteroom-built-${runner}-${markOfSources()}`)
-  const executable = join(folder, 'anteroom')
-  const deadline = performance.now() + patienceToBuildMillis
-  while (!existsSync(executable)) {
-    if (isFirst(folder)) build(folder, executable)
-    else if (performance.now() > deadline) throw new Error('another process has not built the executable')
-    else Bun.sleepSync(20)
-  }
-  return executable
+  const folder = onceInRun(`built-${markOfSources()}`, (folder) => build(join(folder, 'anteroom')))
+  return join(folder, 'anteroom')
 }
 
-/** Whether a folder was made by us; the first to do so builds, and all others wait. */
-function isFirst(folder: string): boolean {
-  try {
-    mkdirSync(folder)
-    return true
-  } catch (error) {
-    if ((error as { code?: string }).code === 'EEXIST') return false
-    throw error
-  }
-}
-
-function build(folder: string, executable: string): void {
-  removeOldBuilds()
-  const half = join(folder, 'half')
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...buildWords(half)], { cwd: root })
-  if (exitCode !== 0) {
-    // Whoever waits tries for themselves.
-    rmSync(folder, { recursive: true })
-    throw new Error(`the executable could not be built: ${stderr}`)
-  }
-  renameSync(half, executable)
+function build(executable: string): void {
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...buildWords(executable)], { cwd: root })
+  if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
 }
 
 /** Differs whenever a file has changed that the executable is made of. */
@@ -65,22 +36,6 @@ function markOfSources(): string {
     return `${file} ${mtimeMs} ${size}`
   })
   return Bun.hash([root, ...marks.sort()].join('\n')).toString(36)
-}
-
-/** Removes what earlier runs have built: under `bun test` a process is not told that it ends. */
-function removeOldBuilds(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const pid = Number(buildFolder.exec(name)?.[1])
-    if (pid && pid !== runner && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true })
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as { code?: string }).code === 'EPERM'
-  }
 }
 
 /** What package.json's build script has Bun do, for an executable of another path, or of another first module. */
@@ -280,19 +235,6 @@ export async function startSandbox(
   }
   sandbox.report = JSON.parse(sandbox.stdout.slice(0, sandbox.stdout.indexOf('\n')))
   return sandbox
-}
-
-/** Asks again until the answer is yes, or it has taken too long. */
-export async function eventually(
-  what: string,
-  isSo: () => boolean | Promise<boolean>,
-  patienceMillis = 20_000,
-): Promise<void> {
-  const deadline = performance.now() + patienceMillis
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for ${what}`)
-    await Bun.sleep(5)
-  }
 }
 
 async function within<T>(promise: Promise<T>, patienceMillis: number, what: string): Promise<T> {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
@@ -13,6 +10,7 @@ import { issueFirstToken } from '../../src/operations/tokens'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
 import { undeclared } from './declared'
+import { type NewStorage, newStorage, type Storage } from './storage'
 
 /** A partner that was onboarded for a test, with the token that it holds. */
 export interface TestPartner {
@@ -33,7 +31,7 @@ export interface TestService {
   /** http://localhost and the port. */
   readonly baseUrl: string
   readonly context: Context
-  readonly databasePath: string
+  readonly storage: Storage
   /** Where metrics are told; null for nowhere. */
   readonly metricsPort: number | null
   /** Makes the directory what a file says. */
@@ -63,6 +61,10 @@ export interface TestServiceOptions {
   /** Whether metrics are told. */
   readonly isMeasured?: boolean
   readonly proxies?: Networks
+  /** Where it keeps its data; a new database that goes with it unless one is given. */
+  readonly storage?: Storage
+  /** Another service on the same database, whose partner is taken. */
+  readonly beside?: { readonly partner: TestPartner; readonly storage: Storage }
 }
 
 /** The clock's place in a test that says nothing of time: a Tuesday. */
@@ -72,13 +74,13 @@ export const defaultNow = '2026-12-01T12:00:00Z'
 export async function startService(
   options: TestServiceOptions = {},
 ): Promise<TestService & { readonly partner: TestPartner }> {
-  const folder = mkdtempSync(join(tmpdir(), 'anteroom-test-'))
-  const databasePath = join(folder, 'test.sqlite')
+  const given = options.storage ?? options.beside?.storage
+  const place = given ? null : await newStorage()
+  const storage = given ?? (place as NewStorage).storage
   let now = instantOf(options.now ?? defaultNow)
   const service = await openService({
     purpose: 'sandbox',
-    database: databasePath,
-    masterKey: { file: `${databasePath}.key` },
+    ...storage,
     create: true,
     clock: { now: () => now },
     limits: { ...unlimited, ...options.limits },
@@ -97,7 +99,7 @@ export async function startService(
     const partner = await context.store.addPartner(name, organization?.id ?? null, actAt(now))
     return { partner, organization, token: await issueFirstToken(context, partner, actAt(now)) }
   }
-  const partner = await addPartner('Test Partner')
+  const partner = options.beside?.partner ?? (await addPartner('Test Partner'))
 
   const server = await service.listen('localhost', 0)
   const send = async (path: string, init: RequestInit = {}): Promise<Answer> => {
@@ -119,7 +121,7 @@ export async function startService(
   return {
     baseUrl: server.baseUrl,
     context,
-    databasePath,
+    storage,
     metricsPort: server.metricsPort,
     partner,
     addPartner,
@@ -139,7 +141,7 @@ export async function startService(
     async stop() {
       await server.stop()
       await service.close()
-      rmSync(folder, { recursive: true, force: true })
+      await place?.[Symbol.asyncDispose]()
     },
   }
 }

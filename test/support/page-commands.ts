@@ -1,0 +1,97 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Folder, theProgram } from './process'
+
+/** The folder of the repository. */
+export const root = new URL('../..', import.meta.url).pathname
+
+/** From where this page ends the commands of the others go on. */
+export const operating = 'docs/operating.md'
+
+/** What is in each block of a page that is for a shell, or for the administrator of a PostgreSQL server. */
+export function blocksOf(page: string, language: 'sh' | 'sql' = 'sh'): string[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
+  return [...blocks].map(([, commands = '']) => commands)
+}
+
+/** All commands of a page, as one script. */
+export const scriptOf = (page: string) => blocksOf(page).join('\n')
+
+/** How a script ended, and all that it said. */
+interface Ran {
+  /** Null where a signal ended it. */
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Where commands of pages are run as they are written. Leaving its scope removes what they made. */
+export class PageCommands implements Disposable {
+  readonly #folder = new Folder()
+  readonly #bin = this.#folder.file('bin')
+  readonly #home = this.#folder.file('home')
+  /** Where the operating page was run to its end. */
+  readonly #practice = this.#folder.file('practice')
+
+  /** @param mostMillis how long a script may take */
+  constructor(private readonly mostMillis = 55_000) {
+    for (const path of [this.#bin, this.#home, this.#practice]) mkdirSync(path)
+    const program = `#!/bin/sh\nexec ${theProgram.join(' ')} "$@"\n`
+    writeFileSync(join(this.#bin, 'anteroom'), program, { mode: 0o755 })
+  }
+
+  /** Does what the operating page says. @throws Error with what was said where that fails */
+  async begin(): Promise<void> {
+    const { code, output } = await this.run(scriptOf(operating), this.#practice)
+    if (code !== 0) throw new Error(`${operating} ended with ${code}:\n${output}`)
+  }
+
+  /** Runs a script, which ends at the first command that fails. */
+  async run(script: string, cwd: string, env: Record<string, string> = {}): Promise<Ran> {
+    // What a page leaves running ends with its shell.
+    const shell = `set -euo pipefail
+trap 'kill "$service" $(jobs -p) 2>/dev/null || true' EXIT
+service=
+${onFreePorts(script)}`
+    const child = Bun.spawn(['bash', '-c', shell], {
+      cwd,
+      env: { PATH: `${this.#bin}:${process.env.PATH}`, HOME: this.#home, TMPDIR: this.#folder.path, ...env },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      timeout: this.mostMillis,
+    })
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+    await child.exited
+    return { code: child.exitCode, output: `${stdout}\n${stderr}` }
+  }
+
+  /** Runs commands in a copy of what the operating page leaves. */
+  practise(script: string, name: string): Promise<Ran> {
+    const cwd = this.#folder.file(name)
+    cpSync(this.#practice, cwd, { recursive: true })
+    // A service that is no job of the shell's, since the page may count its own.
+    const beside = `rm -f serve.log
+anteroom serve --base-url https://api.example.org --port 8080 > serve.log 2>&1 & service=$!
+disown
+until [ -s serve.log ]; do sleep 0.1; done`
+    const isServing = script.includes('anteroom serve')
+    const whole = isServing ? script : `${beside}\n${script}`
+    return this.run(whole, cwd, { ANTEROOM_DATABASE: join(cwd, 'anteroom.sqlite') })
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]()
+  }
+}
+
+/** The pages name 8080 and ports behind it, on which somebody may listen: so each is another, on which nobody does. */
+function onFreePorts(script: string): string {
+  const named = [...new Set(script.match(/\b808\d\b/g))]
+  const listeners = named.map(() =>
+    Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() }),
+  )
+  const ports = new Map(named.map((port, index) => [port, `${listeners[index]?.port}`]))
+  for (const listener of listeners) listener.stop()
+  return script.replaceAll(/\b808\d\b/g, (port) => ports.get(port) as string)
+}

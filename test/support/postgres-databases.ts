@@ -1,0 +1,80 @@
+import { describe, test } from 'bun:test'
+import { isOnPostgres } from './engine'
+import { isLong } from './long'
+import { onceInRun } from './once-in-run'
+import { type Postgres, startPostgres } from './postgres'
+import { whyNoPostgres } from './postgres-programs'
+
+const why = whyNoPostgres()
+if (why !== null) {
+  onceInRun('without-postgres', () =>
+    console.log(`SKIPPED: all tests on PostgreSQL, for want of one: ${why}`),
+  )
+}
+
+/** Whether a PostgreSQL can be started here. */
+export const hasPostgres = why === null
+
+/** Describes what holds on PostgreSQL; it is skipped where none can be started. */
+export const describeOnPostgres = describe.skipIf(!hasPostgres)
+
+/** Whether that is told too which would make the suite take too long: by `npm run test:postgres` and `npm run test:long`. */
+const isInFull = hasPostgres && (isOnPostgres || isLong)
+
+/** The same of what would make the suite take too long. */
+export const describeOnPostgresInFull = describe.skipIf(!isInFull)
+export const testOnPostgresInFull = test.skipIf(!isInFull)
+
+let shared: Promise<Postgres> | undefined
+
+/**
+ * The server of this process's tests, started when it is first needed. It ends with the process, or with the file of
+ * tests where each file is isolated. Whoever stops or halts a server starts one with startPostgres.
+ */
+export function sharedPostgres(): Promise<Postgres> {
+  shared ??= startPostgres({ settings: { max_connections: 200 } })
+  return shared
+}
+
+/** What databases begin with, made once for a process. */
+export interface Template {
+  /** Of a-z and _. */
+  readonly name: string
+  /** Fills the database of a URL, and leaves no connection to it. */
+  readonly fill: (url: string) => Promise<void>
+}
+
+/** A database of one's own on the shared server. Leaving its scope drops it. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+  /** Drops it, whoever is connected. */
+  drop(): Promise<void>
+}
+
+/** Makes a database that is empty, or as the template's. */
+export async function newDatabase(template?: Template): Promise<TestDatabase> {
+  const server = await sharedPostgres()
+  const source = template ? await filled(server, template) : 'template0'
+  const name = `test_${count++}`
+  await server.run(`CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY file_copy`)
+  const drop = async () => {
+    await server.run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  }
+  return { url: server.urlOf(name), drop, [Symbol.asyncDispose]: drop }
+}
+
+let count = 0
+const filledTemplates = new Map<string, Promise<string>>()
+
+function filled(server: Postgres, { name, fill }: Template): Promise<string> {
+  const earlier = filledTemplates.get(name)
+  if (earlier) return earlier
+  const make = async () => {
+    await server.run(`CREATE DATABASE ${name} TEMPLATE template0`)
+    await fill(server.urlOf(name))
+    return name
+  }
+  const made = make()
+  filledTemplates.set(name, made)
+  return made
+}

