@@ -1,5 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { CertificateFiles } from './domain/certificate-files'
+import type { DatabaseLogin, DatabaseSetting } from './domain/database'
+import { isDatabaseAddress, parseDatabaseAddress } from './domain/database-address'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
 import { type Networks, parseNetworks } from './domain/networks'
@@ -20,8 +22,7 @@ export type MasterKeySource =
   | { readonly credential: string }
 
 /** What every command that opens the database needs. */
-export interface StorageConfig {
-  readonly database: string
+export interface StorageConfig extends DatabaseSetting {
   readonly masterKey: MasterKeySource
   readonly zoneFolder: string | undefined
 }
@@ -70,6 +71,33 @@ export function readStorageConfig(flags: Flags, environment: Environment = proce
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
 
+/** Which database is copied where, as the words of a command tell it. */
+export interface CopyFlags extends Flags {
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * Where a database is and where it shall be copied, and its master key: beside it, unless it is told otherwise. Which database
+ * is set for all other commands says nothing here.
+ *
+ * @throws Refusal settings_invalid with every fault
+ */
+export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: Environment = process.env) {
+  const { database: _, ...values } = readSettings(environment, flags, [])
+  const faults = Object.entries({ '--from': from, '--to': to }).flatMap(([flag, database]) => {
+    const fault = settings.database.faultOf(database)
+    return fault ? [`${flag}: ${fault}`] : passwordFaults(flag, database)
+  })
+  faults.push(...missingKeyFaults(environment, { ...values, database: from }))
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+  return Object.freeze({
+    from: databaseSetting(environment, from),
+    to: databaseSetting(environment, to),
+    masterKey: masterKeySource(environment, values, from),
+  })
+}
+
 const hourMillis = 60 * 60_000
 
 /** The age in ms from which the last backup is too old; null for none. @throws Refusal settings_invalid with every fault */
@@ -87,11 +115,12 @@ export function readBackupMaxAge(flags: Flags, environment: Environment = proces
  */
 export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
   const { database, zones } = readSettings(environment, flags, [])
-  return { database, zoneFolder: zones }
+  const setting = database === undefined ? null : databaseSetting(environment, database)
+  return { setting, zoneFolder: zones }
 }
 
 /**
- * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the one that is set.
+ * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the file that is set.
  *
  * @throws Refusal settings_invalid with every fault
  */
@@ -101,7 +130,8 @@ export function readMasterKeySource(
   environment: Environment = process.env,
 ): MasterKeySource {
   const values = readSettings(environment, flags, [])
-  return masterKeySource(environment, values, values.database ?? database)
+  const isBeside = values.database !== undefined && !isDatabaseAddress(values.database)
+  return masterKeySource(environment, values, isBeside ? values.database : database)
 }
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
@@ -136,9 +166,7 @@ function overruledLines(flags: Flags, environment: Environment): string[] {
 
 function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): CertificateFiles | null {
   if (tlsCertificate === undefined || tlsKey === undefined) return null
-  const credentials = environment[credentialsVariable]
-  const isCredential = Boolean(credentials && tlsKey.startsWith(`${credentials}/`))
-  return { certificate: tlsCertificate, key: tlsKey, isCredential }
+  return { certificate: tlsCertificate, key: tlsKey, isCredential: isCredential(environment, tlsKey) }
 }
 
 function networksFrom(value: string | undefined): Networks | null {
@@ -149,6 +177,7 @@ function networksFrom(value: string | undefined): Networks | null {
 /** What limits are set to: a number, off, or nothing. */
 export type LimitFlags = Pick<
   Flags,
+  | 'nodes'
   | 'readsPerMinute'
   | 'bookingsPerMinute'
   | 'failedAuthenticationsPerMinute'
@@ -173,6 +202,7 @@ export function limitsFrom(given: LimitFlags): Limits {
   const most = (limit = 'off') => (limit === 'off' ? null : Number(limit))
   const rate = (limit = 'off') => (limit === 'off' ? null : perMinute(Number(limit)))
   return Object.freeze({
+    nodes: Number(given.nodes ?? 1),
     reads: rate(given.readsPerMinute),
     bookings: rate(given.bookingsPerMinute),
     failedAuthentications: rate(given.failedAuthenticationsPerMinute),
@@ -207,7 +237,10 @@ function readSettings(environment: Environment, flags: Flags, required: readonly
   for (const name of Object.keys(environment)) {
     if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(`${name}: is no setting`)
   }
+  faults.push(...passwordFaults(settings.database.flag, flags.database, ' or ANTEROOM_DATABASE'))
   faults.push(...masterKeyFaults(environment, flags, inFile), ...tlsFaults(values))
+  if (required.includes('database')) faults.push(...missingKeyFaults(environment, values))
+  if (required.includes('baseUrl')) faults.push(...nodesFaults(values))
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
   return values
 }
@@ -283,6 +316,31 @@ function masterKeyFaults(
   return told.length > 1 ? [`${told.join(' and ')}: give the master key in one way`] : []
 }
 
+/** Words of a command can be read by every process of the machine. */
+function passwordFaults(flag: string, database = '', besides = ''): string[] {
+  const address = isDatabaseAddress(database) ? parseDatabaseAddress(database) : null
+  if (address === null || typeof address === 'string' || address.password === null) return []
+  const ways = `PGPASSWORD, PGPASSFILE, ~/.pgpass${besides}`
+  return [`${flag}: has a password, which every process can read there; give it by ${ways}`]
+}
+
+/** A key stands beside a file alone by itself. */
+function missingKeyFaults(
+  environment: Environment,
+  { database = '', masterKeyFile, masterKeyFd }: Flags,
+): string[] {
+  const isGiven = masterKeyFile ?? masterKeyFd ?? environment[masterKeyVariable]
+  if (!isDatabaseAddress(database) || isGiven !== undefined || environment[credentialsVariable]) return []
+  const { variable, flag } = settings.masterKeyFile
+  return [`${variable} or ${flag}: is required, since the database is not a file`]
+}
+
+function nodesFaults({ database = '', nodes = '1' }: Flags): string[] {
+  if (isDatabaseAddress(database) || nodes === '1') return []
+  const { variable, flag } = settings.nodes
+  return [`${variable} or ${flag}: must be 1, since the database is a file, which one server alone can serve`]
+}
+
 function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
   if ((tlsCertificate === undefined) === (tlsKey === undefined)) return []
   const missing = settings[tlsKey === undefined ? 'tlsKey' : 'tlsCertificate']
@@ -292,7 +350,24 @@ function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
 function toStorageConfig(environment: Environment, values: Flags): StorageConfig {
   const database = values.database as string
   const masterKey = masterKeySource(environment, values, database)
-  return Object.freeze({ database, masterKey, zoneFolder: values.zones })
+  return Object.freeze({ ...databaseSetting(environment, database), masterKey, zoneFolder: values.zones })
+}
+
+function databaseSetting(environment: Environment, database: string): DatabaseSetting {
+  return isDatabaseAddress(database) ? { database, login: loginFrom(environment) } : { database }
+}
+
+/** As libpq takes it of the environment (PostgreSQL §34.15). */
+function loginFrom({ PGPASSWORD, PGPASSFILE, HOME, ...environment }: Environment): DatabaseLogin {
+  const passFile = PGPASSFILE || (HOME ? `${HOME}/.pgpass` : null)
+  const isPassFileCredential = passFile !== null && isCredential(environment, passFile)
+  return { password: PGPASSWORD || null, passFile, isPassFileCredential }
+}
+
+/** Whether a file is one of those that systemd hands over. */
+function isCredential(environment: Environment, path: string): boolean {
+  const credentials = environment[credentialsVariable]
+  return Boolean(credentials && path.startsWith(`${credentials}/`))
 }
 
 function masterKeySource(environment: Environment, values: Flags, database: string): MasterKeySource {

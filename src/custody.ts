@@ -1,6 +1,6 @@
 import { chownSync, existsSync, linkSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { isSealedUnder, type Purpose } from '../db/sqlite/data-key'
 import type { MasterKeySource } from './config'
+import type { DatabasePlace, Purpose } from './domain/database'
 import { Refusal } from './domain/errors'
 import type { Custody } from './domain/vault'
 import { asidePath, isThere, listUnfinished, nameFile } from './files/durable'
@@ -17,20 +17,20 @@ import { masterKeyOf } from './vault/vault'
 /** A database, and where its master key is. */
 interface Keeping {
   readonly source: MasterKeySource
-  readonly database: string
+  readonly place: DatabasePlace
   readonly purpose: Purpose
   /** Whether to make a key file with a database that is not there. */
   readonly create: boolean
 }
 
 /** Reads the master key of a database, once. @throws Refusal database_unusable */
-export function takeCustody({ source, database, purpose, create }: Keeping) {
-  const isNew = create && !existsSync(database)
-  const fits = (key: Uint8Array) => isSealedUnder(database, purpose, masterKeyOf(key))
-  const next = isNew ? null : nextKeyOf(source, database)
-  const hasRotated = next !== null && fits(next.key)
+export async function takeCustody({ source, place, purpose, create }: Keeping) {
+  const found = await place.find()
+  const isNew = create && found === null
+  const next = isNew ? null : nextKeyOf(source, found?.owner)
+  const hasRotated = next !== null && (await place.isSealedUnder(purpose, masterKeyOf(next.key)))
   if (hasRotated) takePlace(next.path, next.key, next.file)
-  const key = hasRotated ? next.key : readKey(source, database, isNew)
+  const key = hasRotated ? next.key : readKey(source, found?.owner, isNew)
   const custody: Custody = {
     hasRotated,
     protect: (protection) => protectBackup(key, protection),
@@ -39,17 +39,22 @@ export function takeCustody({ source, database, purpose, create }: Keeping) {
   return { key, custody }
 }
 
+/** The master key of a source, for a backup, whose owner may be the key's too. */
+export function readBackupKey(source: MasterKeySource, backup: string): Uint8Array {
+  return readKey(source, ownerOf(backup))
+}
+
 /**
  * The master key of a source. A key is made with a database and never for one that is there: it would not fit.
  *
- * @param companion the database or backup of the key, whose owner may be the key's too
+ * @param owner whose the key may be beside ours, by uid
  */
-export function readKey(source: MasterKeySource, companion: string, create = false): Uint8Array {
+function readKey(source: MasterKeySource, owner: number | undefined, create = false): Uint8Array {
   if ('base64' in source) return parseMasterKey(source.base64)
   if ('descriptor' in source) return readMasterKeyDescriptor(source.descriptor)
   if ('credential' in source) return readMasterKeyCredential(source.credential)
   if (create && !existsSync(source.file)) return createMasterKey(source.file)
-  return readMasterKey(source.file, ownerOf(companion))
+  return readMasterKey(source.file, owner)
 }
 
 function ownerOf(path: string): number | undefined {
@@ -66,13 +71,13 @@ function isPlainFile(path: string): boolean {
 }
 
 /** What a rotation that was cut short has left beside a key file; null for nothing, and for what is no key of ours. */
-function nextKeyOf(source: MasterKeySource, database: string) {
+function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   if (!('file' in source) || !existsSync(source.file)) return null
   const file = realpathSync(source.file)
   const path = `${file}${nextEnd}`
   if (!isPlainFile(path)) return null
   try {
-    return { file, path, key: readMasterKey(path, ownerOf(database)) }
+    return { file, path, key: readMasterKey(path, owner) }
   } catch {
     // It is not to stop a service whose key is in order.
     return null

@@ -1,3 +1,4 @@
+import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress } from './domain/database-address'
 import { parseNetworks } from './domain/networks'
 
 /** One setting: its flag, its name in the environment, and what it must be. */
@@ -22,10 +23,10 @@ export const settings = {
   },
   database: {
     flag: '--database',
-    argument: '<file>',
+    argument: '<place>',
     variable: 'ANTEROOM_DATABASE',
-    meaning: 'the database, which init makes',
-    faultOf: notEmpty,
+    meaning: 'the database, which init makes: a file, or postgres://user@host/name',
+    faultOf: databaseFault,
   },
   masterKeyFile: {
     flag: '--master-key-file',
@@ -122,6 +123,15 @@ export const settings = {
     meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
     faultOf: capFault,
   },
+  nodes: {
+    flag: '--nodes',
+    argument: '<n>',
+    variable: 'ANTEROOM_NODES',
+    meaning:
+      'the nodes that share the callers: each holds them to its part of what they may in a minute; 1 unless given',
+    faultOf: (value) =>
+      /^([1-9]|[1-5]\d|6[0-4])$/.test(value) ? null : 'must be a whole number from 1 to 64',
+  },
   noDocs: {
     flag: '--no-docs',
     variable: 'ANTEROOM_NO_DOCS',
@@ -171,6 +181,7 @@ export const reloadable: readonly SettingName[] = [
   'readsPerMinute',
   'bookingsPerMinute',
   'failedAuthenticationsPerMinute',
+  'nodes',
   'openRequests',
   'emailConflictsPerHour',
   'cacheMib',
@@ -184,6 +195,12 @@ function portFault(value: string): string | null {
 
 function notEmpty(value: string): string | null {
   return value === '' ? 'must not be empty' : null
+}
+
+function databaseFault(value: string): string | null {
+  if (!isDatabaseAddress(value)) return mistakenPathFault(value) ?? notEmpty(value)
+  const address = parseDatabaseAddress(value)
+  return typeof address === 'string' ? address : null
 }
 
 /** What is wrong with a cap; null if nothing. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { truncateSync, writeFileSync } from 'node:fs'
-import { type Flags, readServerConfig, readStorageConfig } from '../src/config'
+import { type Flags, readCopyConfig, readServerConfig, readStorageConfig } from '../src/config'
 import { Refusal } from '../src/domain/errors'
 import { Folder } from './support/folder'
 
@@ -57,6 +57,26 @@ const capsOf = (flags: object, environment: Record<string, string> = {}) => {
   const { openRequests, emailConflicts } = readServerConfig({ ...needed, ...flags }, environment).limits
   return { openRequests, emailConflicts }
 }
+
+describe('the nodes that share the callers', () => {
+  const onServer = { ...needed, database: 'postgres://anteroom@127.0.0.1/anteroom', masterKeyFile: 'k' }
+  const nodesOf = (flags: Flags) => readServerConfig(flags, {}).limits.nodes
+
+  test('are one unless given, and 64 at most', () => {
+    expect([nodesOf(needed), nodesOf(onServer)]).toEqual([1, 1])
+    expect([nodesOf({ ...onServer, nodes: '2' }), nodesOf({ ...onServer, nodes: '64' })]).toEqual([2, 64])
+    for (const nodes of ['0', '65', '02', '1.5', 'off', ''])
+      expect(() => nodesOf({ ...onServer, nodes })).toThrow('--nodes: must be a whole number from 1 to 64')
+  })
+
+  test('are one where the database is a file, whoever else works with it', () => {
+    expect(nodesOf({ ...needed, nodes: '1' })).toBe(1)
+    expect(() => nodesOf({ ...needed, nodes: '2' })).toThrow(
+      'ANTEROOM_NODES or --nodes: must be 1, since the database is a file, which one server alone can serve',
+    )
+    expect(readStorageConfig(needed, { ANTEROOM_NODES: '2' }).database).toBe('a.sqlite')
+  })
+})
 
 describe('serve holds its callers to', () => {
   test('10 open requests of a member and 20 addresses of others in an hour, unless told otherwise', () => {
@@ -208,4 +228,124 @@ test('the proxies that do HTTPS are those of the networks that are named, and no
     false,
   ])
   expect(readServerConfig(needed, {}).behindProxy).toBeNull()
+})
+
+const address = 'postgres://anteroom@localhost/anteroom'
+const withPassword = 'postgres://anteroom:canary@localhost/anteroom'
+
+describe('a database on a server', () => {
+  const keyed = { ANTEROOM_MASTER_KEY_FILE: 'k' }
+
+  test.each([address, address.replace('postgres', 'postgresql')])(
+    'is named by %s, with what libpq takes of the environment',
+    (database) => {
+      const environment = { ...keyed, PGPASSWORD: 'p', PGPASSFILE: '/run/pgpass', HOME: '/home/olive' }
+      expect(readStorageConfig({ database }, environment)).toEqual({
+        database,
+        login: { password: 'p', passFile: '/run/pgpass', isPassFileCredential: false },
+        masterKey: { file: 'k' },
+        zoneFolder: undefined,
+      })
+      expect(readStorageConfig({ database }, { ...keyed, HOME: '/home/olive' }).login).toEqual({
+        password: null,
+        passFile: '/home/olive/.pgpass',
+        isPassFileCredential: false,
+      })
+      expect(readStorageConfig({ database }, { ...keyed, PGPASSWORD: '', PGPASSFILE: '' }).login).toEqual({
+        password: null,
+        passFile: null,
+        isPassFileCredential: false,
+      })
+    },
+  )
+
+  test('takes a password file that systemd hands over for one of its credentials', () => {
+    const environment = {
+      CREDENTIALS_DIRECTORY: '/run/credentials/a',
+      PGPASSFILE: '/run/credentials/a/pgpass',
+    }
+    expect(readStorageConfig({ database: address }, environment).login).toEqual({
+      password: null,
+      passFile: '/run/credentials/a/pgpass',
+      isPassFileCredential: true,
+    })
+    const other = { ...environment, PGPASSFILE: '/run/credentials/another' }
+    expect(readStorageConfig({ database: address }, other).login?.isPassFileCredential).toBe(false)
+  })
+
+  test('has no master key beside it: one is to be named, in any of the ways', () => {
+    const missing =
+      'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required, since the database is not a file'
+    expect(() => readStorageConfig({ database: address }, {})).toThrow(missing)
+    expect(() => readServerConfig({ database: address }, {})).toThrow(
+      `ANTEROOM_BASE_URL or --base-url: is required\n${missing}`,
+    )
+    expect(keyOf({ database: address, masterKeyFd: '3' })).toEqual({ descriptor: 3 })
+    expect(keyOf({ database: address }, { ANTEROOM_MASTER_KEY: 'BwcH' })).toEqual({ base64: 'BwcH' })
+    expect(keyOf({ database: address }, { CREDENTIALS_DIRECTORY: '/run/c' })).toEqual({
+      credential: '/run/c/anteroom-master-key',
+    })
+  })
+
+  test('has no password in the words of a command, and may have it elsewhere', () => {
+    const fault =
+      '--database: has a password, which every process can read there; ' +
+      'give it by PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE'
+    expect(() => readStorageConfig({ database: withPassword }, keyed)).toThrow(
+      new Refusal('settings_invalid', fault),
+    )
+    expect(readStorageConfig({}, { ...keyed, ANTEROOM_DATABASE: withPassword }).database).toBe(withPassword)
+    using folder = new Folder()
+    const path = folder.file('settings')
+    writeFileSync(path, `ANTEROOM_DATABASE=${withPassword}\n`)
+    expect(readStorageConfig({ settings: path }, keyed).database).toBe(withPassword)
+  })
+
+  test('has an address that can be read, and a fault in it does not tell its password', () => {
+    const read = () =>
+      readStorageConfig({}, { ...keyed, ANTEROOM_DATABASE: `${withPassword}?sslmode=require` })
+    expect(read).toThrow(/^ANTEROOM_DATABASE: sslmode: must be verify-full/)
+    expect(read).not.toThrow(/canary/)
+  })
+})
+
+test.each([
+  'postgres',
+  'postgres.sqlite',
+  './postgres://x',
+  './postgres:/x',
+  '/srv/my host=1/a.sqlite',
+  'C:\\a.sqlite',
+  '~/a.sqlite',
+  '../a.sqlite',
+  'a host.sqlite',
+])('a database of %p is a file, and its key stands beside it', (database) => {
+  expect(readStorageConfig({ database }, {})).toEqual({
+    database,
+    masterKey: { file: `${database}.key` },
+    zoneFolder: undefined,
+  })
+})
+
+test.each([
+  'POSTGRES://anteroom:canary@localhost/anteroom',
+  ' postgres://anteroom:canary@localhost/anteroom',
+  '"postgres://anteroom:canary@localhost/anteroom"',
+  'postgres:/anteroom:canary@localhost/anteroom',
+  'postgresql:anteroom:canary@localhost/anteroom',
+  'postgres//anteroom:canary@localhost/anteroom',
+  'jdbc:postgresql://localhost/anteroom?password=canary',
+  'mysql://anteroom:canary@localhost/anteroom',
+  'host=localhost dbname=anteroom user=anteroom password=canary',
+  'user=anteroom password=canary dbname = anteroom',
+])('an address that is nearly one is no file, and its password is not told: %p', (database) => {
+  const fault = (name: string) =>
+    `${name}: is no address that can be read: must be as postgres://user@host:5432/name?sslmode=verify-full; ` +
+    'a file of such a name is given with ./ before it'
+  expect(() => readStorageConfig({}, { ANTEROOM_DATABASE: database })).toThrow(
+    new Refusal('settings_invalid', fault('ANTEROOM_DATABASE')),
+  )
+  expect(() => readCopyConfig({ from: 'a.sqlite', to: database }, {})).toThrow(
+    new Refusal('settings_invalid', fault('--to')),
+  )
 })

@@ -12,7 +12,9 @@ const mayImport: Record<string, readonly string[]> = {
   'src/directory': ['src/domain', 'src/scheduling'],
   'src/directory-files': ['src/domain', 'src/scheduling', 'fixtures'],
   'src/operations': ['src/domain', 'src/scheduling', 'src/directory', 'src/directory-files', 'src/auth'],
-  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files'],
+  'db/records': ['src/domain', 'src/files'],
+  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'db/records'],
+  'db/postgres': ['src/domain', 'src/scheduling', 'src/files', 'db/records'],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
   'src/cli': [
     'src/operations',
@@ -32,7 +34,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/notices.ts': ['src/domain'],
   'src/settings.ts': ['src/domain'],
   'src/config.ts': ['src/domain', 'src/settings.ts'],
-  'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts', 'db/sqlite'],
+  'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
   // Everything but the commands.
   'src/service.ts': [
     'src/operations',
@@ -47,7 +49,9 @@ const mayImport: Record<string, readonly string[]> = {
     'src/config.ts',
     'src/custody.ts',
     'src/serving.ts',
-    'db/sqlite',
+    // Which engine runs is chosen by what kind of place is set.
+    'db/sqlite/database.ts',
+    'db/postgres/database.ts',
   ],
   'src/serving.ts': ['src/operations', 'src/domain', 'src/vault', 'src/http'],
   'src/production.ts': [],
@@ -60,8 +64,10 @@ const homes: Record<string, readonly string[]> = {
   '@elysiajs/swagger': ['src/http'],
   'swagger-ui-dist': ['src/http'],
   '@sinclair/typebox': ['src/domain', 'src/directory-files', 'src/http'],
-  'drizzle-orm': ['db/sqlite'],
+  'drizzle-orm': ['db/records', 'db/sqlite', 'db/postgres'],
   'bun:sqlite': ['db/sqlite'],
+  // Its client of PostgreSQL.
+  bun: ['db/postgres'],
   jose: ['src/auth'],
   'age-encryption': ['src/vault'],
   'node:crypto': ['src/vault', 'src/auth'],
@@ -83,6 +89,10 @@ const homes: Record<string, readonly string[]> = {
     'src/vault',
     'src/zones',
     'db/sqlite',
+    // The password file, and the authorities that a server is held to.
+    'db/postgres',
+    // Archives of the audit log, the same of every engine.
+    'db/records',
     // What the kernel holds for a port, which it tells in a file.
     'src/http',
   ],
@@ -93,7 +103,7 @@ const homes: Record<string, readonly string[]> = {
   'node:tty': ['src/cli'],
   'node:util': ['src/cli', 'src/domain'],
   'node:zlib': ['src/http'],
-  'node:path': ['src/files', 'src/cli', 'src/zones', 'src/service.ts'],
+  'node:path': ['src/files', 'src/cli', 'src/zones', 'src/service.ts', 'db/sqlite'],
 }
 
 interface Home {
@@ -111,7 +121,7 @@ const processHomes: Record<string, Home> = {
   // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
   'the clock: one for the service, and how long an engine has waited': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
-    where: ['src/domain/clock.ts', 'db/sqlite', 'src/files'],
+    where: ['src/domain/clock.ts', 'db/sqlite', 'db/postgres', 'db/records/readiness.ts', 'src/files'],
   },
   'the runtime: where something listens, is hashed, compressed, printed or stored': {
     what: /\bBun\./,
@@ -119,6 +129,10 @@ const processHomes: Record<string, Home> = {
       ...['listen', 'docs', 'representation', 'content-coding'].map((name) => `src/http/${name}.ts`),
       'src/cli',
       'db/sqlite',
+      'db/postgres/migrate.ts',
+      // What a copy is compared by.
+      'src/operations/copy-database.ts',
+      'db/records/audit-archive.ts',
     ],
   },
   'what is printed: through the filter of control characters': {
@@ -137,6 +151,7 @@ const processHomes: Record<string, Home> = {
         (room) => `src/${room}`,
       ),
       'db/sqlite',
+      'db/postgres',
     ],
   },
 }

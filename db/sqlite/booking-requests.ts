@@ -4,20 +4,28 @@ import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
+import type { Vault } from '../../src/domain/vault'
+import {
+  type AnswersRow,
+  areAnswersReadable,
+  factsOf,
+  openAnswers,
+  requestColumns,
+  toRecord,
+} from '../records/booking-requests'
+import { requestFilter } from '../records/request-filter'
 import { refuseDuplicate } from './constraint'
 import { type Drizzle, isAmong, placeholders } from './drizzle'
-import { openedOrUnreadable } from './members'
 import { type RecordTable, recordTable } from './record-table'
-import { isWaiting, isWanted, orderOf } from './request-filter'
 import { bookingRequests, members } from './schema'
-import { answersPlace, openSealedText, type SealedRequest } from './sealed'
 
 /** Requests that are read at once. */
 const chunkSize = 1_000
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
+
+const { isWaiting, isWanted, orderOf } = requestFilter({ requests: bookingRequests, members })
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries(db: Drizzle, vault: Vault) {
@@ -42,6 +50,10 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
     .orderBy(bookingRequests.submittedAt, bookingRequests.id)
     .prepare()
 
+  const find = (id: number): RequestRecord | null => {
+    const row = byId.get({ id })
+    return row ? toRecord(vault, row.request, row.member) : null
+  }
   const wantedIds = (filter: RequestFilter, order: ReturnType<typeof orderOf>) =>
     db
       .select({ id: bookingRequests.id })
@@ -60,7 +72,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         .where(chosen ? inArray(bookingRequests.id, chosen) : isWanted(filter))
         .orderBy(...order)
         .all()
-      return rows.map((row) => toRecord(vault, row))
+      return rows.map(({ request, member }) => toRecord(vault, request, member))
     },
 
     count(filter: RequestFilter): RequestCount {
@@ -77,10 +89,10 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         .all()
         .map(({ id }) => id),
 
-    find(id: number): RequestRecord | null {
-      const row = byId.get({ id })
-      return row ? toRecord(vault, row) : null
-    },
+    find,
+
+    /** Those of some ids, in the order in which they are named; null for one that is not there. */
+    findAll: (ids: readonly number[]) => ids.map(find),
 
     /** In order of time, then of id. */
     held(days: readonly ProvidersDay[]): RequestRecord[] {
@@ -91,14 +103,12 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
         .sort(
           (a, b) => Number(a.request.startsAt) - Number(b.request.startsAt) || a.request.id - b.request.id,
         )
-        .map((row) => toRecord(vault, row))
+        .map(({ request, member }) => toRecord(vault, request, member))
     },
 
     submittedBy: (partnerId: number, from: number) => submitted.all({ partnerId, from }),
   }
 }
-
-type AnswersRow = SealedRequest & Pick<typeof bookingRequests.$inferSelect, 'id' | 'sealedScreeningAnswers'>
 
 /** Queries on what requests hold of a person. */
 function personQueries(db: Drizzle, vault: Vault) {
@@ -127,37 +137,23 @@ function personQueries(db: Drizzle, vault: Vault) {
 
   const after = (id = 0) => answersAfter.all({ id })
 
-  function open(request: AnswersRow | undefined): ScreeningAnswer[] {
-    if (!request?.sealedScreeningAnswers) return []
-    const place = answersPlace(request)
-    return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
-  }
+  const open = (request: AnswersRow | undefined) => openAnswers(vault, request)
+  const isReadable = (request: AnswersRow) => areAnswersReadable(vault, request)
 
   return {
     /** The screening answers of a request, none for a person who was erased. */
     screeningOf: (id: number): ScreeningAnswer[] => open(answersOf.get({ id })),
 
-    /** The screening answers of those of some requests whose answers can be opened, by id. */
-    *readableAnswers(ids: readonly number[]): Generator<[id: number, answers: ScreeningAnswer[]]> {
-      for (const row of answersOfMany.all({ ids: JSON.stringify(ids) })) {
-        try {
-          yield [row.id, open(row)]
-        } catch {
-          // They are told by their absence.
-        }
-      }
+    /** The screening answers of those of some requests whose answers can be opened, by id: others are told by their absence. */
+    readableAnswers(ids: readonly number[]): Map<number, ScreeningAnswer[]> {
+      const rows = answersOfMany.all({ ids: JSON.stringify(ids) })
+      return new Map(rows.filter(isReadable).map((row) => [row.id, open(row)]))
     },
 
     /** The ids of those whose answers cannot be opened. */
     *listUnreadable(): Generator<number> {
       for (let rows = after(0); rows.length > 0; rows = after(rows.at(-1)?.id)) {
-        for (const row of rows) {
-          try {
-            open(row)
-          } catch {
-            yield row.id
-          }
-        }
+        for (const row of rows) if (!isReadable(row)) yield row.id
       }
     },
 
@@ -225,15 +221,7 @@ export function slotQueries(db: Drizzle) {
 }
 
 export function requestTable(db: Drizzle, vault: Vault): RecordTable<'request'> {
-  const table = recordTable<'request'>(db, bookingRequests, ({ screeningAnswers, ...row }) => {
-    if (screeningAnswers === undefined) return row
-    // Answers are told once, with all the rest, and forgotten with the person.
-    if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
-    const recordKey = newRecordKey()
-    const place = answersPlace({ ...(row as SealedRequest), recordKey })
-    const sealed = vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), place)
-    return { ...row, recordKey, sealedScreeningAnswers: Buffer.from(sealed) }
-  })
+  const table = recordTable<'request'>(db, bookingRequests, (row) => requestColumns(vault, row))
   const refuse = () => new Refusal('slot_unavailable', 'the slot is not available')
   return {
     ...table,
@@ -241,19 +229,4 @@ export function requestTable(db: Drizzle, vault: Vault): RecordTable<'request'> 
     add: (row) => refuseDuplicate(() => table.add(row), refuse),
     set: (id, to) => refuseDuplicate(() => table.set(id, to), refuse),
   }
-}
-
-interface RequestRow {
-  readonly request: typeof bookingRequests.$inferSelect
-  readonly member: typeof members.$inferSelect | null
-}
-
-function toRecord(vault: Vault, { request, member }: RequestRow): RequestRecord {
-  return { ...factsOf(request), member: openedOrUnreadable(vault, member) }
-}
-
-/** What is told of a request beside whose it is. */
-function factsOf(row: RequestRow['request']): Omit<RequestRecord, 'member'> {
-  const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...facts } = row
-  return facts
 }

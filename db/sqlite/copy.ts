@@ -3,8 +3,9 @@ import { statSync } from 'node:fs'
 import type { Manifest, TellStep } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
 import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../src/files/durable'
+import { fileFault, noRoomAt, unusable } from '../records/file-fault'
 import { runAside } from './aside'
-import { newUserVersion, readPragma, schemaOf, unusable } from './file-head'
+import { newUserVersion, readPragma, schemaOf } from './file-head'
 import { addManifest, dropOthersNotes } from './manifest'
 
 /**
@@ -118,16 +119,11 @@ export function publishCopy(copy: UnfinishedFile): void {
   }
 }
 
-/** What keeps a file from being written at a path, in the operator's words; any other error is what it was. */
+/** What keeps a file or a copy from being written at a path, in the operator's words; any other error is what it was. */
 export function toUnusable(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
-  if (code === 'EEXIST') return unusable('there is a file at that path already')
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
-  if (/^(SQLITE_.*|ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '')) {
-    // A backup takes room in several folders: which of them is full?
-    return unusable(`no sound copy could be made at ${path}; is there room for it?`)
-  }
-  return error
+  return code?.startsWith('SQLITE_') ? noRoomAt(path) : fileFault(error, path)
 }
 
 /**

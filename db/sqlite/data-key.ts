@@ -1,26 +1,18 @@
 import { Database } from 'bun:sqlite'
-import type { MasterKey, SealedPlace, Vault } from '../../src/domain/vault'
-import { unusable } from './file-head'
+import type { Purpose } from '../../src/domain/database'
+import type { MasterKey, Vault } from '../../src/domain/vault'
+import {
+  dataKeyName,
+  dataKeyPlace,
+  formerPlace,
+  opened,
+  otherMasterKey,
+  rewrapped,
+} from '../records/data-key'
+import { unusable } from '../records/file-fault'
 import { readSetting } from './setting'
 
-/** What a database is for: the data of one is never served as the other. */
-export type Purpose = 'sandbox' | 'production'
-
-const dataKeyName = 'data_key'
 const busyTimeoutMillis = 5_000
-
-/** Where a database had its data key before its audit log was keyed. */
-function formerPlace(purpose: Purpose): SealedPlace {
-  return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
-}
-
-/**
- * Envelope encryption: where a database keeps its data key, sealed under the master key. That its audit log is keyed is
- * sealed with it: a schema that was set back would have lines of anybody's making hashed anew under the key.
- */
-function dataKeyPlace(purpose: Purpose): SealedPlace {
-  return { ...formerPlace(purpose), context: [purpose, 'keyed audit'] }
-}
 
 /** Gives a database its data key, and tells the vault of it. */
 export function addDataKey(database: Database, purpose: Purpose, masterKey: MasterKey): Vault {
@@ -69,13 +61,9 @@ export function rewrapDataKey(
   masterKey: MasterKey,
   next: MasterKey,
 ): boolean {
-  const place = dataKeyPlace(purpose)
-  const sealed = readSetting(database, dataKeyName)
-  if (opened(sealed, place, next)) return false
-  const dataKey = opened(sealed, place, masterKey)
-  if (!dataKey) throw otherMasterKey()
-  const update = database.query('UPDATE settings SET value = ? WHERE name = ?')
-  update.run(next.vault.seal(dataKey, place), dataKeyName)
+  const sealed = rewrapped(readSetting(database, dataKeyName), purpose, masterKey, next)
+  if (!sealed) return false
+  database.query('UPDATE settings SET value = ? WHERE name = ?').run(sealed, dataKeyName)
   return true
 }
 
@@ -90,18 +78,6 @@ export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterK
   } finally {
     database.close()
   }
-}
-
-function opened(sealed: Uint8Array | undefined, place: SealedPlace, { vault }: MasterKey): Uint8Array | null {
-  try {
-    return vault.open(sealed ?? new Uint8Array(), place)
-  } catch {
-    return null
-  }
-}
-
-export function otherMasterKey() {
-  return unusable('the master key is not the one that this database was sealed under')
 }
 
 /** That a database tells of an older schema than it has had. */

@@ -1,10 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { copyFileSync, statSync } from 'node:fs'
-import type { DirectoryFeed } from '../../src/domain/directory-feed'
-import type { EngineMeasures } from '../../src/domain/measures'
-import type { Report } from '../../src/domain/report'
-import type { Store } from '../../src/domain/store'
-import type { Upkeep } from '../../src/domain/upkeep'
+import type { Engine } from '../../src/domain/database'
 import { beginFile } from '../../src/files/durable'
 import { tryCheckpoint } from './checkpoint'
 import { openVault } from './data-key'
@@ -20,30 +16,6 @@ import { Standing } from './standing'
 import { sqliteStore } from './store'
 import { createUpkeep } from './upkeep'
 import { Writer } from './writer'
-
-/** An open database behind the domain's ports. */
-export interface Engine {
-  readonly store: Store
-  readonly feed: DirectoryFeed
-  readonly upkeep: Upkeep
-  /**
-   * Begins to look after the database for a server.
-   *
-   * @param tell is told of each change between ready and not
-   * @param isServer whether it is the database's one server: its pages are looked through once, beside what is asked for,
-   *   and its file is held to be the one that it was
-   */
-  watch(tell: Report, isServer: boolean): Watched
-  /** How much it has to do, and how it does: cheap, whatever is stored. */
-  measure(): EngineMeasures
-  close(): Promise<void>
-}
-
-/** A database that is looked after. */
-export interface Watched {
-  /** Whether what partners send can be stored at the moment, seen within the last second; within one more it is answered. */
-  isReady(): Promise<boolean>
-}
 
 /**
  * Opens an embedded SQLite database.
@@ -77,6 +49,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       failedGroups: writer.failedGroups,
       databaseBytes: bytesOf(opening.path),
       logBytes: bytesOf(`${opening.path}-wal`),
+      server: null,
       schema,
     }),
     async close() {

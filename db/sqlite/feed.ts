@@ -7,8 +7,8 @@ import type {
 } from '../../src/domain/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
+import { providerReader } from '../records/providers'
 import { toRefusal } from './constraint'
-import { providerReader } from './directory'
 import type { LogIndex } from './log-index'
 import type { Queries } from './queries'
 

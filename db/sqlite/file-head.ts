@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { Refusal } from '../../src/domain/errors'
 import { whyNoAccess } from '../../src/files/access'
+import { unusable } from '../records/file-fault'
 
 // The head of a SQLite file and of its write-ahead log, read without opening either (sqlite.org/fileformat.html): what
 // SQLite would make of a file that is not ours, or of a log that is not the file's, must not happen.
@@ -215,8 +215,4 @@ function withFile<T>(path: string, work: (file: number) => T): T | undefined {
   } finally {
     closeSync(file)
   }
-}
-
-export function unusable(message: string): Refusal {
-  return new Refusal('database_unusable', message)
 }

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { listUnfinished } from '../../src/files/durable'
+import { unusable } from '../records/file-fault'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
 import {
@@ -10,7 +11,6 @@ import {
   readPragma,
   readUserVersion,
   schemaOf,
-  unusable,
 } from './file-head'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import roomToGrow from './migrations/0002-room-to-grow.sql' with { type: 'text' }

@@ -1,11 +1,9 @@
+import type { Offered } from '../../src/domain/database'
 import { recognizeFile } from './file-head'
 import { openUntouched } from './open-untouched'
 
 // What a shell offers while somebody types: read without the master key, so nothing of it is sealed, and no person's name
 // is among it. Each is bounded: whoever types wants a few.
-
-/** What can be named on a command line. */
-export type Offered = 'organization' | 'partner' | 'provider' | 'request' | 'member' | 'region'
 
 const queries: Readonly<Record<Offered, string>> = {
   organization: 'SELECT name AS word FROM organizations ORDER BY id LIMIT 500',

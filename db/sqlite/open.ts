@@ -1,15 +1,18 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, openSync } from 'node:fs'
+import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
+import { otherMasterKey } from '../records/data-key'
+import { unusable } from '../records/file-fault'
 import { isBusy, toRefusal } from './constraint'
-import { openFormer, openVault, otherMasterKey, type Purpose, setBack } from './data-key'
-import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf, unusable } from './file-head'
+import { openFormer, openVault, setBack } from './data-key'
+import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf } from './file-head'
 import { createSchema, currentSchema, proveMigrations, upgradeSchema } from './migrate'
 import { proofPlace, type Upgrading } from './reseal'
 import { readSetting } from './setting'
 
-/** How a database is to be opened. */
+/** How the database of a file is to be opened. */
 export interface Opening {
   readonly path: string
   readonly purpose: Purpose

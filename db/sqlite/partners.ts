@@ -1,10 +1,10 @@
 import { asc, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
+import type { Vault } from '../../src/domain/vault'
+import { keyColumns, openKeys, openSecret } from '../records/partner-keys'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { organizations, partnerKeys, partners } from './schema'
-import { openSealed, secretPlace } from './sealed'
 
 /** Queries on organizations, partners and their keys. */
 export function partnerQueries(db: Drizzle, vault: Vault) {
@@ -49,20 +49,8 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
     findOrganization: (id: number) => listOrganizations().find((known) => known.id === id) ?? null,
     findOrganizationNamed: (name: string) => listOrganizations().find((known) => known.name === name) ?? null,
 
-    /**
-     * All keys with their secrets. One that cannot be opened stops no other: it has a secret that signed nothing. Nor does
-     * one of a partner who is not there: it is nobody's.
-     */
-    listKeys(): PartnerKey[] {
-      const byId = new Map(list().map((partner) => [partner.id, partner]))
-      return keysWithSecrets.all().flatMap((key) => {
-        const { kid, issuedAt, startsAt, endsAt } = key
-        const partner = byId.get(key.partnerId)
-        if (!partner) return []
-        const secret = openSecret(vault, key) ?? crypto.getRandomValues(new Uint8Array(secretBytes))
-        return [{ kid, secret, issuedAt, startsAt, endsAt, partner }]
-      })
-    },
+    /** All keys with their secrets. */
+    listKeys: (): PartnerKey[] => openKeys(vault, keysWithSecrets.all(), list()),
 
     /** The kids of those that cannot be opened. */
     listUnreadableKeys: (): string[] =>
@@ -77,24 +65,6 @@ export function partnerQueries(db: Drizzle, vault: Vault) {
   }
 }
 
-const secretBytes = 32
-
-/** Null for one that is not as it was sealed. */
-function openSecret(vault: Vault, key: typeof partnerKeys.$inferSelect): Uint8Array | null {
-  try {
-    return openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${key.kid}`)
-  } catch {
-    return null
-  }
-}
-
 export function keyTable(db: Drizzle, vault: Vault): RecordTable<'key'> {
-  return recordTable<'key'>(db, partnerKeys, ({ secret, ...row }) => {
-    const { partnerId, kid } = row
-    // It is sealed when it is added, and never changed.
-    if (!secret || partnerId === undefined || kid === undefined) return row
-    const recordKey = newRecordKey()
-    const sealed = vault.seal(secret, secretPlace({ recordKey, partnerId, kid }))
-    return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
-  })
+  return recordTable<'key'>(db, partnerKeys, (row) => keyColumns(vault, row))
 }

@@ -6,6 +6,7 @@ import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
 import { memberQueries, memberTable } from './members'
 import { keyTable, partnerQueries } from './partners'
+import { placementQueries } from './placement'
 import { type RecordTables, recordTable } from './record-table'
 import { replayQueries, replayTable } from './replays'
 import { noteQueries, noteTable } from './request-notes'
@@ -24,16 +25,18 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     note: whenNeeded(() => noteTable(db, vault)),
     replay: whenNeeded(() => replayTable(db, vault)),
   }
+  const directory = whenNeeded(() => directoryQueries(db))
+  const requests = whenNeeded(() => bookingRequestQueries(db, vault))
+  const slots = whenNeeded(() => slotQueries(db))
+  const changes = whenNeeded(() => changeQueries(db))
   return {
     tables,
+    ...{ directory, requests, slots, changes },
     partners: whenNeeded(() => partnerQueries(db, vault)),
-    directory: whenNeeded(() => directoryQueries(db)),
     members: whenNeeded(() => memberQueries(db, vault)),
-    requests: whenNeeded(() => bookingRequestQueries(db, vault)),
-    slots: whenNeeded(() => slotQueries(db)),
+    placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vault)),
     replays: whenNeeded(() => replayQueries(db, vault)),
-    changes: whenNeeded(() => changeQueries(db)),
     audit: whenNeeded(() => auditQueries(db, vault)),
   }
 }

@@ -7,7 +7,9 @@ import {
   emptyAudit,
   formatState,
 } from '../../src/domain/audit'
-import { auditHashes, auditStateName, chunkSize } from './audit'
+import { auditHashes } from '../records/audit-hashes'
+import { chunkSize } from '../records/audit-walk'
+import { auditStateName } from './audit'
 import { bindDataKey } from './data-key'
 import type { Upgrading } from './reseal'
 

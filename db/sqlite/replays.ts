@@ -1,11 +1,11 @@
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
-import type { Receipt, Retry } from '../../src/domain/booking-request'
+import type { Retry } from '../../src/domain/booking-request'
 import type { KeptAnswer } from '../../src/domain/decide-replay'
 import type { Vault } from '../../src/domain/vault'
+import { isReadable, keyHash, replayColumns, toKeptAnswer } from '../records/replays'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { replays } from './schema'
-import { openSealedText, receiptPlace } from './sealed'
 
 /** Answers that are read at once. */
 const chunkSize = 1_000
@@ -38,12 +38,7 @@ export function replayQueries(db: Drizzle, vault: Vault) {
     find(partnerId: number, retry: Retry): KeptAnswer | null {
       const row = byKey.get({ partnerId, keyHash: keyHash(vault, partnerId, retry) })
       if (!row) return null
-      const isSame = row.bodyHash.equals(bodyHash(vault, partnerId, retry))
-      return {
-        requestId: row.id,
-        submittedAt: row.submittedAt,
-        receipt: isSame ? openReceipt(vault, row) : null,
-      }
+      return toKeptAnswer(vault, row, partnerId, retry)
     },
 
     /** The requests whose answers were kept at an instant (ms) or before, the oldest, at most so many. */
@@ -62,42 +57,5 @@ export function replayQueries(db: Drizzle, vault: Vault) {
 
 export function replayTable(db: Drizzle, vault: Vault): RecordTable<'replay'> {
   const table = recordTable<'replay'>(db, replays)
-  return {
-    ...table,
-    add({ partnerId, retry, requestId, memberId, request, profile, submittedAt }) {
-      const id = requestId as number
-      const receipt: Receipt = { ...request, id, member: { id: memberId as number, profile } }
-      const row = {
-        ...{ id, partnerId, submittedAt },
-        keyHash: keyHash(vault, partnerId, retry),
-        bodyHash: bodyHash(vault, partnerId, retry),
-      }
-      const sealed = vault.seal(Buffer.from(JSON.stringify(receipt)), receiptPlace(row))
-      return table.add({ ...row, sealedReceipt: Buffer.from(sealed) } as never)
-    },
-  }
-}
-
-/** By which a retry is known: two partners' equal keys have hashes that tell nothing of each other. */
-function keyHash(vault: Vault, partnerId: number, { key }: Retry): Buffer {
-  return Buffer.from(vault.keyedHash('idempotency key', JSON.stringify([partnerId, key])))
-}
-
-/** By which it is known that the same was sent: equal bodies under two keys have hashes that tell nothing of each other. */
-function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer {
-  return Buffer.from(vault.keyedHash('request body', JSON.stringify([partnerId, key, body])))
-}
-
-function openReceipt(vault: Vault, row: typeof replays.$inferSelect): Receipt {
-  const record = `the answer to request ${row.id}`
-  return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptPlace(row), record))
-}
-
-function isReadable(vault: Vault, row: typeof replays.$inferSelect): boolean {
-  try {
-    openReceipt(vault, row)
-    return true
-  } catch {
-    return false
-  }
+  return { ...table, add: (row) => table.add(replayColumns(vault, row) as never) }
 }

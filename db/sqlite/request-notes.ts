@@ -1,10 +1,10 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
+import type { Vault } from '../../src/domain/vault'
+import { noteColumns, openNote } from '../records/request-notes'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
-import { requestNotes } from './schema'
-import { notePlace, openSealedText } from './sealed'
+import { bookingRequests, requestNotes } from './schema'
 
 /** Notes that are read at once. */
 const chunkSize = 1_000
@@ -23,6 +23,12 @@ export function noteQueries(db: Drizzle, vault: Vault) {
     .from(requestNotes)
     .where(eq(requestNotes.requestId, id))
     .prepare()
+  const idsOfMembers = db
+    .select({ id: requestNotes.id })
+    .from(bookingRequests)
+    .innerJoin(requestNotes, eq(requestNotes.requestId, bookingRequests.id))
+    .where(eq(bookingRequests.memberId, id))
+    .prepare()
   const after = db
     .select()
     .from(requestNotes)
@@ -34,20 +40,20 @@ export function noteQueries(db: Drizzle, vault: Vault) {
   return {
     /** The notes of a request, oldest first. */
     listOf: (requestId: number): RequestNote[] =>
-      ofRequest.all({ id: requestId }).map(({ recordKey, requestId, sealedText, ...note }) => {
-        const place = notePlace({ recordKey, requestId, ...note })
-        return { ...note, text: openSealedText(vault, sealedText, place, `note ${note.id}`) }
-      }),
+      ofRequest.all({ id: requestId }).map((row) => openNote(vault, row)),
 
     /** The ids of a request's notes, be they such as can be opened or not. */
     idsOf: (requestId: number): number[] => idsOfRequest.all({ id: requestId }).map(({ id }) => id),
+
+    /** The ids of the notes on all requests of a member. */
+    idsOfMember: (memberId: number): number[] => idsOfMembers.all({ id: memberId }).map(({ id }) => id),
 
     /** The ids of those that cannot be opened. */
     *listUnreadable(): Generator<number> {
       for (let rows = after.all({ id: 0 }); rows.length > 0; rows = after.all({ id: rows.at(-1)?.id })) {
         for (const row of rows) {
           try {
-            openSealedText(vault, row.sealedText, notePlace(row), `note ${row.id}`)
+            openNote(vault, row)
           } catch {
             yield row.id
           }
@@ -59,12 +65,5 @@ export function noteQueries(db: Drizzle, vault: Vault) {
 
 export function noteTable(db: Drizzle, vault: Vault): RecordTable<'note'> {
   const table = recordTable<'note'>(db, requestNotes)
-  return {
-    ...table,
-    add({ text, ...facts }) {
-      const row = { ...facts, recordKey: newRecordKey() }
-      const sealed = vault.seal(Buffer.from(text), notePlace(row))
-      return table.add({ ...row, sealedText: Buffer.from(sealed) } as never)
-    },
-  }
+  return { ...table, add: (row) => table.add(noteColumns(vault, row) as never) }
 }

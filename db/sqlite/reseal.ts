@@ -1,8 +1,9 @@
 import type { Database } from 'bun:sqlite'
+import type { Purpose } from '../../src/domain/database'
 import { type MasterKey, newRecordKey, type SealedPlace, type Vault } from '../../src/domain/vault'
-import { addDataKey, type Purpose } from './data-key'
-import { emailHash, externalUserIdHash } from './members'
-import { answersPlace, memberPlace, type SealedRequest, secretPlace } from './sealed'
+import { emailHash, externalUserIdHash } from '../records/members'
+import { answersPlace, memberPlace, type SealedRequest, secretPlace } from '../records/sealed'
+import { addDataKey } from './data-key'
 import { readSetting } from './setting'
 
 /** A database that is being brought up to date. */

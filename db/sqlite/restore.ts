@@ -1,28 +1,21 @@
 import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs'
+import type { Purpose, Restoring } from '../../src/domain/database'
 import type { Undone } from '../../src/domain/undone'
 import type { Content, Manifest, TellStep } from '../../src/domain/upkeep'
 import type { MasterKey } from '../../src/domain/vault'
 import { beginFile, isThere, listUnfinished, removeAbandoned } from '../../src/files/durable'
+import { unusable } from '../records/file-fault'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
-import type { Purpose } from './data-key'
-import { isDatabase, unusable } from './file-head'
+import { isDatabase } from './file-head'
 import { contentOf, readManifest } from './manifest'
 import { prove, recognize } from './open'
 import { openReplaced, type Replaced } from './undone'
 
 /** A backup, and where it shall stand as a database. */
-export interface Restoring {
-  readonly backup: string
+interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
   readonly path: string
-  readonly purpose: Purpose
   readonly masterKey: MasterKey
-  /** Writes what an encrypted backup holds to another file. */
-  readonly decrypt: (backup: string, path: string, tell: TellStep) => Promise<void>
   readonly tell: TellStep
-  /** The database that it is to take the place of, where one is left to compare it with. */
-  readonly against?: string | undefined
-  /** Is told what becomes valid again, null where nothing can be known of it, before the database has its name. */
-  readonly agree?: ((manifest: Manifest | null, undone: Undone | null) => Promise<void>) | undefined
 }
 
 /**
@@ -32,11 +25,9 @@ export interface Restoring {
  * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
  *   log; whatever `decrypt` and `agree` throw
  */
-export async function restoreDatabase(restoring: Restoring): Promise<Manifest | null> {
+export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, tell, against, agree } = restoring
-  const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
-  if (left === path) throw unusable('there is a file at that path already')
-  if (left) throw unusable(`${left} was left by another database: move it away first`)
+  requireNothingAt(path)
   // A pipe would be waited for without end, and gives what it holds only once.
   if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
@@ -59,14 +50,21 @@ export async function restoreDatabase(restoring: Restoring): Promise<Manifest | 
   }
 }
 
+/** Holds a place to be free for a database. @throws Refusal database_unusable for a file there, or another's log */
+export function requireNothingAt(path: string): void {
+  const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
+  if (left === path) throw unusable('there is a file at that path already')
+  if (left) throw unusable(`${left} was left by another database: move it away first`)
+}
+
 function compareWith(replaced: Replaced | null, path: string): Undone | null {
   if (!replaced) return null
   using copy = openCopy(path)
   return replaced.undoneBy(copy)
 }
 
-/** Nothing else can be made at a path that is taken, so what killed restores have left there is of no use. */
-function removeOthers(path: string): void {
+/** Nothing else can be made at a path that is taken, so what killed commands have left there is of no use. */
+export function removeOthers(path: string): void {
   for (const left of listUnfinished(path)) if (statSync(left).isFile()) rmSync(left, { force: true })
 }
 
@@ -100,7 +98,7 @@ function copyPrivately(from: string, to: string): void {
 }
 
 /** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
-function adopt(path: string, { purpose, masterKey }: Restoring): Manifest | null {
+function adopt(path: string, { purpose, masterKey }: RestoringFile): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
   const manifest = proven(path, purpose, masterKey)
   stamp(path)

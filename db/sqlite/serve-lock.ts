@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite'
 import { chownSync, closeSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { listUnfinished } from '../../src/files/durable'
+import { unusable } from '../records/file-fault'
 import { isBusy } from './constraint'
-import { unusable } from './file-head'
 
 /** For how long a server that starts waits for the lock. */
 const momentMillis = 200

@@ -8,7 +8,8 @@ import {
   type Undone,
   undoneBy,
 } from '../../src/domain/undone'
-import { isVacant, recognizeFile, unusable } from './file-head'
+import { unusable } from '../records/file-fault'
+import { isVacant, recognizeFile } from './file-head'
 import { openUntouched } from './open-untouched'
 
 /** The database that a backup is to take the place of. It is read and never written. */

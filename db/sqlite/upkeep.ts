@@ -1,13 +1,22 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import { type Finding, isBackupTooOld, type LastBackups, type Upkeep } from '../../src/domain/upkeep'
+import {
+  type Finding,
+  isBackupTooOld,
+  type LastBackups,
+  type ServerNote,
+  type Upkeep,
+} from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
-import { auditArchives } from './audit-archive'
+import { unusable } from '../records/file-fault'
+import { auditFinding, finding, named, sealedFinding } from '../records/findings'
+import { archivesOf } from './audit-archive'
 import { checkpoint } from './checkpoint'
 import { toRefusal } from './constraint'
 import { faultsIn, makeBackup, publishCopy } from './copy'
 import { isSealedUnder, rewrapDataKey } from './data-key'
-import { applicationId, readPragma, schemaOf, unusable } from './file-head'
+import { fileFindings } from './file-findings'
+import { applicationId, readPragma, schemaOf } from './file-head'
 import type { Opening } from './open'
 import type { Queries } from './queries'
 import type { Upgrading } from './reseal'
@@ -32,7 +41,7 @@ export function createUpkeep(
     database
       .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
       .run(name, Buffer.from(value))
-  const archives = auditArchives(audit, writer)
+  const archives = archivesOf(audit, writer)
   /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
   const protectOwn =
     (protect: Protect): Protect =>
@@ -69,26 +78,29 @@ export function createUpkeep(
         settingsFinding(database),
         await whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         await whereReadable('orphans', () => orphansFinding(database)),
-        await whereReadable('sealed values', () => sealedFinding(queries)),
-        await whereReadable('audit log', () => auditFinding(audit)),
+        await whereReadable('sealed values', () => findSealed(queries)),
+        await whereReadable('audit log', async () => auditFinding(await audit.verify(null))),
         backupFinding(lastBackups(database), now, oldest),
       ]
     },
+    checkPlace: async () => fileFindings(path),
     findLastBackups: async () => lastBackups(database),
     noteServer: (server) =>
       writer.write(() => {
         if (server) note(serverName, JSON.stringify(server))
         else database.query('DELETE FROM settings WHERE name = ?').run(serverName)
       }),
-    async findServer() {
+    async listServers() {
       const noted = readSetting(database, serverName)
       const isServing = isServeLockHeld(path)
-      return { isServing, note: noted ? JSON.parse(Buffer.from(noted).toString()) : null }
+      const note: ServerNote | null = noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      return isServing || note ? [{ isServing, note, seenAt: null }] : []
     },
     purge: () =>
       checkpoint(database).catch((error) => {
         throw toRefusal(error)
       }),
+    keptAfterErasure: async () => 'Backups made before now hold what was erased until they are gone.',
     noteZoneData: ({ edition, folder }) =>
       writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {
@@ -123,19 +135,6 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
   }
 }
 
-async function auditFinding(audit: Queries['audit']): Promise<Finding> {
-  const verdict = await audit.verify(null)
-  if (!verdict.intact) return finding('audit log', `broken at line ${verdict.id}: ${verdict.fault}`, '')
-  const { head, foundBrokenAt } = verdict
-  const intact = `intact up to line ${head.id}`
-  if (foundBrokenAt === null) return finding('audit log', undefined, intact)
-  return {
-    check: 'audit log',
-    state: 'note',
-    detail: `${intact}; line ${foundBrokenAt} tells of an earlier fault`,
-  }
-}
-
 function schemaFinding(upgrading: Upgrading): Finding {
   const version = `version ${schemaOf(readPragma(upgrading.database, 'user_version'))}`
   return finding('schema', named('not as it should be', schemaFaults(upgrading)), version)
@@ -146,10 +145,7 @@ function orphansFinding(database: Database): Finding {
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
 }
 
-/** Records that a finding names; of more it tells how many. */
-const mostNamed = 20
-
-function sealedFinding({ members, requests, notes, replays, partners }: Queries): Finding {
+function findSealed({ members, requests, notes, replays, partners }: Queries): Finding {
   const faulty = [...members.listFaulty()]
   const idsWhere = (isUnreadable: boolean) =>
     faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
@@ -160,16 +156,7 @@ function sealedFinding({ members, requests, notes, replays, partners }: Queries)
     ...[...notes.listUnreadable()].map((id) => `note ${id}`),
     ...[...replays.listUnreadable()].map((id) => `the answer to request ${id}`),
   ]
-  const faults = [
-    named('cannot be opened', unreadable),
-    named('found by another address than theirs', idsWhere(false)),
-  ]
-  return finding('sealed values', faults.filter(Boolean).join('; '), 'all can be opened')
-}
-
-function named(fault: string, records: readonly string[]): string {
-  const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
-  return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
+  return sealedFinding(unreadable, idsWhere(false))
 }
 
 function backupFinding(backups: LastBackups, now: number, oldest: number | null): Finding {
@@ -193,8 +180,4 @@ function lastBackups(database: Database): LastBackups {
     return noted ? Number(Buffer.from(noted).toString()) : null
   }
   return { backedUpAt: at(lastBackupName), drilledAt: at(lastDrillName) }
-}
-
-function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {
-  return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
 }

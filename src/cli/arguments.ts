@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { isDatabaseAddress } from '../domain/database-address'
 import type { RateOverride } from '../domain/limits'
 import { parseDate, parseInstant } from '../scheduling/calendar'
 import { capFault, webAddressFault } from '../settings'
@@ -55,6 +56,14 @@ export function fileName(text: string): string {
   // Whoever types it means the standard output: what follows in the pipe would get the line of the result.
   if (text === '-') throw new InvalidArgumentError('It must be a file; ./- for one of that name.')
   return text
+}
+
+/** A file that is a database, for what no database on a server can be. */
+export function databaseFile(text: string): string {
+  if (isDatabaseAddress(text)) {
+    throw new InvalidArgumentError('It must be a file, and not a database on a server.')
+  }
+  return fileName(text)
 }
 
 /** A whole number from 1 on, or off. */

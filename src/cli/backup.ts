@@ -7,7 +7,7 @@ import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { type Restored, type Restoring, restoreBackup, verifyBackup } from '../service'
-import { fileName } from './arguments'
+import { databaseFile, fileName } from './arguments'
 import { asJson, asking, type Call, recordsCommand, serviceCommand } from './command'
 import { drill } from './drill'
 import { endCleanly } from './graceful-shutdown'
@@ -136,7 +136,7 @@ export function restoreCommand(): Command {
     .option(
       '--against <file>',
       'the database that it replaces, to list what was revoked or erased in it since the backup',
-      fileName,
+      databaseFile,
     )
   return asJson(asking(opening)).action(restore)
 }

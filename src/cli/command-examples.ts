@@ -99,6 +99,10 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
     'anteroom init --database /var/lib/anteroom/anteroom.sqlite',
     'anteroom init --database anteroom.sqlite --master-key-file /etc/anteroom/master.key',
   ],
+  'database copy': [
+    'anteroom database copy --from anteroom.sqlite --to postgres://anteroom@127.0.0.1/anteroom',
+    'anteroom database copy --from postgres://anteroom@127.0.0.1/anteroom --to anteroom.sqlite --master-key-file master.key',
+  ],
   migrate: ['anteroom migrate --database /var/lib/anteroom/anteroom.sqlite'],
   'key rotate': ['anteroom key rotate', 'anteroom key rotate --new-key-file /etc/anteroom/new.key --yes'],
   'member find': [

@@ -1,5 +1,6 @@
 import { Command, type Option } from 'commander'
-import { type Flags, readStorageConfig } from '../config'
+import { type Flags, readOptionalStorage } from '../config'
+import type { Offered } from '../domain/database'
 import { settings } from '../settings'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { printText } from './output'
@@ -100,7 +101,7 @@ function namesBelow(command: Command, isHelp: boolean): string[] {
   return isGroup(command) && !isHelp ? [...names, 'help'] : names
 }
 
-const fileNames: readonly string[] = ['file', 'files', 'path', 'backup']
+const fileNames: readonly string[] = ['file', 'files', 'path', 'backup', 'place']
 
 /** What a value can be; nothing where nobody but the person who types it can know. */
 async function valuesOf({ name, choices }: Wanted, begin: string, before: readonly string[]) {
@@ -109,9 +110,22 @@ async function valuesOf({ name, choices }: Wanted, begin: string, before: readon
   if (name === 'folder') return [':folders']
   if (name === 'zone') return Intl.supportedValuesOf('timeZone')
   if (name === 'state') return (await import('../domain/booking-request')).requestStates
-  const { listOffers, offeredBy } = await import('../service')
   const offered = offeredBy[name]
-  return offered ? listOffers(readStorageConfig(storageOf(before)).database, offered, begin) : []
+  const { setting } = readOptionalStorage(storageOf(before))
+  if (!offered || !setting) return []
+  const { databaseAt } = await import('../service')
+  return (await databaseAt(setting)).listOffers(offered, begin)
+}
+
+/** What can be named on a command line, by the names of arguments and options. */
+const offeredBy: Readonly<Record<string, Offered>> = {
+  organization: 'organization',
+  partner: 'partner',
+  provider: 'provider',
+  ref: 'provider',
+  request: 'request',
+  member: 'member',
+  region: 'region',
 }
 
 /** Where the data is, as far as the words tell. */

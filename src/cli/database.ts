@@ -1,13 +1,10 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig } from '../config'
-import { Refusal } from '../domain/errors'
-import { isThere } from '../files/durable'
-import { migrateDatabase, upgradeNotes } from '../service'
+import { databaseAt } from '../service'
 import { asJson } from './command'
-import { finishDatabase, makeDatabase } from './new-database'
 import { type CommonFlags, printJson, printLines } from './output'
-import { openProduction, storageCommand } from './storage'
+import { openProduction, storageCommand, upgradeProduction } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
@@ -17,23 +14,20 @@ export function initCommand(): Command {
 
 async function init(flags: Flags & CommonFlags): Promise<void> {
   const config = readStorageConfig(flags)
-  const { database, masterKey } = config
+  const { masterKey } = config
   const key = 'file' in masterKey ? masterKey.file : null
-  if (isThere(database))
-    throw new Refusal('database_unusable', 'there is a file at the database path already')
-  // An init that was killed at its very end has left a key that is this database's.
-  if (!finishDatabase(database, key)) {
-    if (key !== null && isThere(key)) {
-      throw new Refusal('database_unusable', 'there is a file at the master key path already')
-    }
-    await makeDatabase(database, key, async (made, madeKey) => {
-      const aside = { ...config, database: made, masterKey: key === null ? masterKey : { file: madeKey } }
-      await (await openProduction(aside, { create: true })).close()
-    })
-  }
-  if (flags.json) return printJson({ database, masterKeyFile: key })
-  printLines(`Made the database ${database}.`)
-  if (key !== null) printLines(...keyLines(key, database))
+  const place = await databaseAt(config)
+  await place.make({
+    keyFile: key,
+    anew: true,
+    async furnish(database, keyFile) {
+      const made = { ...config, database, masterKey: key === null ? masterKey : { file: keyFile } }
+      await (await openProduction(made, { create: true })).close()
+    },
+  })
+  if (flags.json) return printJson({ database: place.name, masterKeyFile: key })
+  printLines(`Made the database ${place.name}.`)
+  if (key !== null) printLines(...keyLines(key, place.name))
   printLines(
     '',
     'Next:',
@@ -77,9 +71,9 @@ export function migrateCommand(): Command {
   return command.action(migrate)
 }
 
-function migrate(flags: Flags & CommonFlags): void {
-  const copy = migrateDatabase({ purpose: 'production', ...readStorageConfig(flags) })
-  if (flags.json) printJson({ upgraded: copy !== null, copy })
-  else if (copy === null) printLines('The database is up to date.')
-  else printLines('The database is up to date now.', ...upgradeNotes(copy))
+async function migrate(flags: Flags & CommonFlags): Promise<void> {
+  const upgraded = await upgradeProduction(readStorageConfig(flags))
+  if (flags.json) printJson({ upgraded: upgraded !== null, copy: upgraded?.copy ?? null })
+  else if (upgraded === null) printLines('The database is up to date.')
+  else printLines('The database is up to date now.', ...upgraded.notes)
 }

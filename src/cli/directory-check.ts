@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { readOptionalStorage } from '../config'
 import { readDirectoryFile } from '../directory-files/document'
@@ -7,7 +6,7 @@ import { checkTables } from '../directory-files/tables'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { compareWithDirectory } from '../operations/load-directory'
-import { readZones } from '../service'
+import { databaseAt, readZones } from '../service'
 import { counted } from './counted'
 import { type DirectorySource, FaultyFiles, readEntries, readSource, tellingFaults } from './directory-files'
 import { exitCodes } from './exit-code'
@@ -48,21 +47,22 @@ async function check(paths: readonly string[], flags: CommonFlags): Promise<void
 }
 
 async function checkFiles(paths: readonly string[], flags: object, progress: Progress): Promise<Checked> {
-  const { database, zoneFolder } = readOptionalStorage(flags)
+  const { setting, zoneFolder } = readOptionalStorage(flags)
+  const place = setting && (await databaseAt(setting))
   await progress.step('Reading')
   const source = readSource(paths)
   await progress.step('Checking')
-  if (database === undefined || !existsSync(database)) {
+  if (place === null || (await place.find()) === null) {
     const zones = readZones(zoneFolder)
     const counts = checkAlone(source, (name) => zones.find(name) !== null)
-    const without = database === undefined ? 'no database was named' : `there is no database ${database}`
+    const without = place === null ? 'no database was named' : `there is no database ${place.name}`
     return { counts, database: null, without }
   }
   let counts: Counts = {}
   await withContext(flags, async (context) => {
     counts = checkBesideStored(source, context)
   })
-  return { counts, database, without: null }
+  return { counts, database: place.name, without: null }
 }
 
 function checkAlone(source: DirectorySource, isZone: (name: string) => boolean): Counts {

@@ -1,7 +1,5 @@
-import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { type Flags, readBackupMaxAge, readStorageConfig, type StorageConfig } from '../config'
+import { type Flags, readBackupMaxAge } from '../config'
 import { Refusal } from '../domain/errors'
 import type { Finding } from '../domain/upkeep'
 import type { ZoneData } from '../domain/zone-data'
@@ -9,9 +7,9 @@ import { listMovedBookings, type MovedBooking } from '../operations/check-bookin
 import { zoneDataNote } from '../operations/check-zones'
 import { listUnlisted } from '../operations/providers'
 import { listStrandedBookings, type StrandedBooking } from '../operations/stranded-bookings'
-import { checkDatabase } from '../operations/upkeep'
+import { checkDatabase, checkPlace } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import { keptCopyNote, type Service } from '../service'
+import type { Service } from '../service'
 import { asJson, type Call, serviceCommand } from './command'
 import { firstOf } from './counted'
 import { exitCodes } from './exit-code'
@@ -35,7 +33,7 @@ async function examine({ context: { context, zones }, flags }: Call<Service, Fla
     await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
     await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
     await whereReadable('providers', () => listedFinding(listUnlisted(context))),
-    ...fileFindings(readStorageConfig(flags)),
+    ...(await checkPlace(context)),
     zoneFinding(zones, now),
   ].map(withRemedy)
   if (flags.json) printJson(findings)
@@ -43,7 +41,7 @@ async function examine({ context: { context, zones }, flags }: Call<Service, Fla
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
 }
 
-function printFindings(findings: readonly Told[]): void {
+function printFindings(findings: readonly Finding[]): void {
   // What is found of many records is told line by line.
   const rows = findings.flatMap(({ check, state, detail }) =>
     detail
@@ -57,29 +55,27 @@ function printFindings(findings: readonly Told[]): void {
 
 const fromBackup = 'stop the service and restore a backup: anteroom restore'
 
-/** What to do about what is not as it should be, by the check. */
+/** What to do about what is not as it should be, by the check, unless the engine says what. */
 const remedies: Readonly<Record<string, string>> = {
-  schema: fromBackup,
   settings: 'stop whatever else opens the database, and start the service again',
-  integrity: fromBackup,
-  orphans: fromBackup,
   'sealed values': "anteroom token rotate for a key's partner; a backup has the rest",
   'audit log': 'find out who could write to the file, and hold it to a backup',
   backup: 'anteroom backup FILE',
   bookings: 'anteroom request move ID --slot INSTANT, or request decline ID',
   'booked times': 'tell them, then anteroom request acknowledge ID',
   providers: 'mend them in the directory file, then anteroom directory load',
-  'file modes': 'chmod 600 each of them',
-  'older copies': 'remove them once all is well',
-  'free disk': 'make room, or move the database to another disk',
   'zone data': 'bring the folder up to date, or leave --zones out',
 }
 
-/** What was found, and what to do about it where there is anything to do. */
-type Told = Finding & { readonly remedy?: string | undefined }
+/** The same where it is bad: nothing that is no more than worth knowing is mended by a backup. */
+const remediesWhenBad: typeof remedies = {
+  ...remedies,
+  ...{ schema: fromBackup, integrity: fromBackup, orphans: fromBackup },
+}
 
-function withRemedy(finding: Finding): Told {
-  return finding.state === 'ok' ? finding : { ...finding, remedy: remedies[finding.check] }
+function withRemedy(finding: Finding): Finding {
+  const remedy = finding.remedy ?? (finding.state === 'bad' ? remediesWhenBad : remedies)[finding.check]
+  return finding.state === 'ok' || remedy === undefined ? finding : { ...finding, remedy }
 }
 
 /** What cannot be read is a finding too, and stops no other. */
@@ -90,34 +86,6 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
     const why = error instanceof Refusal ? `: ${error.message}` : ''
     return { check, state: 'bad', detail: `it could not be checked${why}` }
   }
-}
-
-/** The least free space in bytes: below it, writes may soon fail. */
-const leastFree = 256 * 1024 * 1024
-
-function fileFindings({ database }: StorageConfig): Finding[] {
-  // A master key that others can read was refused before any of this.
-  const files = [database, `${database}-wal`, `${database}-shm`]
-  const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
-  const copies = readdirSync(dirname(database))
-    .filter((name) => name.startsWith(`${basename(database)}.before-schema-`))
-    .map((name) => join(dirname(database), name))
-  const disk = statfsSync(dirname(database))
-  const free = disk.bavail * disk.bsize
-  const freeText = `${Math.floor(free / 1024 / 1024)} MiB`
-  return [
-    finding(
-      'file modes',
-      open.length > 0 && `others can read ${open.join(', ')}`,
-      'readable by their owner alone',
-    ),
-    {
-      check: 'older copies',
-      state: copies.length > 0 ? 'note' : 'ok',
-      detail: copies.map(keptCopyNote).join(' ') || 'none',
-    },
-    finding('free disk', free < leastFree && freeText, freeText),
-  ]
 }
 
 function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {

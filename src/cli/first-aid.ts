@@ -1,4 +1,4 @@
-import type { Status } from '../operations/status'
+import { type Status, serviceState } from '../operations/status'
 import { formatInstant } from '../scheduling/calendar'
 import { counted } from './counted'
 
@@ -7,17 +7,22 @@ const mostLines = 10
 
 /** What to do about what was found, most urgent first. @param isBackupOld whether the last backup is older than it may be */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
-  const { server, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
+  const { waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
+  const server = serviceState(status.servers)
+  const ended = status.servers.filter(({ state }) => state === 'down').length
   const lines = [
     server === 'down' && 'the service is down: read its log, start it again (anteroom serve)',
     server === 'unready' && 'the service can store nothing: anteroom doctor, and read its log',
     server === 'silent' && 'the service does not answer: read its log, start it again',
+    server !== 'down' &&
+      ended > 0 &&
+      `${counted(ended, 'server')} ended without being stopped: read the log there, start it again`,
     unreadRisk > 0 &&
       `${counted(unreadRisk, 'request')} with a raised ninth item, unread: anteroom request list --risk`,
     movedBookings > 0 && `${counted(movedBookings, 'booking')} with another local time: anteroom doctor`,
     waiting.intakes > 0 &&
       `${counted(waiting.intakes, 'intake')} with no provider: anteroom request list --intakes`,
-    backups.backedUpAt === null && 'no backup was ever made: anteroom backup FILE',
+    backups.backedUpAt === null && !backups.isByServer && 'no backup was ever made: anteroom backup FILE',
     isBackupOld && backups.backedUpAt !== null && 'the last backup is too old: anteroom backup FILE',
     backups.backedUpAt !== null &&
       backups.drilledAt === null &&

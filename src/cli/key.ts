@@ -37,9 +37,8 @@ async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<vo
   if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
   else tellRotated(path, flags)
   if (isPurged) return
-  const why =
-    'the log of the database may still hold what the old master key opens, since another program kept reading'
-  throw new Refusal('storage_busy', `${why}: it goes when the last program that has it open is stopped`)
+  const why = 'the database may still hold what the old master key opens, since another program kept reading'
+  throw new Refusal('storage_busy', `${why}: it goes once no program has it open that had it open now`)
 }
 
 function tellRotated(path: string | null, { newKeyFile }: Flags): void {
@@ -47,7 +46,7 @@ function tellRotated(path: string | null, { newKeyFile }: Flags): void {
   else printLines(`The new master key is in ${path}.`)
   if (newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
   printLines(
-    'A server that is running goes on; the next start takes the new key.',
+    'A server that is running goes on; the next start takes the new key: give it to each machine that has the old one.',
     `${kept}, or make a new one now.`,
   )
 }

@@ -162,11 +162,11 @@ async function exportAll({ context, flags, act }: Call<Records, Flags>, member: 
 async function erase({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
   const { id, named } = person
   await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
-  const { holding, isPurged } = await eraseMember(context, person, act())
+  const { holding, isPurged, keptIn } = await eraseMember(context, person, act())
   if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, purged: isPurged })
   else {
     printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
-    printLines('Backups made before now hold what was erased until they are gone.')
+    printLines(keptIn)
     if (holding.length > 0) {
       printLines(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
     }
@@ -177,11 +177,12 @@ async function erase({ context, flags, act }: Call<Records, Flags>, person: Pers
 /** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
 async function wasErased(context: Records, named: MemberName, flags: CommonFlags): Promise<boolean> {
   if (!('id' in named)) return false
-  const isPurged = await finishErasure(context, named.id)
-  if (isPurged === null) return false
+  const finished = await finishErasure(context, named.id)
+  if (finished === null) return false
+  const { isPurged, keptIn } = finished
   requirePurged(isPurged)
   const done = { member: named.id, erased: true, holdingRequests: [], purged: isPurged }
-  printResult(flags, done, `Member ${named.id} was erased before. No trace of them is left.`)
+  printResult(flags, done, `Member ${named.id} was erased before. ${keptIn}`)
   return true
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -15,12 +15,11 @@ import { deactivatedMember, fillSandbox, listSandboxPartners } from '../operatio
 import { findExampleSlot } from '../operations/free-slots'
 import { loadDirectory } from '../operations/load-directory'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
-import { openService, type Service } from '../service'
-import { cap, fileName, startingInstant, webAddress, wholeNumber } from './arguments'
+import { databaseAt, openService, type Service } from '../service'
+import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from './arguments'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './graceful-shutdown'
 import { isOnTerminal, openTerminalLog } from './log'
-import { finishDatabase, makeDatabase } from './new-database'
 import { printJson, printLines, printNotice } from './output'
 
 interface Options extends LimitFlags {
@@ -45,7 +44,7 @@ export function sandboxCommand(): Command {
     .option(
       '--database <file>',
       'keep the data in this file, its key beside it; otherwise it is temporary',
-      fileName,
+      databaseFile,
     )
     .option('--now <instant>', "start the service's clock at this UTC instant", startingInstant)
     .option('--directory <file>', 'load this directory file instead of the built-in one')
@@ -83,9 +82,11 @@ async function runSandbox(options: Options): Promise<void> {
   const key = `${database}.key`
   let service: Service | undefined
   try {
-    const isNew = !existsSync(database)
-    if (isNew && !finishDatabase(database, key)) {
-      await makeDatabase(database, key, (made, madeKey) => furnish(made, madeKey, options, given))
+    const place = await databaseAt({ database })
+    const isNew = (await place.find()) === null
+    if (isNew) {
+      const furnishOne = (made: string, madeKey: string) => furnish(made, madeKey, options, given)
+      await place.make({ keyFile: key, anew: false, furnish: furnishOne })
     }
     service = await open(database, key, options, false, log ? [log.look] : [])
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { Command } from 'commander'
 import { version } from '../../package.json'
 import { origin } from '../built'
@@ -5,7 +6,7 @@ import { readServerConfig, type ServerConfig } from '../config'
 import { systemClock } from '../domain/clock'
 import { isPlainAddress, requireLoopback } from '../http/loopback'
 import { zoneDataNote } from '../operations/check-zones'
-import { noteServer, noteZoneData } from '../operations/upkeep'
+import { noteServer, noteZoneData, otherZoneDataNote } from '../operations/upkeep'
 import { certificateNotes, readCertificate } from '../service'
 import { serverSettings } from '../settings'
 import { counted } from './counted'
@@ -44,7 +45,11 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     const now = service.context.clock.now()
     for (const note of notesOn(config)) report(note)
     const ofCertificate = certificate ? certificateNotes(certificate, config.baseUrl, now) : []
-    for (const note of [zoneDataNote(service.zones, now), ...ofCertificate]) if (note) report(note)
+    const ofZones = [
+      zoneDataNote(service.zones, now),
+      await otherZoneDataNote(service.context, service.zones),
+    ]
+    for (const note of [...ofZones, ...ofCertificate]) if (note) report(note)
     let running: Reloading | undefined
     const stopped = shutdownRequest(() => {
       // Before it listens there is nothing to be put in force that it was not started with.
@@ -54,7 +59,10 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }
     const { host, port, baseUrl } = server
     const startedAt = service.context.clock.now()
-    await noteServer(service.context, { host, port, isSecure: certificate !== null, version, startedAt })
+    const isSecure = certificate !== null
+    const { edition, folder } = service.zones
+    const on = { host, port, isSecure, machine: hostname() }
+    await noteServer(service.context, { ...on, version, zoneData: { edition, folder }, startedAt })
     announce(`Listening on ${host} port ${port} as ${baseUrl}`)
     if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     await stopped

@@ -1,15 +1,23 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
-import { isBackupTooOld, type ServerNote } from '../domain/upkeep'
+import { isBackupTooOld } from '../domain/upkeep'
 import { askServer } from '../http/ask-server'
 import { readStatus, type Status } from '../operations/status'
 import type { Service } from '../service'
-import { ageText } from './age'
 import { asJson, type Call, serviceCommand } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
-import { type CommonFlags, instantText, printJson, printLines, printRecord } from './output'
+import {
+  type CommonFlags,
+  columnsOf,
+  instantText,
+  printJson,
+  printLines,
+  printRecord,
+  printTable,
+} from './output'
 import { presentRefusal } from './refusal-text'
+import { agoText, presentServers, serverRows, serviceLines } from './server-text'
 import { withSettings } from './storage'
 
 /** `anteroom status`: how things stand, and what to do first. */
@@ -26,17 +34,25 @@ async function tell({ context: { context }, flags }: Call<Service, Flags & Commo
   if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
   else {
     printRecord(recordOf(status, now))
+    printServers(serverRows(status.servers, now))
     if (toDo.length > 0) printLines('', 'What to do:', ...toDo.map((line) => `  ${line}`))
   }
-  if (status.server !== 'up') process.exitCode = exitCodes.unhealthy
+  if (status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
+    process.exitCode = exitCodes.unhealthy
+}
+
+function printServers(rows: ReturnType<typeof serverRows>): void {
+  if (rows.length === 0) return
+  printLines('')
+  const columns = columnsOf<(typeof rows)[number]>('server', 'state', 'address', 'version', 'since', 'seen')
+  printTable(rows, columns, '')
 }
 
 /** How things stand as JSON: instants in UTC. */
 function presentStatus(status: Status) {
-  const { server, note, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } =
-    status
+  const { servers, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } = status
   return {
-    service: { state: server, ...(note && presentNote(note)) },
+    ...presentServers(servers),
     waiting: {
       intakes: waiting.intakes,
       oldestIntakeAt: instantText(waiting.oldestIntakeAt),
@@ -53,38 +69,28 @@ function presentStatus(status: Status) {
   }
 }
 
-function presentNote({ host, port, version, startedAt }: ServerNote) {
-  return { host, port, version, since: instantText(startedAt) }
-}
-
 function recordOf(status: Status, now: number): Record<string, string | number | null> {
-  const { waiting, unreadRisk, isRiskWhole, backups, nextCutover, movedBookings } = status
+  const { waiting, unreadRisk, isRiskWhole, nextCutover, movedBookings } = status
   return {
-    ...serviceLines(status, now),
+    ...serviceLines(status.servers, now),
     'waiting intakes': waiting.intakes,
     'oldest intake': agoText(waiting.oldestIntakeAt, now),
     'pending requests': waiting.pending,
     'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk}, of the newest that wait`,
-    'last backup': agoText(backups.backedUpAt, now) ?? 'never',
-    'last drill': agoText(backups.drilledAt, now) ?? 'never',
+    ...backupLines(status, now),
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
     ...refusedLines(status),
     'moved bookings': movedBookings,
   }
 }
 
-function serviceLines({ server, note }: Status, now: number): Record<string, string> {
-  const state = {
-    service: { up: 'up', unready: 'up, and can store nothing', silent: 'does not answer', down: 'down' }[
-      server
-    ],
+/** Of backups that a server makes of itself nothing is known, and none is tried. */
+function backupLines({ backups }: Status, now: number): Record<string, string> {
+  if (backups.isByServer) return { 'last backup': "the server's own, not seen from here" }
+  return {
+    'last backup': agoText(backups.backedUpAt, now) ?? 'never',
+    'last drill': agoText(backups.drilledAt, now) ?? 'never',
   }
-  if (!note) return state
-  const since = agoText(note.startedAt, now) as string
-  const address = `${note.host} port ${note.port}`
-  // Nobody took the note away: it was killed, or the machine went down.
-  if (server === 'down') return { service: 'down, and was not stopped', 'last started': since, address }
-  return { ...state, since, address, version: note.version }
 }
 
 /** A line for each kind; the first has the name of all. */
@@ -97,9 +103,4 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
   if (!isRefusedWhole) lines.push('and more before those')
   // Spaces: the names of a record differ, and only the first is to be seen.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
-}
-
-/** An instant (ms), and how long ago it was. */
-function agoText(at: number | null, now: number): string | null {
-  return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
 }

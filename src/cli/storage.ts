@@ -2,11 +2,10 @@ import { Command } from 'commander'
 import { readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/clock'
-import { Refusal } from '../domain/errors'
-import { isFolderWritable, whyNoAccess } from '../files/access'
+import type { Upgrade } from '../domain/database'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
-import { openService, openStorage, type Service, type ServiceOptions } from '../service'
+import { databaseAt, openService, openStorage, type Service, type ServiceOptions } from '../service'
 import { type Setting, type SettingName, settings } from '../settings'
 import { operator } from './operator'
 import { printNotice } from './output'
@@ -37,22 +36,29 @@ export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 /** Opens the production database for a command that asks the records alone, and no directory. */
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
   const config = readStorageConfig(flags)
-  const { records, close } = openRecords(config)
+  const { records, close } = await openRecords(config)
   try {
     await work(records, makeAct)
   } catch (error) {
-    throw writeFault(error, config)
+    throw await explained(error, config)
   } finally {
     await close()
   }
 }
 
-function openRecords(config: StorageConfig) {
+async function openRecords(config: StorageConfig) {
   try {
-    return openStorage(optionsOf(config))
+    return await openStorage(optionsOf(config))
   } catch (error) {
-    throw writeFault(error, config)
+    throw await explained(error, config)
   }
+}
+
+/** Brings the production database up to date; tells what that has left, null where there was nothing to do. */
+export async function upgradeProduction(config: StorageConfig): Promise<Upgrade | null> {
+  const { upgraded, close } = await openStorage({ ...optionsOf(config), upgrade: true, report: () => {} })
+  await close()
+  return upgraded
 }
 
 /** The same with the directory. */
@@ -71,24 +77,18 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
       return makeAct()
     })
   } catch (error) {
-    throw writeFault(error, config)
+    throw await explained(error, config)
   } finally {
     await service.close()
   }
 }
 
-/** Why a database can be read and not written is for whoever gives the command, and no partner of the service. */
-function writeFault(error: unknown, { database }: StorageConfig): unknown {
-  const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  // A log beside it that cannot be made keeps it from being opened at all.
-  const isUnwritable =
-    code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(database))
-  if (!(error instanceof Refusal && isUnwritable)) return error
-  const why = `the database ${database} may not be written: ${whyNoAccess(database)}`
-  return new Refusal(error.kind, why, { cause: error })
+/** What failed, told to whoever gives the command. */
+async function explained(error: unknown, config: StorageConfig): Promise<unknown> {
+  return (await databaseAt(config)).explain(error)
 }
 
-/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` keeps others from serving it. */
+/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` is for a server. */
 export async function openProduction(
   config: StorageConfig &
     Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort' | 'proxies' | 'certificate'>,
@@ -100,7 +100,7 @@ export async function openProduction(
   try {
     return await openService({ ...optionsOf(config), ...allowed })
   } catch (error) {
-    throw writeFault(error, config)
+    throw await explained(error, config)
   }
 }
 

@@ -108,9 +108,10 @@ export class Directory {
   }
 
   async #catchUp(): Promise<void> {
-    // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next.
+    // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next. Where
+    // it fails, the database cannot be read: whoever waits is told so, and not made to wait once more.
     if (this.#reading) {
-      await this.#reading.catch(() => {})
+      await this.#reading
       if (this.#isCurrent()) return
     }
     this.#reading ??= this.#read().finally(() => {

@@ -177,6 +177,14 @@ function stateOf(requests: number): string {
   return `state beside request ${requests}`
 }
 
+/**
+ * The seal of a request that was the newest when an act was the newest of the log: of an engine on which many write at the
+ * same moment, and each leaves such a seal of its own.
+ */
+export function sealOfRequest(hashes: AuditHashes, requestId: number, act: AuditHead): string {
+  return sealOf(hashes, `request ${requestId} beside acts`, [{ start: auditStart, head: act }])
+}
+
 /** @param what apart from what else is sealed, so that one never passes for the other */
 function sealOf(hashes: AuditHashes, what: string, spans: readonly AuditSpan[]): string {
   const told = spans.map((span) => [span?.start?.id, span?.start?.hash, span?.head?.id, span?.head?.hash])

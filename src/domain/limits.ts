@@ -24,8 +24,16 @@ export function rateFor(rate: Rate | null, override: RateOverride): Rate | null 
   return override === 'off' ? null : perMinute(override)
 }
 
+/** What one of several nodes holds a caller to, who comes to each of them: its part of the whole, and one call at least. */
+export function shareOf(rate: Rate | null, nodes: number): Rate | null {
+  if (rate === null || nodes === 1) return rate
+  return { ...rate, most: Math.max(1, Math.floor(rate.most / nodes)) }
+}
+
 /** What the service holds its callers and itself to; null for no limit. */
 export interface Limits {
+  /** The nodes that share the callers, and so their rates; what is decided from what is stored holds for all of them. */
+  readonly nodes: number
   /** What a partner's reads may cost: a region list or a look-up 1, a search 1 and as much as the providers of its page. */
   readonly reads: Rate | null
   /** What a partner may submit. */
@@ -45,6 +53,7 @@ export const usualCachedBytes = 128 * 1024 * 1024
 
 /** No limits: for partners' testing, and for commands, which call nothing. */
 export const unlimited: Limits = {
+  nodes: 1,
   reads: null,
   bookings: null,
   failedAuthentications: null,

@@ -31,6 +31,14 @@ export const durationBounds: readonly number[] = [
   ...[1_000, 2_500, 5_000, 10_000],
 ]
 
+/** What an engine tells of the way to its server. */
+export interface DatabaseServerMeasures {
+  /** Connections of this process, and works that wait for one. */
+  readonly connections: { readonly free: number; readonly used: number; readonly waiting: number }
+  /** What the server's clock shows beyond this machine's; null until it was read. */
+  readonly clockDifferenceMillis: number | null
+}
+
 /** What an engine tells of itself since it was opened. */
 export interface EngineMeasures {
   /** Writes that were asked for and are not begun. */
@@ -41,9 +49,11 @@ export interface EngineMeasures {
   readonly commitMillis: Distribution
   /** Transactions that were begun, or tried to be, and not committed. */
   readonly failedGroups: number
-  /** What is stored, and what of it is not yet in its place; 0 where that cannot be told. */
-  readonly databaseBytes: number
-  readonly logBytes: number
+  /** What is stored, and what of it is not yet in its place; null where that is not known. */
+  readonly databaseBytes: number | null
+  readonly logBytes: number | null
+  /** Null for an engine that has no server. */
+  readonly server: DatabaseServerMeasures | null
   /** The number of the schema. */
   readonly schema: number
 }

@@ -16,7 +16,7 @@ export interface RefusalCount {
   readonly reason: string
   /** Whether the partner was named and nothing proved it: then it may have been anybody. */
   readonly isClaimed: boolean
-  /** Lines of the audit log: one for each address in a minute, however often it asked. */
+  /** Lines of the audit log: one for each address and node in a minute, however often it asked. */
   readonly count: number
   /** ms */
   readonly lastAt: number

@@ -9,6 +9,8 @@ export interface Finding {
   readonly state: 'ok' | 'note' | 'bad'
   /** In the operator's words. */
   readonly detail: string
+  /** What to do about it, where the engine alone knows. */
+  readonly remedy?: string
 }
 
 /** What a server notes of itself for as long as it listens. */
@@ -17,28 +19,40 @@ export interface ServerNote {
   readonly port: number
   /** Whether it speaks HTTPS there; it does not where nothing is said of it, as by versions before. */
   readonly isSecure?: boolean
+  /** The machine's own name; versions before said nothing of it. */
+  readonly machine?: string
   readonly version: string
+  /** What it works with; versions before said nothing of it. */
+  readonly zoneData?: ZoneEdition
   /** ms */
   readonly startedAt: number
 }
 
-/** What is known of a database's one server. */
+/** What is known of a server of a database. */
 export interface FoundServer {
-  /** Whether a process serves the database at this moment, whatever is noted. */
+  /** Whether it serves the database at this moment, whatever is noted. */
   readonly isServing: boolean
   /** What it noted, or one before it that ended without taking that away; null for nothing. */
   readonly note: ServerNote | null
+  /** When it was last seen at work by the engine, in ms; null where that sees its one server on this machine alone. */
+  readonly seenAt: number | null
 }
 
 /** When a backup was last made, and when one was last tried, in ms; null for never. */
 export interface LastBackups {
   readonly backedUpAt: number | null
   readonly drilledAt: number | null
+  /** Whether the server of the database makes them, and nothing is known of them here. */
+  readonly isByServer?: boolean
 }
 
 /** Whether the last backup is older than it may be, in ms; null for any age. */
-export function isBackupTooOld({ backedUpAt }: LastBackups, now: number, oldest: number | null): boolean {
-  return oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
+export function isBackupTooOld(
+  { backedUpAt, isByServer = false }: LastBackups,
+  now: number,
+  oldest: number | null,
+): boolean {
+  return !isByServer && oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
 }
 
 /** Is told what a long work is at, and which share of that is done, from 0 to 1, where it can be known. */
@@ -112,11 +126,14 @@ export interface Upkeep {
    * @param oldest the age in ms beyond which the last backup is bad; null for one of any age
    */
   check(now: number, oldest?: number | null): Promise<Finding[]>
+  /** The same of where the database lies, as the modes of its files and the room on their disk. */
+  checkPlace(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
 
-  /** Notes what a server listens on; null once it does no more. */
+  /** Notes what the server that has it open listens on; null once it does no more. */
   noteServer(note: ServerNote | null): Promise<void>
-  findServer(): Promise<FoundServer>
+  /** The servers of the database, those too that ended without taking their note away; one at most where no more may serve. */
+  listServers(): Promise<FoundServer[]>
 
   /**
    * Writes audit lines to an archive, checked and synced before it gets its name, and removes them then; tells how many.
@@ -134,6 +151,8 @@ export interface Upkeep {
    * doing so: then it can be asked again.
    */
   purge(): Promise<boolean>
+  /** Where what was erased is left beyond the engine's reach, in words for staff. */
+  keptAfterErasure(): Promise<string>
 
   /** Notes which zone data the server works with, for the commands beside it. */
   noteZoneData(zones: ZoneEdition): Promise<void>

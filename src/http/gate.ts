@@ -13,6 +13,7 @@ import type { Forwarding } from './behind-proxy'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
+import { inOnePiece } from './in-one-piece'
 import { misspelt } from './misspelt'
 import { noPlace, type PlacesInFlight, placesInFlight } from './places'
 import { readHeaders, readParams, readQuery } from './query'
@@ -103,10 +104,16 @@ function answering(
       : answerTo(error, 'UNKNOWN', incoming.seen)
   try {
     const judged = judge(incoming)
-    return judged instanceof Promise ? judged.catch(answer) : judged
+    return judged instanceof Promise ? sentLate(judged, incoming).catch(answer) : judged
   } catch (error) {
     return answer(error)
   }
+}
+
+/** What came in a later turn. The answer to HEAD has no body, and tells the length of what it would have. */
+async function sentLate(judged: Promise<Response>, { request, seen }: Incoming): Promise<Response> {
+  const response = await judged
+  return request.method === 'HEAD' ? response : inOnePiece(response, seen.bytes ?? 0)
 }
 
 /** Goes on with a value: at once where it is there, since waiting for it costs more than most of what is done here. */

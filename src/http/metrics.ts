@@ -1,5 +1,10 @@
 import { elapsedMillis } from '../domain/clock'
-import { Distribution, durationBounds, type EngineMeasures } from '../domain/measures'
+import {
+  type DatabaseServerMeasures,
+  Distribution,
+  durationBounds,
+  type EngineMeasures,
+} from '../domain/measures'
 import type { ZoneData } from '../domain/zone-data'
 import type { RecordMeasures } from '../operations/measure'
 import { exposed, expositionType, type Histogram, type Metric, type Sample } from './exposition'
@@ -143,9 +148,10 @@ function serviceMetrics(
     ),
     ...writerMetrics(engine),
     gauge('anteroom_database_bytes', 'What is stored, and what of it lies in the log yet.', [
-      [{ file: 'database' }, engine.databaseBytes],
-      [{ file: 'log' }, engine.logBytes],
+      ...known({ file: 'database' }, engine.databaseBytes),
+      ...known({ file: 'log' }, engine.logBytes),
     ]),
+    ...databaseServerMetrics(engine.server),
     instant(
       'anteroom_backup_last',
       'When the last backup was made; left out where none ever was.',
@@ -175,6 +181,32 @@ function serviceMetrics(
     gauge('anteroom_build_info', 'What runs.', [
       [{ ...build, schema: engine.schema, bun: process.versions.bun ?? 'unknown' }, 1],
     ]),
+  ]
+}
+
+/** A sample of what is known. */
+function known(labels: Sample[0], value: number | null): Sample[] {
+  return value === null ? [] : [[labels, value]]
+}
+
+function databaseServerMetrics(server: DatabaseServerMeasures | null): Metric[] {
+  if (server === null) return []
+  const { connections, clockDifferenceMillis } = server
+  return [
+    gauge('anteroom_database_connections', 'Connections to the database server.', [
+      [{ state: 'free' }, connections.free],
+      [{ state: 'used' }, connections.used],
+    ]),
+    value(
+      'anteroom_database_connections_awaited',
+      'Works that wait for a connection to the database server.',
+      connections.waiting,
+    ),
+    value(
+      'anteroom_database_clock_difference_seconds',
+      "What the database server's clock shows beyond this machine's; left out until it was read.",
+      clockDifferenceMillis === null ? null : clockDifferenceMillis / 1_000,
+    ),
   ]
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock'
 import { Refusal } from '../domain/errors'
 import { Limiter, type Standing } from '../domain/limiter'
-import { type Rate, rateFor } from '../domain/limits'
+import { type Rate, rateFor, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Context } from '../operations/context'
 import { networkOf } from './client-address'
@@ -46,7 +46,8 @@ type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers
 export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
   return (name, partner, cost, headers) => {
-    const rate = rateFor(limits[name], partner[`${name}PerMinute`])
+    // The budget of this node, which is what can be spent here and what is told.
+    const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
     if (!rate) return null
     const standing = limiters[name].spend(partner.id, rate, cost, clock.now())
     tell(name, rate, standing, headers)

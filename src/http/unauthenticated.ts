@@ -1,5 +1,6 @@
 import { authenticationRefusals, claimedPartner } from '../auth/authenticate'
 import type { Refusal } from '../domain/errors'
+import { shareOf } from '../domain/limits'
 import type { Context } from '../operations/context'
 import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
 import { addressBudgets } from './rates'
@@ -16,7 +17,7 @@ export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,
 ): (request: Request, token: string, refusal: Refusal, seen: Seen) => Response {
-  const rate = () => limits.failedAuthentications
+  const rate = () => shareOf(limits.failedAuthentications, limits.nodes)
   const spend = addressBudgets('failed-authentications', 'authentication_limited', rate, clock)
   const words: Words = authenticationRefusals
   const answers = new Map(

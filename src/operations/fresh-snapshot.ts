@@ -6,7 +6,8 @@ const mostRounds = 10
 
 /**
  * Optimistic concurrency: what was decided on a snapshot of the directory is decided again, on a newer one, for as long
- * as the Store finds it stale. The directory shows what was written before anybody is answered.
+ * as the Store finds it stale. The directory shows what was written before anybody is answered; where nothing was, nobody
+ * waits for that too.
  *
  * @param attempt is told how often it was tried before
  * @throws Refusal storage_busy, or what the attempt throws
@@ -16,13 +17,10 @@ export async function decideOnFreshSnapshot<T>(
   attempt: (round: number) => Promise<T | 'stale'>,
 ): Promise<T> {
   for (let round = 0; round < mostRounds; round++) {
-    try {
-      const answer = await attempt(round)
-      if (answer !== 'stale') return answer
-    } finally {
-      // What was written is written, even if it cannot be shown at once: whoever asks next has it shown or is told.
-      await directory.catchUp()?.catch(() => {})
-    }
+    const answer = await attempt(round)
+    // What was written is written, even if it cannot be shown at once: whoever asks next has it shown or is told.
+    await directory.catchUp()?.catch(() => {})
+    if (answer !== 'stale') return answer
   }
   throw new Refusal('storage_busy', 'the provider is being changed; try again')
 }

@@ -118,21 +118,28 @@ export function exportMember({ store }: Records, { id }: Member, act: Act): Prom
 export interface Erasure {
   /** The ids of their requests whose slots stay taken. */
   readonly holding: readonly number[]
-  /** Whether the write-ahead log was truncated too: until it is, what was erased can be read from its file. */
+  /** Whether the engine has removed all traces too: until it has, what was erased can be read from where it lies. */
   readonly isPurged: boolean
+  /** Where it still is all the same, for staff to know. */
+  readonly keptIn: string
 }
 
-/**
- * Takes the last step of an erasure that was killed or kept from it. Null if nobody of that id was erased, else whether
- * no trace of them is left.
- */
-export async function finishErasure({ store, upkeep }: Records, id: number): Promise<boolean | null> {
+/** Takes the last step of an erasure that was killed or kept from it. Null if nobody of that id was erased. */
+export async function finishErasure(
+  { store, upkeep }: Records,
+  id: number,
+): Promise<Omit<Erasure, 'holding'> | null> {
   if (await store.findMemberById(id)) return null
   const lines = await store.listAudit(Number.MAX_SAFE_INTEGER, { record: `member ${id}` })
-  return lines.some(({ action }) => action === 'member.erase') ? upkeep.purge() : null
+  return lines.some(({ action }) => action === 'member.erase') ? purge({ upkeep }) : null
 }
 
 /** Removes a member for good; the bare facts of their requests stay, tied to nobody. */
 export async function eraseMember({ store, upkeep }: Records, { id }: Member, act: Act): Promise<Erasure> {
-  return { holding: await store.eraseMember(id, act), isPurged: await upkeep.purge() }
+  const holding = await store.eraseMember(id, act)
+  return { holding, ...(await purge({ upkeep })) }
+}
+
+async function purge({ upkeep }: Pick<Records, 'upkeep'>): Promise<Omit<Erasure, 'holding'>> {
+  return { isPurged: await upkeep.purge(), keptIn: await upkeep.keptAfterErasure() }
 }

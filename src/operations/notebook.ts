@@ -20,7 +20,8 @@ const linesAtOnce = 100
 /**
  * What is noted while requests are answered and written down later, so that nobody waits for it: when keys
  * were last used, to the minute, refused authentications, one for each reason, address and claimed partner in a
- * minute, and look-ups of members, one for each partner and member in an hour.
+ * minute, and look-ups of members, one for each partner and member in an hour. Of several nodes each has a notebook: who
+ * comes to more than one of them leaves a line by each.
  */
 export class Notebook {
   #uses = new Map<string, number>()

@@ -1,6 +1,6 @@
 import { keyStateAt } from '../domain/partner'
 import type { RefusalCount } from '../domain/refusal-count'
-import type { LastBackups, ServerNote } from '../domain/upkeep'
+import type { FoundServer, LastBackups, ServerNote } from '../domain/upkeep'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
 import { partnerNames } from './partners'
@@ -36,11 +36,15 @@ export interface Waiting {
   readonly pending: number
 }
 
+/** A server of the database. */
+export interface ServerStatus extends Pick<FoundServer, 'note' | 'seenAt'> {
+  readonly state: ServerState
+}
+
 /** How things stand. Instants in ms. */
 export interface Status {
-  readonly server: ServerState
-  /** What the server noted that serves, or one that ended without taking that away. */
-  readonly note: ServerNote | null
+  /** Those that serve, and those that ended without taking away what they noted. */
+  readonly servers: readonly ServerStatus[]
   readonly waiting: Waiting
   /** Requests that wait and whose ninth item is non-zero or cannot be read, of which nobody has seen it. */
   readonly unreadRisk: number
@@ -63,13 +67,12 @@ const mostOpened = 20_000
  */
 export async function readStatus(context: Context, ask: AskServer, now: number): Promise<Status> {
   const { store, upkeep } = context
-  const { isServing, note } = await upkeep.findServer()
-  const server = !isServing ? 'down' : note === null ? 'silent' : await ask(note)
+  const found = await upkeep.listServers()
+  const servers = await Promise.all(found.map((server) => askOne(server, ask)))
   const waiting = await store.listRequestIds({ state: 'waiting' })
   const refused = await refusedToday(context, now)
   return {
-    server,
-    note,
+    servers,
     waiting: await countWaiting(context),
     unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),
     isRiskWhole: waiting.length <= mostOpened,
@@ -79,6 +82,19 @@ export async function readStatus(context: Context, ask: AskServer, now: number):
     isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
     movedBookings: countMovedBookings(context, now),
   }
+}
+
+/** One that the engine sees at work stands on any machine, where it may listen for that one alone. */
+async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer): Promise<ServerStatus> {
+  if (!isServing) return { state: 'down', note, seenAt }
+  if (seenAt !== null) return { state: 'up', note, seenAt }
+  return { state: note === null ? 'silent' : await ask(note), note, seenAt }
+}
+
+/** How the service is as a whole: as the best of its servers, to which a load balancer leads. */
+export function serviceState(servers: readonly ServerStatus[]): ServerState {
+  const states = servers.map(({ state }) => state)
+  return (['up', 'unready', 'silent'] as const).find((state) => states.includes(state)) ?? 'down'
 }
 
 async function countWaiting({ store }: Records): Promise<Waiting> {

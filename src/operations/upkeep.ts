@@ -43,18 +43,49 @@ export function noteServer({ upkeep }: Records, note: ServerNote | null): Promis
  */
 export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<Refusal | null> {
   const served = await upkeep.findZoneData()
-  const isSame =
-    served?.edition === zones.edition && (zones.edition !== 'unknown' || served.folder === zones.folder)
-  if (!served || isSame) return null
-  const told = ({ edition, folder }: ZoneEdition) => `${edition} (${folder ?? 'built in'})`
+  if (!served || isSameZoneData(served, zones)) return null
   const way = served.folder === null ? 'leave --zones out' : `give it --zones ${served.folder}`
-  const why = `the server works with zone data ${told(served)}, this command with ${told(zones)}: ${way}`
+  const why = `the server works with zone data ${describeZoneData(served)}, this command with ${describeZoneData(zones)}: ${way}`
   return new Refusal('settings_invalid', `${why}, or start the server with the other`)
+}
+
+/**
+ * What an operator is to be told of other servers of the database, in one line, where they work with other zone data than
+ * this one; null where none does.
+ */
+export async function otherZoneDataNote({ upkeep }: Records, zones: ZoneEdition): Promise<string | null> {
+  const servers = await upkeep.listServers()
+  const others = servers.flatMap(({ isServing, seenAt, note }) => {
+    // One that is seen on its own machine alone is this one.
+    const isOther = isServing && seenAt !== null
+    return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
+  })
+  if (others.length === 0) return null
+  const told = others.map(
+    ({ machine, host, port, zoneData }) =>
+      `that on ${machine ?? host} port ${port} with ${describeZoneData(zoneData as ZoneEdition)}`,
+  )
+  const why =
+    'until all work with the same, a time that one offers may be refused by another; none is given twice'
+  return `servers of this database work with other zone data than ${describeZoneData(zones)}: ${told.join(', ')}; ${why}`
+}
+
+function isSameZoneData(one: ZoneEdition, other: ZoneEdition): boolean {
+  return one.edition === other.edition && (other.edition !== 'unknown' || one.folder === other.folder)
+}
+
+function describeZoneData({ edition, folder }: ZoneEdition): string {
+  return `${edition} (${folder ?? 'built in'})`
 }
 
 /** Whether the database is as it should be. @param oldest the age in ms beyond which the last backup is bad; null for any */
 export function checkDatabase({ upkeep, clock }: Records, oldest: number | null): Promise<Finding[]> {
   return upkeep.check(clock.now(), oldest)
+}
+
+/** Whether all is as it should be where the database lies. */
+export function checkPlace({ upkeep }: Records): Promise<Finding[]> {
+  return upkeep.checkPlace()
 }
 
 /** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */
@@ -78,7 +109,7 @@ const linesAtOnce = 1_000
 
 /** Every line of the audit log, oldest first, in a memory that does not grow with it. */
 export async function* everyAuditLine({ store }: Records): AsyncGenerator<AuditLine> {
-  let lines = await store.listAudit(linesAtOnce, { after: -Number.MAX_VALUE })
+  let lines = await store.listAudit(linesAtOnce, { after: Number.MIN_SAFE_INTEGER })
   while (lines.length > 0) {
     yield* lines
     lines = await store.listAudit(linesAtOnce, { after: lines.at(-1)?.id })

@@ -32,8 +32,8 @@ export interface Place extends Connection, AsyncDisposable {
   forgetChanges(): Promise<void>
   /** Begins a transaction that renames a provider, on a connection of its own; the answer ends it. */
   beginRenaming(providerId: number, firstName: string): Promise<() => Promise<void>>
-  /** A place where nothing is. */
-  readonly freeTarget: string
+  /** A place where nothing is, for a copy; null for an engine of which the server keeps copies. */
+  readonly freeTarget: string | null
 }
 
 export const now = Date.UTC(2026, 11, 1, 12)

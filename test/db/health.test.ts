@@ -11,8 +11,8 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import type { Engine } from '../../db/sqlite/engine'
 import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
+import type { Engine } from '../../src/domain/database'
 import { Folder } from '../support/folder'
 import { act, endOf } from './furniture'
 import { openTestEngine } from './place'

@@ -1211,24 +1211,25 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('upkeep, where the engine has it:', () => {
-    test('what a server notes is there until it takes it away, and says nothing of whether it runs', async () => {
+    test('what a server notes is there until it takes it away', async () => {
       await using place = await open()
       const { upkeep } = place
       if (!upkeep) return
-      expect(await upkeep.findServer()).toEqual({ isServing: false, note: null })
+      expect(await upkeep.listServers()).toEqual([])
       const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
       await upkeep.noteServer(note)
       await upkeep.noteServer({ ...note, port: 8081 })
-      expect(await upkeep.findServer()).toEqual({ isServing: false, note: { ...note, port: 8081 } })
+      const [server, ...others] = await upkeep.listServers()
+      expect([server?.note, others]).toEqual([{ ...note, port: 8081 }, []])
       await upkeep.noteServer(null)
-      expect(await upkeep.findServer()).toEqual({ isServing: false, note: null })
+      expect(await upkeep.listServers()).toEqual([])
     })
 
     test('when a backup was made and tried is told, and one that is too old is bad where that is asked', async () => {
       await using place = await open()
       const { upkeep, freeTarget } = place
       await furnish(place)
-      if (!upkeep) return
+      if (!upkeep || freeTarget === null) return
       const backup = async (at: number, oldest?: number) =>
         (await upkeep.check(at, oldest)).find(({ check }) => check === 'backup')
       expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null })
@@ -1246,7 +1247,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a new engine is healthy, has its settings as they should be, and was never backed up', async () => {
       await using place = await open()
       await furnish(place)
-      if (!place.upkeep) return
+      if (!place.upkeep || place.freeTarget === null) return
       const findings = await place.upkeep.check(now)
       expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
       expect(findings).toContainEqual({ check: 'settings', state: 'ok', detail: 'as they should be' })
@@ -1270,7 +1271,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await book('robin', nine)
       await intake('kim')
       await store.issueKey(partner.id, key('a', 100), actAt(100))
-      if (!upkeep) return
+      if (!upkeep || freeTarget === null) return
       const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
         shown: await shownBy({ feed }),
         partners: await store.listPartners(),
@@ -1300,7 +1301,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await using place = await open()
       const { store, upkeep, freeTarget } = place
       await furnish(place)
-      if (!upkeep) return
+      if (!upkeep || freeTarget === null) return
       const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act, { isDrill: true }))
       expect(lines).toEqual([['database.drill', null]])
       await upkeep.noteDrill(actAt(now - 3 * 86_400_000))
@@ -1315,6 +1316,16 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         state: 'ok',
         detail: '0 days old; tried 3 days ago',
       })
+    })
+
+    test('that leaves copies to the server makes none, and leaves no line', async () => {
+      await using place = await open()
+      const { store, upkeep, freeTarget } = place
+      if (!upkeep || freeTarget !== null) return
+      const refused = async () =>
+        expect(await endOf(upkeep.backUp('copy', null, act))).toBe('database_unusable')
+      expect(await audited(store, refused)).toEqual([])
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null, isByServer: true })
     })
 
     test('what was erased is purged, if nobody is reading', async () => {

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
-import type { Purpose } from '../../db/sqlite/data-key'
-import { type Engine, openEngine } from '../../db/sqlite/engine'
+import { openEngine } from '../../db/sqlite/engine'
 import { openDatabase } from '../../db/sqlite/open'
+import type { Engine, Purpose } from '../../src/domain/database'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import type { Place } from './furniture'
@@ -29,7 +29,7 @@ export function openTestDatabase(
 }
 
 /** A new, empty SQLite database in a folder of its own. */
-export async function openPlace(): Promise<Place & { readonly path: string }> {
+export async function openPlace(): Promise<Place & { readonly path: string; readonly freeTarget: string }> {
   const folder = new Folder()
   const path = folder.file('store.sqlite')
   const open: { close(): unknown }[] = []

@@ -1,24 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { auditChains } from '../../src/domain/audit'
-import type { Upkeep } from '../../src/domain/upkeep'
-import { masterKeyOf } from '../../src/vault/vault'
-import {
-  act,
-  actAt,
-  answers,
-  everything,
-  furnishWithIntake,
-  load,
-  minutes,
-  nine,
-  now,
-  ontario,
-  type Place,
-  quebec,
-  stored,
-} from './furniture'
 import { openPlace, openTestDatabase, openTestEngine } from './place'
+import { counted, keepUp, useEverything } from './use-everything'
 
 /** Everything that the engine prepares or runs on a database that is there, while each method of its ports is called. */
 async function statementsOf(): Promise<Set<string>> {
@@ -57,123 +40,6 @@ async function statementsOf(): Promise<Set<string>> {
     for (const spy of spies) spy.mockRestore()
   }
   return statements
-}
-
-function counted<T extends object>(port: T, called: Set<string>): T {
-  return new Proxy(port, {
-    get(target, name, receiver) {
-      called.add(String(name))
-      return Reflect.get(target, name, receiver)
-    },
-  })
-}
-
-async function useEverything(place: Place): Promise<void> {
-  const { store, feed } = place
-  const { organization, partner, first, second, member, id, assign, move, intake, book } =
-    await furnishWithIntake(place)
-  const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
-  const absence = { from: '2027-01-04', until: '2027-01-05' }
-  const { version } = await everything(place)
-  await store.listOrganizations()
-  await store.setOrganizationActive(organization.id, true, act)
-  await store.renameOrganization(organization.id, 'Harbour Two', act)
-  await store.setPartnerActive(partner.id, true, act)
-  await store.renamePartner(partner.id, 'Harbourlight Two', act)
-  await store.setPartnerOrganization(partner.id, null, act)
-  await store.setPartnerRates(partner.id, { readsPerMinute: 1 }, act)
-  await store.listPartners()
-  await store.issueKey(partner.id, key('a', 100), actAt(100))
-  await store.rotateKey(partner.id, key('b', 300), actAt(200))
-  await store.noteKeyUses(new Map([['a', 200]]))
-  await store.cancelCutover(partner.id, actAt(210))
-  await store.listKeys()
-  await store.revokeKeys(partner.id, actAt(250))
-  await store.setProviderActive(second, true, act)
-  await store.addTimeOff(first, absence, act)
-  await store.removeTimeOff(first, absence, act)
-  await assign(first, nine)
-  const booked = await stored(book('robin', nine + minutes(45)))
-  const retry = { key: 'once', body: '{}' }
-  await stored(intake('keyed', { retry }))
-  await stored(intake('keyed', { retry: { ...retry, key: 'later' }, submittedAt: now + minutes(24 * 60) }))
-  await store.forgetReplays(now + minutes(48 * 60), 1)
-  await store.accept(booked.id, act)
-  await store.acknowledge(booked.id, 60, act)
-  await store.decline(booked.id, act)
-  await store.declineAll([booked.id], act)
-  await move(id, second, nine + minutes(90))
-  await store.close((await stored(intake('twice'))).id, act, 'Sent twice')
-  await store.listSubmitted(partner.id, 0)
-  for (const intakesOnly of [true, false]) {
-    for (const state of [undefined, 'waiting', 'unassigned', 'pending', 'declined'] as const) {
-      const filter = { intakesOnly, state, submittedUntil: intakesOnly ? now : undefined }
-      await store.listRequests(filter)
-      await store.listRequests(filter, { order: 'submission', offset: 0, most: 10 })
-      await store.listRequests(filter, { order: 'slot', offset: 0, most: 10 })
-      await store.countRequests(filter)
-      await store.listRequestIds(filter)
-    }
-  }
-  await store.listRequestIdsOf(member.id)
-  await store.findRequest(id)
-  await store.listHeld([{ providerIds: [first, second], from: now, until: now + minutes(24 * 60) }])
-  await store.readScreening(id, act)
-  await store.addNote(id, 'Called back', act)
-  await store.countNotes(id)
-  await store.readNotes(id, act)
-  await store.sortingAnswers([id])
-  await store.findMember(partner.id, 'robin')
-  await store.findMemberById(member.id)
-  await store.setMemberActive(member.id, true, act)
-  await store.listMembers(0, 10)
-  await store.findMemberByEmail('robin@example.com', act)
-  await store.releaseEmail(member.id, act)
-  await store.exportMember(member.id, act)
-  await store.eraseMember(member.id, act)
-  await store.appendAudit([
-    { ...act, action: 'authentication.refuse', record: null, outcome: answers.length.toString() },
-  ])
-  await store.listAudit(10)
-  for (const filter of [
-    { record: `member ${member.id}` },
-    { actor: 'olive' },
-    { since: 0 },
-    { until: now },
-    { actions: ['request.show'] as const },
-  ]) {
-    await store.listAudit(10, filter)
-    await store.listAudit(10, { ...filter, after: 1 })
-  }
-  await store.listAudit(10, { after: 1 })
-  await store.listAudit(10, { since: 0, until: now, actor: 'olive', record: 'partner 1', after: 1 })
-  await store.listLookedAt([id])
-  for (const partnerId of [undefined, partner.id]) {
-    await store.countRefusals({ since: now, most: 9, partnerId })
-  }
-  await store.auditHead()
-  await store.verifyAudit(null)
-  await load(place, [ontario, quebec], [])
-  await feed.changesSince(version, 0)
-}
-
-async function keepUp(upkeep: Upkeep, target: string): Promise<void> {
-  for (const chain of auditChains) {
-    const archive = `${target}.${chain}`
-    await upkeep.pruneAudit({ chain, before: now + 1, target: archive }, actAt(now + 1))
-    await upkeep.checkArchive(archive, null)
-  }
-  await upkeep.noteZoneData({ edition: '2026f', folder: null })
-  await upkeep.findZoneData()
-  await upkeep.noteServer({ host: 'localhost', port: 8080, version: '1.0.0', startedAt: now })
-  await upkeep.noteServer(null)
-  await upkeep.findServer()
-  await upkeep.findLastBackups()
-  await upkeep.backUp(target, null, act)
-  await upkeep.noteDrill(act)
-  await upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
-  await upkeep.check(0)
-  await upkeep.purge()
 }
 
 const isPlannable = (statement: string) => /^\s*(select|insert|update|delete|with)\b/i.test(statement)

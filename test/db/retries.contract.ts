@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { SubmissionDraft } from '../../src/domain/decide-submission'
-import { act, endOf, furnish, minutes, nine, now, type Place, stored, update } from './furniture'
+import { act, endOf, furnish, minutes, nine, now, type Place, stored, update, versionOf } from './furniture'
 
 const day = minutes(24 * 60)
 const retry = { key: 'one', body: 'sent' }
@@ -17,6 +17,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       ...furniture,
       counted,
       store: place.store,
+      feed: place.feed,
       book: (member: string, different: Partial<SubmissionDraft> = {}) =>
         book(member, nine, { retry, ...different }),
       intake: (member: string, different: Partial<SubmissionDraft> = {}) =>
@@ -102,9 +103,11 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
     test('50 times at once is stored once, and answered 49 times more', async () => {
       await using place = await furnished()
       const { book, intake, counted } = place
+      const version = await versionOf(place)
+      const again = { retry: { key: 'two', body: 'sent' }, version }
       const answers = await Promise.all([
-        ...Array.from({ length: 50 }, () => book('robin')),
-        ...Array.from({ length: 50 }, () => intake('kim', { retry: { key: 'two', body: 'sent' } })),
+        ...Array.from({ length: 50 }, () => book('robin', { version })),
+        ...Array.from({ length: 50 }, () => intake('kim', again)),
       ])
       expect(new Set(answers.map((answer) => answer !== 'stale' && answer.id)).size).toBe(2)
       expect(answers.filter((answer) => answer !== 'stale' && 'isReplay' in answer)).toHaveLength(98)

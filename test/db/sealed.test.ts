@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
-import type { Engine } from '../../db/sqlite/engine'
 import { newKey } from '../../src/auth/token'
+import type { Engine } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import { Folder } from '../support/folder'

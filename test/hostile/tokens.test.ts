@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { authenticationRefusals } from '../../src/auth/authenticate'
@@ -8,6 +7,7 @@ import { paths, signed } from '../contract/contract'
 import { booking, region } from '../support/builders'
 import { isLong } from '../support/long'
 import { startService } from '../support/service'
+import { countRows } from '../support/storage'
 import { eachOf } from './random'
 import { type Attempt, type Known, type Loot, tokenCases, type Verdict } from './token-cases'
 import { exchange, expectOneOfTheShapes, message, type WireAnswer } from './wire'
@@ -130,18 +130,18 @@ function secretsOf({ lines = [], query = '', body = {} }: Attempt): string[] {
   return [...long.filter((value) => !names.includes(value)), 'kid-of', 'Canary', 'nobody', 'passwd']
 }
 
-function countRows(): { requests: number; members: number } {
-  using database = new Database(service.databasePath, { readonly: true })
-  const count =
-    'SELECT (SELECT count(*) FROM booking_requests) AS requests, (SELECT count(*) FROM members) AS members'
-  return database.query(count).get() as { requests: number; members: number }
+async function stored() {
+  return {
+    requests: await countRows(service.storage, 'booking_requests'),
+    members: await countRows(service.storage, 'members'),
+  }
 }
 
 for (const [group, cases] of Object.entries(tokenCases)) {
   const served = cases.filter(([, verdict]) => verdict === 'served').length
   const refused = `${cases.length - served} cases are refused alike and store nothing`
   test(`${group}: at every endpoint by every method ${refused}; ${served} are served`, async () => {
-    const before = countRows()
+    const before = await stored()
     const crafted = await Promise.all(
       cases.map(async ([name, verdict, craft]) => ({ name, verdict, attempt: await craft(loot) })),
     )
@@ -159,6 +159,6 @@ for (const [group, cases] of Object.entries(tokenCases)) {
     })
     expect(told.filter((fault) => fault !== null)).toEqual([])
     const booked = served * targets.filter(({ status }) => status === 201).length
-    expect(countRows()).toEqual({ requests: before.requests + booked, members: before.members + booked })
+    expect(await stored()).toEqual({ requests: before.requests + booked, members: before.members + booked })
   })
 }

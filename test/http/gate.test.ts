@@ -4,6 +4,7 @@ import { createApp } from '../../src/http/app'
 import { placesInFlight } from '../../src/http/places'
 import { type Seen, watched } from '../../src/http/seen'
 import { paths } from '../contract/contract'
+import { testOfFile } from '../support/engine'
 import { startService } from '../support/service'
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -30,34 +31,38 @@ test("a booking for which there is no place is seen as its partner's, and its re
   ])
 })
 
-test('a request shows what was committed after another of the same turn of the event loop was answered', async () => {
-  const { context, baseUrl, databasePath } = service
-  const { partner, token } = service.partner
-  const app = createApp(
-    { context, baseUrl, isSandbox: true },
-    () => '127.0.0.1',
-    async () => true,
-  )
-  const ask = async () => {
-    const request = new Request(`${baseUrl}${paths.regions}?country_code=CA`, {
-      headers: { Authorization: `Bearer ${token}` },
+// Of what another machine does nothing is committed in one turn.
+testOfFile(
+  'a request shows what was committed after another of the same turn of the event loop was answered',
+  async () => {
+    const { context, baseUrl, storage } = service
+    const { partner, token } = service.partner
+    const app = createApp(
+      { context, baseUrl, isSandbox: true },
+      () => '127.0.0.1',
+      async () => true,
+    )
+    const ask = async () => {
+      const request = new Request(`${baseUrl}${paths.regions}?country_code=CA`, {
+        headers: { Authorization: `Bearer ${token}` },
+      })
+      const { status, headers } = await app.fetch(request)
+      return [status, headers.get('x-error-code')]
+    }
+    // Verifies the token: from then on an answer is there at once.
+    expect(await ask()).toEqual([200, null])
+    using other = new Database(storage.database)
+    const setActive = other.transaction((active: boolean) => {
+      other.run('UPDATE partners SET active = ? WHERE id = ?', [active, partner.id])
+      other.run("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)", [partner.id])
     })
-    const { status, headers } = await app.fetch(request)
-    return [status, headers.get('x-error-code')]
-  }
-  // Verifies the token: from then on an answer is there at once.
-  expect(await ask()).toEqual([200, null])
-  using other = new Database(databasePath)
-  const setActive = other.transaction((active: boolean) => {
-    other.run('UPDATE partners SET active = ? WHERE id = ?', [active, partner.id])
-    other.run("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)", [partner.id])
-  })
-  // Connections of which all were heard in one turn: a client who has seen one answer may well send the other request.
-  const answers = [ask()]
-  setActive(false)
-  answers.push(ask())
-  expect(await Promise.all(answers)).toEqual([
-    [200, null],
-    [401, 'partner_inactive'],
-  ])
-})
+    // Connections of which all were heard in one turn: a client who has seen one answer may well send the other request.
+    const answers = [ask()]
+    setActive(false)
+    answers.push(ask())
+    expect(await Promise.all(answers)).toEqual([
+      [200, null],
+      [401, 'partner_inactive'],
+    ])
+  },
+)

@@ -10,6 +10,7 @@ import { RequestMeasures } from '../../src/http/request-measures'
 import { openService, readCertificate } from '../../src/service'
 import { booking, provider, region } from '../support/builders'
 import { makeCertificate } from '../support/certificates'
+import { describeOfFile, testOfFile } from '../support/engine'
 import { Folder } from '../support/folder'
 import { parseMetrics } from '../support/metrics'
 import { eventually } from '../support/process'
@@ -154,12 +155,15 @@ describe('of what partners ask for', () => {
     expect([of('reads'), of('bookings')]).toEqual([0, 1])
   })
 
-  test('the writer, what it writes to and what waits for staff is told', () => {
+  test('the writer, and whether it is ready, is told', () => {
     expect(grown('anteroom_writer_group_size_sum')).toBeGreaterThanOrEqual(3)
     expect(grown('anteroom_writer_commit_duration_seconds_count')).toBeGreaterThanOrEqual(3)
+    expect(after.get('anteroom_ready')).toBe(1)
+  })
+
+  testOfFile('what it writes to is told by its bytes, and its log', () => {
     expect(after.get('anteroom_database_bytes{file="database"}')).toBeGreaterThan(4_096)
     expect(after.get('anteroom_database_bytes{file="log"}')).toBeGreaterThan(0)
-    expect(after.get('anteroom_ready')).toBe(1)
   })
 
   test('and nothing of what was sent or stored', async () => {
@@ -232,8 +236,13 @@ const engine: EngineMeasures = {
   groupSizes: new Distribution([1]),
   commitMillis: new Distribution([1]),
   failedGroups: 1,
-  ...{ databaseBytes: 1, logBytes: 0, schema: 8 },
+  ...{ databaseBytes: 1, logBytes: 0, schema: 8, server: null },
 }
+
+const connections = { free: 5, used: 2, waiting: 1 }
+const onServer = (databaseBytes: number | null, clockDifferenceMillis: number | null): EngineMeasures => ({
+  ...{ ...engine, databaseBytes, logBytes: null, server: { connections, clockDifferenceMillis } },
+})
 
 function measured(different: Partial<Measured> = {}): Measured {
   const oldest = { backedUpAt: 1_000, drilledAt: 2_000, intakes: 2, oldestIntakeAt: 3_000 }
@@ -276,6 +285,26 @@ test('instants are told in seconds, and what is not known is left out', async ()
   const unknown = await toldOf({ records: async () => none, certificateEndsAt: () => null })
   expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
   expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
+})
+
+test('of a database on a server its connections and clock are told, and of its log nothing', async () => {
+  const linesOf = async (told: EngineMeasures) =>
+    Array.from((await toldOf({ engine: () => told })).matchAll(/^anteroom_database.*/gm), ([line]) => line)
+  expect(await linesOf(engine)).toEqual([
+    'anteroom_database_bytes{file="database"} 1',
+    'anteroom_database_bytes{file="log"} 0',
+  ])
+  const always = [
+    'anteroom_database_connections{state="free"} 5',
+    'anteroom_database_connections{state="used"} 2',
+    'anteroom_database_connections_awaited 1',
+  ]
+  expect(await linesOf(onServer(null, null))).toEqual(always)
+  expect(await linesOf(onServer(7, -250))).toEqual([
+    'anteroom_database_bytes{file="database"} 7',
+    ...always,
+    'anteroom_database_clock_difference_seconds -0.25',
+  ])
 })
 
 test('when the certificate ends is told of the one that is shown, at SIGHUP of the next', async () => {
@@ -369,7 +398,7 @@ test('whoever stops in the middle of asking holds up neither others nor the end'
   for (const socket of sockets) socket.destroy()
 })
 
-describe('what is shown and what is alerted on', () => {
+describeOfFile('what is shown and what is alerted on', () => {
   const rulesFile = Bun.file(new URL('../../deploy/prometheus/anteroom-rules.yml', import.meta.url))
   const shown = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []))
   const expressions = shown.map(({ expr }) => expr)
@@ -385,7 +414,7 @@ describe('what is shown and what is alerted on', () => {
     await upkeep.noteDrill(service.act())
     expect(await store.countRequests({ state: 'unassigned' })).toMatchObject({ count: 1 })
     served = await textOf(service.metricsPort)
-    told = `${served}${await toldOf()}`
+    told = [served, await toldOf(), await toldOf({ engine: () => onServer(7, 1) })].join('')
   })
 
   const alerts = () => rules.split(/^ {6}- alert: /m).slice(1)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { findMemberRecords, subjectsOfPartner } from '../../src/operations/audit-subjects'
 import { eraseMember } from '../../src/operations/members'
-import { listAudit, noteAct } from '../../src/operations/upkeep'
+import { everyAuditLine, listAudit, noteAct } from '../../src/operations/upkeep'
 import { endOf } from '../db/furniture'
 import { booking } from '../support/builders'
 import { startService } from '../support/service'
@@ -24,6 +24,13 @@ async function seenBy(id: number): Promise<(string | null)[][]> {
   const lines = await listAudit(service.context, 100, { anyOf })
   return lines.map(({ actor, action, record }) => [actor, action, record])
 }
+
+test('all lines are told from the first on, however many are read at once', async () => {
+  const told = await Array.fromAsync(everyAuditLine(service.context))
+  expect(told.map(({ id }) => id)).toEqual(Array.from({ length: told.length }, (_, index) => index + 1))
+  expect(told).toEqual(await listAudit(service.context, 100, {}))
+  expect(told.length).toBeGreaterThan(2)
+})
 
 test('who has seen a person: the lines about them and about each of their requests, and none about others', async () => {
   const { context } = service

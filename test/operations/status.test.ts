@@ -1,15 +1,16 @@
-import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { takeServeLock } from '../../db/sqlite/serve-lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
-import { readStatus } from '../../src/operations/status'
+import { readStatus, serviceState } from '../../src/operations/status'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
 import { noteAct } from '../../src/operations/upkeep'
 import { provider, region } from '../support/builders'
+import { isOnPostgres, testOfFile } from '../support/engine'
 import { defaultNow, startService } from '../support/service'
+import { holdWrites } from '../support/storage'
 
 const now = Date.parse(defaultNow)
 const act = { actor: 'test', at: now }
@@ -38,12 +39,11 @@ async function submit(externalUserId: string, screeningAnswers: ScreeningAnswer[
 
 test('of a service that is new, nothing waits', async () => {
   expect(await status()).toEqual({
-    server: 'down',
-    note: null,
+    servers: [],
     waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
     unreadRisk: 0,
     isRiskWhole: true,
-    backups: { backedUpAt: null, drilledAt: null },
+    backups: { backedUpAt: null, drilledAt: null, ...(isOnPostgres && { isByServer: true }) },
     nextCutover: null,
     refused: [],
     isRefusedWhole: true,
@@ -51,32 +51,55 @@ test('of a service that is new, nothing waits', async () => {
   })
 })
 
-test('a server is up while its lock is held and it answers, and down without the lock, whatever is noted', async () => {
-  const { context, databasePath } = service
-  const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
-  const asked: unknown[] = []
-  const server = async (answer: 'up' | 'unready' | 'silent') => {
-    const ask = async (one: unknown) => {
-      asked.push(one)
-      return answer
+testOfFile(
+  'a server is up while its lock is held and it answers, and down without the lock, whatever is noted',
+  async () => {
+    const { context, storage } = service
+    const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
+    const asked: unknown[] = []
+    const server = async (answer: 'up' | 'unready' | 'silent') => {
+      const ask = async (one: unknown) => {
+        asked.push(one)
+        return answer
+      }
+      const [found, ...others] = (await readStatus(context, ask, now)).servers
+      expect(others).toEqual([])
+      return found && [found.state, found.note, found.seenAt]
     }
-    const found = await readStatus(context, ask, now)
-    return [found.server, found.note]
-  }
-  await context.upkeep.noteServer(note)
-  expect(await server('up')).toEqual(['down', note])
-  // A stranger may listen there by now: it is not asked.
-  expect(asked).toEqual([])
-  {
-    using _ = takeServeLock(databasePath)
-    expect(await server('up')).toEqual(['up', note])
-    expect(await server('unready')).toEqual(['unready', note])
-    expect(await server('silent')).toEqual(['silent', note])
-    expect(asked).toEqual([note, note, note])
-    await context.upkeep.noteServer(null)
-    expect(await server('up')).toEqual(['silent', null])
-  }
-  expect(await server('up')).toEqual(['down', null])
+    await context.upkeep.noteServer(note)
+    expect(await server('up')).toEqual(['down', note, null])
+    // A stranger may listen there by now: it is not asked.
+    expect(asked).toEqual([])
+    {
+      using _ = takeServeLock(storage.database)
+      expect(await server('up')).toEqual(['up', note, null])
+      expect(await server('unready')).toEqual(['unready', note, null])
+      expect(await server('silent')).toEqual(['silent', note, null])
+      expect(asked).toEqual([note, note, note])
+      await context.upkeep.noteServer(null)
+      expect(await server('up')).toEqual(['silent', null, null])
+    }
+    expect(await server('up')).toBeUndefined()
+  },
+)
+
+test('servers that the engine sees at work are told by what it saw, and none of them is asked', async () => {
+  const { context } = service
+  const note = { host: '0.0.0.0', port: 8080, machine: 'one', version: '1.0.0', startedAt: now }
+  const found = [
+    { isServing: true, note, seenAt: now },
+    { isServing: false, note: { ...note, machine: 'two' }, seenAt: now - 60_000 },
+  ]
+  const upkeep = { ...context.upkeep, listServers: async () => found }
+  const ask = async () => expect.unreachable() as never
+  const { servers } = await readStatus({ ...context, upkeep }, ask, now)
+  expect(servers).toEqual([
+    { state: 'up', note, seenAt: now },
+    { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - 60_000 },
+  ])
+  expect(serviceState(servers)).toBe('up')
+  expect(serviceState(servers.slice(1))).toBe('down')
+  expect(serviceState([])).toBe('down')
 })
 
 test('a risk is unread until somebody has read the answers, and counts for as long as the request waits', async () => {
@@ -108,8 +131,10 @@ test('a risk is unread until somebody has read the answers, and counts for as lo
   expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })
   // What cannot be opened is for a person to look at, and stops nothing.
   {
-    using database = new Database(service.databasePath)
-    database.run("UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE id = ?", [third])
+    await using other = await holdWrites(service.storage)
+    const zero = isOnPostgres ? String.raw`'\x00'` : "x'00'"
+    await other.run(`UPDATE booking_requests SET sealed_screening_answers = ${zero} WHERE id = ${third}`)
+    await other.commit()
   }
   expect((await status()).unreadRisk).toBe(1)
   await readScreening(context, third, act).catch(() => {})

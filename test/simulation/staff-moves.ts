@@ -133,7 +133,8 @@ async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
   if (!known || !member) return { told: member && 'a member', foretold: known ? 'a member' : null }
   if (move.act === 'erase') {
     const told = await comingTo(eraseMember(context, member, act))
-    return { told, foretold: { holding: oracle.erase(known.id), isPurged: true } }
+    const keptIn = 'Backups made before now hold what was erased until they are gone.'
+    return { told, foretold: { holding: oracle.erase(known.id), isPurged: true, keptIn } }
   }
   if (move.act === 'release') {
     return {

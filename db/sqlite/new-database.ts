@@ -8,7 +8,7 @@ import {
   removeAbandoned,
   sync,
   writeDurably,
-} from '../files/durable'
+} from '../../src/files/durable'
 
 // A database and its master key are made in a folder aside under these names. The key gets its own name first, when
 // both are whole: a key without a database tells that the last step is still to be taken, and any process can take it.

@@ -1,0 +1,40 @@
+import type { AuditVerdict } from '../../src/domain/audit'
+import type { Finding } from '../../src/domain/upkeep'
+
+/** What was found: bad where there is a fault. */
+export function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {
+  return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
+}
+
+/** Records that a finding names; of more it tells how many. */
+const mostNamed = 20
+
+/** A fault and what has it; nothing where nothing has it. */
+export function named(fault: string, records: readonly string[]): string {
+  const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
+  return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
+}
+
+export function auditFinding(verdict: AuditVerdict): Finding {
+  if (!verdict.intact) return finding('audit log', `broken at line ${verdict.id}: ${verdict.fault}`, '')
+  const { head, foundBrokenAt } = verdict
+  const intact = `intact up to line ${head.id}`
+  if (foundBrokenAt === null) return finding('audit log', undefined, intact)
+  return {
+    check: 'audit log',
+    state: 'note',
+    detail: `${intact}; line ${foundBrokenAt} tells of an earlier fault`,
+  }
+}
+
+/**
+ * @param unreadable records of which something sealed cannot be opened
+ * @param misplaced members whom another address finds than theirs
+ */
+export function sealedFinding(unreadable: readonly string[], misplaced: readonly string[]): Finding {
+  const faults = [
+    named('cannot be opened', unreadable),
+    named('found by another address than theirs', misplaced),
+  ]
+  return finding('sealed values', faults.filter(Boolean).join('; '), 'all can be opened')
+}

@@ -1,0 +1,107 @@
+import type { UnreadableProvider } from '../../src/domain/directory-feed'
+import type { License, Provider } from '../../src/domain/provider'
+import { providerLists } from '../../src/domain/provider-lists'
+import type { Records } from '../../src/domain/writes'
+import { madeOnce } from './in-common'
+
+/** Providers as they are stored: those that can be read, and those that cannot. */
+export interface FoundProviders {
+  readonly providers: readonly Provider[]
+  readonly unreadable: readonly UnreadableProvider[]
+}
+
+/** As an engine's driver tells it. */
+type Flag = 0 | 1 | boolean
+
+/** A provider's columns, and the lists of other tables as JSON. */
+export type ProviderRow = [
+  ...[id: number, ref: string, firstName: string, lastName: string],
+  ...[credentials: string | null, pronouns: string | null, gender: string | null, bio: string | null],
+  ...[timeZone: string, languagesSpoken: string, modalities: string],
+  ...[workingHours: string, overrides: string, timeOff: string],
+  ...[minimumNoticeMinutes: number, active: Flag, suspended: Flag, staffTimeOff: string],
+  ...[licenses: string, inPersonRegionIds: string],
+]
+
+/** Reads providers' rows; null for one of which a list cannot be read. Words and lists that they have in common are kept once. */
+export function providerReader() {
+  const word = madeOnce((text) => text)
+  const wordOrNull = (text: string | null) => (text === null ? null : word(text))
+  const languagesOf = madeOnce(listReader(providerLists.languagesSpoken))
+  const modalitiesOf = madeOnce(listReader(providerLists.modalities))
+  const hoursOf = madeOnce(listReader(providerLists.workingHours))
+  const overridesOf = madeOnce(listReader(providerLists.overrides))
+  const timeOffOf = madeOnce(listReader(providerLists.timeOff))
+  const staffTimeOffOf = madeOnce(listReader(providerLists.staffTimeOff))
+  const licensesOf = madeOnce((json): readonly License[] => JSON.parse(json))
+  const regionIdsOf = madeOnce((json): readonly number[] => JSON.parse(json))
+
+  return (row: ProviderRow): Provider | null => {
+    const [id, ref, firstName, lastName, credentials, pronouns, gender, bio, timeZone, ...rest] = row
+    const [languages, modes, hours, replaced, absences, minimumNoticeMinutes, active, ...more] = rest
+    const [suspended, staffAbsences, held, seenIn] = more
+    const [languagesSpoken, modalities] = [languagesOf(languages), modalitiesOf(modes)]
+    const [workingHours, overrides, timeOff] = [hoursOf(hours), overridesOf(replaced), timeOffOf(absences)]
+    const staffTimeOff = staffTimeOffOf(staffAbsences)
+    if (!languagesSpoken || !modalities || !workingHours || !overrides || !timeOff || !staffTimeOff)
+      return null
+    return {
+      id,
+      ref,
+      firstName: word(firstName),
+      lastName: word(lastName),
+      credentials: wordOrNull(credentials),
+      pronouns: wordOrNull(pronouns),
+      gender: wordOrNull(gender),
+      bio,
+      timeZone: word(timeZone),
+      languagesSpoken,
+      modalities,
+      workingHours,
+      overrides,
+      timeOff,
+      minimumNoticeMinutes,
+      active: Boolean(active),
+      suspended: Boolean(suspended),
+      staffTimeOff,
+      licenses: licensesOf(held),
+      inPersonRegionIds: regionIdsOf(seenIn),
+    }
+  }
+}
+
+/** Reads a list that was stored as JSON; null for one that cannot be read. */
+function listReader<List>({ accepts }: { accepts(value: unknown): value is List }) {
+  return (json: string): List | null => {
+    try {
+      const list: unknown = JSON.parse(json)
+      return accepts(list) ? list : null
+    } catch {
+      return null
+    }
+  }
+}
+
+/** Sorts rows into those that can be read and those that cannot. */
+export function readProviders(
+  rows: readonly ProviderRow[],
+  read: (row: ProviderRow) => Provider | null,
+): FoundProviders {
+  const found = { providers: [] as Provider[], unreadable: [] as UnreadableProvider[] }
+  for (const row of rows) {
+    const provider = read(row)
+    if (provider) found.providers.push(provider)
+    else found.unreadable.push({ id: row[0], ref: row[1], active: Boolean(row[15]) && !row[16] })
+  }
+  return found
+}
+
+/** Lists that belong to one provider alone are JSON in its row. */
+export function providerColumns({
+  licenses: _,
+  inPersonRegionIds: __,
+  ...profile
+}: Partial<Records['provider']>) {
+  const toColumn = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : value)
+  return Object.fromEntries(Object.entries(profile).map(([name, value]) => [name, toColumn(value)]))
+}

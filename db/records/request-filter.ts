@@ -1,0 +1,74 @@
+import { and, asc, type Column, eq, gte, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { RequestFilter, RequestPart } from '../../src/domain/store'
+
+/** An engine's tables of requests and of members, as its queries see them. */
+export interface RequestTables {
+  readonly requests: SQLWrapper &
+    Record<
+      | 'id'
+      | 'memberId'
+      | 'isIntake'
+      | 'state'
+      | 'providerId'
+      | 'startsAt'
+      | 'localOffsetMinutes'
+      | 'submittedAt',
+      Column
+    >
+  readonly members: SQLWrapper & Record<'id' | 'partnerId', Column>
+}
+
+const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']
+
+/** How requests are found by what is asked for, in the words of an engine's tables. */
+export function requestFilter({ requests, members }: RequestTables) {
+  const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
+  // In words, as the partial indexes have it: with parameters in their place the whole table would be read.
+  const isWaiting = sql`${state} in ('unassigned', 'pending')`
+  const isUnassigned = sql`${state} = 'unassigned'`
+  const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
+  // Asked of one member after the other, and only here: of each request it would take longer than all the rest. Not by
+  // the partner's members, of whom there may be many more than requests to look at.
+  const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
+
+  function isOfState(wanted: RequestFilter['state']): SQL | undefined {
+    if (wanted === undefined) return undefined
+    if (wanted === 'waiting') return isWaiting
+    if (wanted === 'unassigned') return isUnassigned
+    const isOne = eq(state, wanted)
+    // Twice, for the index of what waits.
+    return wanted === 'pending' ? and(isWaiting, isOne) : isOne
+  }
+
+  return {
+    /** Whether a request waits for somebody. */
+    isWaiting,
+
+    /** The partner of a request. */
+    theirPartner,
+
+    /**
+     * Whether a request fits all that is asked for.
+     *
+     * @param isFew whether they are sought among those that wait, which are few, and not among all that were submitted
+     */
+    isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
+      const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
+      // The plus keeps the planner from the index of all.
+      const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
+      return and(
+        intakesOnly ? eq(isIntake, true) : undefined,
+        isOfState(filter.state),
+        providerId === undefined ? undefined : eq(requests.providerId, providerId),
+        partnerId === undefined ? undefined : sql`${theirPartner} = ${partnerId}`,
+        slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
+        submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
+        submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
+      )
+    },
+
+    /** The order in which a part of the requests is asked for. */
+    orderOf: (part: RequestPart | undefined) =>
+      part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)],
+  }
+}

@@ -1,0 +1,87 @@
+import { statSync } from 'node:fs'
+import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/domain/database'
+import { Refusal } from '../../src/domain/errors'
+import { isFolderWritable, whyNoAccess } from '../../src/files/access'
+import { isThere } from '../../src/files/durable'
+import { unusable } from '../records/file-fault'
+import { isSealedUnder } from './data-key'
+import { openEngine } from './engine'
+import { recognizeFile } from './file-head'
+import { makeOfMoment } from './make-of-moment'
+import { copyPathOf, isOutdated } from './migrate'
+import { readMoment } from './moment'
+import { finishDatabase, makeDatabase } from './new-database'
+import { readOffers } from './offers'
+import { compareContent, restoreDatabase } from './restore'
+import { takeServeLock } from './serve-lock'
+import { upgradeNotes } from './upgrade-notes'
+
+/** The place of an embedded SQLite database, which is a file. */
+export function fileDatabase(path: string): DatabasePlace {
+  return {
+    name: path,
+    find: async () => found(path),
+    isSealedUnder: async (purpose, masterKey) => isSealedUnder(path, purpose, masterKey),
+    open: (opening) => open(path, opening),
+    make: (making) => make(path, making),
+    async restore({ takeKey, isVerified, ...restoring }, tell) {
+      const manifest = await restoreDatabase({ ...restoring, path, masterKey: takeKey(), tell })
+      const isOlder = isOutdated(path)
+      if (manifest && isVerified) await compareContent(path, manifest, tell)
+      return { manifest, isOlder }
+    },
+    readMoment: (reading, use) => readMoment(path, reading, use),
+    makeOfMoment: (making) => makeOfMoment(path, making),
+    listOffers: async (offered, begin) => readOffers(path, offered, begin),
+    explain: (error) => explain(error, path),
+  }
+}
+
+function found(path: string): Found | null {
+  try {
+    const owner = statSync(path, { throwIfNoEntry: false })?.uid
+    return owner === undefined ? null : { owner }
+  } catch {
+    // What cannot be looked at is told when it is opened.
+    return null
+  }
+}
+
+async function open(path: string, opening: Opening): Promise<Opened> {
+  const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
+  recognizeFile(path, create)
+  // Before anything is finished or upgraded, under the server that runs.
+  const lock = alone ? takeServeLock(path) : null
+  const unlock = () => lock?.[Symbol.dispose]()
+  try {
+    const masterKey = await takeKey()
+    const copy = upgrade && isOutdated(path) ? copyPathOf(path) : null
+    const engine = openEngine({ path, purpose, masterKey, create, upgrade }, largestGroup)
+    const upgraded = copy === null ? null : { copy, notes: upgradeNotes(copy) }
+    return { ...engine, upgraded, close: () => engine.close().finally(unlock) }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+async function make(path: string, { keyFile, anew, furnish }: Making): Promise<void> {
+  if (anew && isThere(path)) throw unusable('there is a file at the database path already')
+  // One that was killed at its very end has left a key that is this database's.
+  if (finishDatabase(path, keyFile)) return
+  if (anew && keyFile !== null && isThere(keyFile)) {
+    throw unusable('there is a file at the master key path already')
+  }
+  await makeDatabase(path, keyFile, furnish)
+}
+
+/** Why a database can be read and not written. */
+function explain(error: unknown, path: string): unknown {
+  const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
+  // A log beside it that cannot be made keeps it from being opened at all.
+  const isUnwritable =
+    code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(path))
+  if (!(error instanceof Refusal && isUnwritable)) return error
+  const why = `the database ${path} may not be written: ${whyNoAccess(path)}`
+  return new Refusal(error.kind, why, { cause: error })
+}

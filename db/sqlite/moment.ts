@@ -1,0 +1,119 @@
+import type { Database } from 'bun:sqlite'
+import { Refusal } from '../../src/domain/errors'
+import type { CopiedTable, Moment, ReadingMoment, TableAtMoment } from '../../src/domain/moment'
+import type { Vault } from '../../src/domain/vault'
+import {
+  brokenLog,
+  type EngineTable,
+  hasGivenIds,
+  isCopiedSetting,
+  portionStatement,
+  portionsOf,
+} from '../records/copied-tables'
+import { unusable } from '../records/file-fault'
+import { auditQueries } from './audit'
+import { isDamage, toRefusal } from './constraint'
+import { copiedTables } from './copied-tables'
+import { openVault } from './data-key'
+import { drizzleOn } from './drizzle'
+import { recognizeFile } from './file-head'
+import { openDatabase } from './open'
+import { takeServeLock } from './serve-lock'
+
+/**
+ * Reads the database of a path as of one moment, on a connection of its own, while others go on. No server starts meanwhile,
+ * unless one may be at work.
+ *
+ * @throws Refusal as openDatabase does; storage_busy while a server is at work that is not to be
+ */
+export async function readMoment<T>(
+  path: string,
+  { purpose, takeKey, whileServing }: ReadingMoment,
+  use: (moment: Moment) => Promise<T>,
+): Promise<T> {
+  recognizeFile(path, false)
+  using _lock = whileServing ? null : lockOutServers(path)
+  const masterKey = await takeKey()
+  const database = openDatabase({ path, purpose, masterKey, create: false, upgrade: false })
+  try {
+    const vault = openVault(database, purpose, masterKey)
+    database.run('BEGIN')
+    return await use(momentOf(database, vault))
+  } finally {
+    if (database.inTransaction) database.run('ROLLBACK')
+    database.close()
+  }
+}
+
+function lockOutServers(path: string): Disposable {
+  try {
+    return takeServeLock(path)
+  } catch (error) {
+    if (!(error instanceof Refusal && error.kind === 'storage_busy')) throw error
+    throw new Refusal('storage_busy', serving, { cause: error })
+  }
+}
+
+const serving =
+  'a server works with the database that is copied: stop it first, so that nothing is booked there which the copy has not; ' +
+  'or try the copy out with --while-serving'
+
+function momentOf(database: Database, vault: Vault): Moment {
+  return {
+    tables: copiedTables.map((table) => tableAtMoment(database, table)),
+    rowsOf: (table) => rowsOf(database, table),
+    // None can start.
+    requireAlone: async () => {},
+    async proveLog() {
+      const { walked, verify } = auditQueries(drizzleOn(database), vault)
+      const verdict = await verify(null)
+      if (!verdict.intact) throw brokenLog('the database', verdict)
+      const { state } = await walked.stand()
+      if (!state) throw brokenLog('the database', { id: 0, fault: 'its seal is missing' })
+      return { acts: state.acts, refusals: state.refusals }
+    },
+  }
+}
+
+function tableAtMoment(database: Database, table: EngineTable): TableAtMoment {
+  const { name, columns } = table
+  return readable(table, () => {
+    const where = name === 'settings' ? `WHERE ${isCopiedSetting}` : ''
+    const [rows] = database.query(`SELECT count(*) FROM ${name} ${where}`).values()[0] as [number]
+    const lastId = hasGivenIds(table) ? lastIdOf(database, name) : null
+    return { name, columns, rows, lastId }
+  })
+}
+
+/** What SQLite remembers for tables with AUTOINCREMENT, and otherwise gives the next after. */
+function lastIdOf(database: Database, table: string): number {
+  const select = `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0),
+    coalesce((SELECT max(id) FROM ${table}), 0))`
+  return (database.query(select).values()[0] as [number])[0]
+}
+
+/** The records of a table, in the transaction that is open. */
+export function rowsOf(database: Database, { name }: CopiedTable) {
+  const table = engineTableOf(name)
+  return portionsOf(table, async (isFirst, values) => {
+    const statement = portionStatement(table, isFirst, (n) => `?${n}`)
+    return readable(table, () => database.query(statement).values(...values))
+  })
+}
+
+/** The table of this engine that has a name. */
+export function engineTableOf(name: string): EngineTable {
+  const table = copiedTables.find((each) => each.name === name)
+  if (!table) throw new Error(`no table goes by the name ${name}`)
+  return table
+}
+
+function readable<T>({ name }: EngineTable, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (isDamage(error))
+      throw unusable(`${name} cannot be read: the database file is damaged; restore a backup`)
+    throw toRefusal(error)
+  }
+}

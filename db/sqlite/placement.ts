@@ -1,0 +1,29 @@
+import type { PlacementFacts } from '../../src/domain/decide-placement'
+import type { Placed } from '../records/facts'
+import type { bookingRequestQueries, slotQueries } from './booking-requests'
+import type { changeQueries } from './changes'
+import type { directoryQueries } from './directory'
+
+/** What a placement is decided on. */
+interface Sources {
+  readonly directory: ReturnType<typeof directoryQueries>
+  readonly requests: ReturnType<typeof bookingRequestQueries>
+  readonly slots: ReturnType<typeof slotQueries>
+  readonly changes: ReturnType<typeof changeQueries>
+}
+
+export function placementQueries({ directory, requests, slots, changes }: Sources) {
+  return {
+    find(requestId: number, { providerId, startsAt, version }: Placed): PlacementFacts {
+      const request = requests.find(requestId)
+      const { member } = request ?? {}
+      return {
+        request,
+        isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
+        since: changes.sinceButTaken(version),
+        holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
+        held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
+      }
+    },
+  }
+}

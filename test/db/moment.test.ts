@@ -1,0 +1,164 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { serverDatabase } from '../../db/postgres/database'
+import { fileDatabase } from '../../db/sqlite/database'
+import { takeServeLock } from '../../db/sqlite/serve-lock'
+import type { DatabasePlace } from '../../src/domain/database'
+import type { Moment, ReadingMoment } from '../../src/domain/moment'
+import { masterKeyOf } from '../../src/vault/vault'
+import { Folder } from '../support/folder'
+import { runSql } from '../support/postgres'
+import { describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
+import { furnish, type Place } from './furniture'
+import { openPlace, testKey } from './place'
+import { refusalOf } from './postgres/connections'
+import { openPostgresPlace } from './postgres/place'
+
+setDefaultTimeout(60_000)
+
+const onServer = (url: string) => serverDatabase(url, { password: null, passFile: null })
+const beside: ReadingMoment = {
+  purpose: 'sandbox',
+  takeKey: async () => masterKeyOf(testKey),
+  whileServing: true,
+}
+const making = { purpose: 'sandbox', masterKey: masterKeyOf(testKey), tell: () => {} } as const
+
+async function idsIn(moment: Moment, name: string): Promise<unknown[]> {
+  const table = moment.tables.find((each) => each.name === name)
+  if (!table) throw new Error(`${name} is not told`)
+  const ids: unknown[] = []
+  for await (const rows of moment.rowsOf(table))
+    ids.push(...rows.map((row) => row[table.columns.indexOf('id')]))
+  return ids
+}
+
+/** Holds that what is written while a moment is read is none of it. */
+async function seesOneMoment(place: DatabasePlace, connection: Place): Promise<void> {
+  const { book } = await furnish(connection)
+  await book('first', Date.UTC(2026, 11, 2, 9))
+  const seen = await place.readMoment(beside, async (moment) => {
+    await book('second', Date.UTC(2026, 11, 2, 10))
+    const told = moment.tables.find(({ name }) => name === 'booking_requests')
+    const log = (await moment.proveLog()).acts.head.id
+    await connection.store.addOrganization('Meanwhile', { actor: 'olive', at: 0 })
+    return [told?.rows, await idsIn(moment, 'members'), await idsIn(moment, 'organizations'), log]
+  })
+  const before = (await connection.store.auditHead()).id - 1
+  expect(seen).toEqual([1, [1], [1], before])
+}
+
+describe('a moment of a file', () => {
+  test('has nothing of what is booked while it is read', async () => {
+    await using place = await openPlace()
+    await seesOneMoment(fileDatabase(place.path), place)
+  })
+
+  test('lets no server start that is not to be, until it was read', async () => {
+    await using place = await openPlace()
+    await fileDatabase(place.path).readMoment({ ...beside, whileServing: false }, async () => {
+      expect(() => takeServeLock(place.path)).toThrow('another serve works with this database already')
+    })
+    takeServeLock(place.path)[Symbol.dispose]()
+  })
+})
+
+describeOnPostgresInFull('a moment on a server', () => {
+  test('has nothing of what is booked while it is read', async () => {
+    await using place = await openPostgresPlace()
+    await seesOneMoment(onServer(place.url), place)
+  })
+
+  test('is not all there is once a server has begun to work beside it', async () => {
+    await using place = await openPostgresPlace()
+    const refusal = await onServer(place.url).readMoment(
+      { ...beside, whileServing: false },
+      async (moment) => {
+        await moment.requireAlone()
+        const now = 'extract(epoch FROM clock_timestamp()) * 1000'
+        await runSql(place.url, `INSERT INTO nodes SELECT 'other', '', ${now}`)
+        return refusalOf(() => moment.requireAlone())
+      },
+    )
+    expect(refusal).toStartWith('storage_busy: a server works with the database that is copied')
+  })
+
+  test('of a newer schema is left to the newer version, though this one may work with it', async () => {
+    await using place = await openPostgresPlace()
+    await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
+    expect(await refusalOf(() => onServer(place.url).readMoment(beside, async () => {}))).toBe(
+      'database_unusable: the database has the schema of a newer version of this program: copy it with that one',
+    )
+  })
+
+  test('was read although its connection breaks at the very end, and not where it breaks before', async () => {
+    await using place = await openPostgresPlace()
+    const cut = () =>
+      runSql(
+        place.url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
+      )
+    const { readMoment } = onServer(place.url)
+    const atEnd = readMoment(beside, async (moment) => {
+      await moment.proveLog()
+      await cut()
+      return 'read'
+    })
+    expect(await atEnd).toBe('read')
+    const before = readMoment(beside, async (moment) => {
+      await cut()
+      return idsIn(moment, 'members')
+    })
+    expect(await refusalOf(() => before)).toBe(
+      `storage_busy: ${place.url}: the connection to the server broke; nothing was made`,
+    )
+  })
+})
+
+describeOnPostgresInFull('a database in the making on a server', () => {
+  test('is seen by nobody, and is not there where the filling fails', async () => {
+    await using server = await newDatabase()
+    const place = onServer(server.url)
+    const fill = async () => {
+      expect(await place.find()).toBeNull()
+      throw new Error('enough')
+    }
+    await expect(place.makeOfMoment({ ...making, fill })).rejects.toThrow('enough')
+    expect(await place.find()).toBeNull()
+  })
+
+  test('may be there or not where the answer to its end is lost, and whoever asks is told so', async () => {
+    await using server = await newDatabase()
+    const own = "state = 'idle in transaction' AND datname = current_database()"
+    const fill = () =>
+      runSql(server.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${own}`)
+    expect(await refusalOf(() => onServer(server.url).makeOfMoment({ ...making, fill }))).toBe(
+      `database_unusable: the connection to ${server.url} broke as the copy was finished, and nobody knows whether it is ` +
+        'there: give the command again; it is refused if the copy is there, which is whole then',
+    )
+  })
+
+  test('is made by one of two who begin at once', async () => {
+    await using server = await newDatabase()
+    const place = onServer(server.url)
+    const fill = () => refusalOf(() => place.makeOfMoment({ ...making, fill: async () => {} }))
+    expect(await place.makeOfMoment({ ...making, fill })).toBe(
+      'storage_busy: the database is busy; try again',
+    )
+    const tables = "SELECT count(*)::int AS n FROM pg_tables WHERE tablename = 'members'"
+    expect(await runSql<{ n: number }>(server.url, tables)).toEqual([{ n: 1 }])
+  })
+})
+
+describe('a database in the making in a file', () => {
+  test('has no name before it is whole, nor where the filling fails', async () => {
+    using folder = new Folder()
+    const path = folder.file('new.sqlite')
+    const place = fileDatabase(path)
+    const fill = async () => {
+      expect(await place.find()).toBeNull()
+      throw new Error('enough')
+    }
+    await expect(place.makeOfMoment({ ...making, fill })).rejects.toThrow('enough')
+    expect(await Array.fromAsync(new Bun.Glob('*').scan(folder.path))).toEqual([])
+  })
+})
