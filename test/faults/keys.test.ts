@@ -82,7 +82,7 @@ describe('a rotation of the master key', () => {
 
     expect(await operator.do(...rotate)).toBe(
       `The new master key is in ${key}.\n` +
-        'A server that is running goes on; the next start takes the new key.\n' +
+        'A server that is running goes on; the next start takes the new key: give it to each machine that has the old one.\n' +
         'Backups made until now open with the old master key alone: keep a copy of it for as long as them, or make a new one now.\n',
     )
     expect([await find('robin'), await book('kim'), await find('kim')]).toEqual([200, 201, 200])
@@ -202,6 +202,7 @@ test('a link beside the key file, to that very file or to another, never takes i
 describe('a rotation that was killed', () => {
   const custodyModule = new URL('../../src/custody.ts', import.meta.url).pathname
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
+  const placeModule = new URL('../../db/sqlite/database.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
 
   /** Rotates in a process of its own up to some step of it. */
@@ -210,11 +211,13 @@ describe('a rotation that was killed', () => {
       process.execPath,
       '-e',
       `const { takeCustody } = await import(${JSON.stringify(custodyModule)})
+       const { fileDatabase } = await import(${JSON.stringify(placeModule)})
        const { openEngine } = await import(${JSON.stringify(engineModule)})
        const { masterKeyOf } = await import(${JSON.stringify(vaultModule)})
        const [database, purpose] = [${JSON.stringify(operator.database)}, 'production']
        const source = { file: ${JSON.stringify(key)} }
-       const { key, custody } = takeCustody({ source, database, purpose, create: false })
+       const place = fileDatabase(database)
+       const { key, custody } = await takeCustody({ source, place, purpose, create: false })
        const opening = { path: database, purpose, masterKey: masterKeyOf(key), create: false, upgrade: false }
        const { upkeep } = openEngine(opening)
        const dieAt = async (step) => {

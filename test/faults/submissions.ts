@@ -136,7 +136,7 @@ function idsAfter(path: string, id: number): number[] {
  * @param after the newest request before these submissions
  */
 export async function differences(path: string, sent: readonly Submission[], after = 0): Promise<string[]> {
-  const { records, close } = openStorage({
+  const { records, close } = await openStorage({
     purpose: 'production',
     database: path,
     masterKey: { file: `${path}.key` },

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { daily, endOf, paths } from '../contract/contract'
 import type { Caps } from '../simulation/moves'
 import { type Body, type Chosen, Oracle, type OracleRequest } from '../simulation/oracle'
@@ -8,6 +7,7 @@ import { search } from '../simulation/oracle-search'
 import { dayMillis, instant } from '../simulation/wall-clock'
 import { provider, region } from '../support/builders'
 import { startService, type TestPartner, type TestService } from '../support/service'
+import { type Onlooker, openOnlooker } from '../support/storage'
 import { type Command, command, type Ended } from './commands'
 import { OtherProcess } from './other-process'
 import type { Done, Model } from './serial-order'
@@ -76,7 +76,7 @@ export class BatchWorld implements AsyncDisposable {
     readonly providerIds: readonly number[],
     private readonly other: OtherProcess,
     /** A connection of its own, which sees what is committed and nothing else. */
-    readonly database: Database,
+    readonly onlooker: Onlooker,
     private readonly limits: Caps,
   ) {}
 
@@ -88,19 +88,19 @@ export class BatchWorld implements AsyncDisposable {
       partners.push(await service.addPartner(`Partner ${place}`, partners[shared]?.organization))
     }
     const ids = service.context.directory.listProviders().map(({ id }) => id)
-    const other = await OtherProcess.on(service.databasePath)
-    const database = new Database(service.databasePath, { readonly: true })
-    return new BatchWorld(service, partners, ids, other, database, limits)
+    const other = await OtherProcess.on(service.storage)
+    const onlooker = openOnlooker(service.storage)
+    return new BatchWorld(service, partners, ids, other, onlooker, limits)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.database.close()
+    await this.onlooker[Symbol.asyncDispose]()
     await this.other[Symbol.asyncDispose]()
     await this.service.stop()
   }
 
   /** Begins the next day, on which all is in force that was there at first. */
-  nextDay(): Day {
+  async nextDay(): Promise<Day> {
     const now = firstDay + this.#days * dayMillis
     this.service.setNow(instant(now))
     const oracle = new Oracle(
@@ -113,14 +113,14 @@ export class BatchWorld implements AsyncDisposable {
       this.limits,
     )
     oracle.directory.load(directory, (ref) => this.providerIds[Number(ref.slice(1))] as number)
-    const highest = (table: string) => this.#ask(`SELECT max(id) AS id FROM ${table}`)[0] ?? 0
+    const highest = async (table: string) => (await this.#ask(`SELECT max(id) AS id FROM ${table}`))[0] ?? 0
     return {
       number: this.#days++,
       oracle,
       highest: {
-        member: highest('members'),
-        request: highest('booking_requests'),
-        audit: highest('audit'),
+        member: await highest('members'),
+        request: await highest('booking_requests'),
+        audit: await highest('audit'),
       },
     }
   }
@@ -238,11 +238,12 @@ export class BatchWorld implements AsyncDisposable {
   async kept({ highest, oracle }: Day): Promise<Kept> {
     const { store } = this.service.context
     const ids = (table: string, after: number) =>
-      this.#ask(`SELECT id FROM ${table} WHERE id > ? ORDER BY id`, after)
-    const requestIds = ids('booking_requests', highest.request)
+      this.#ask(`SELECT id FROM ${table} WHERE id > ${after} ORDER BY id`)
+    const requestIds = await ids('booking_requests', highest.request)
     const answers = await store.sortingAnswers(requestIds)
     const requests = await Promise.all(requestIds.map((id) => store.findRequest(id)))
-    const members = ids('members', highest.member).map((id) => store.findMemberById(id))
+    const memberIds = await ids('members', highest.member)
+    const members = memberIds.map((id) => store.findMemberById(id))
     const audit = await store.listAudit(100, { since: oracle.now, after: highest.audit })
     return {
       members: (await Promise.all(members)).flatMap((member) => {
@@ -281,8 +282,8 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  #ask(query: string, ...values: number[]): number[] {
-    const rows = this.database.query<{ id: number | null }, number[]>(query).all(...values)
+  async #ask(query: string): Promise<number[]> {
+    const rows = await this.onlooker.ask<{ id: number | null }>(query)
     return rows.map(({ id }) => id ?? 0)
   }
 }

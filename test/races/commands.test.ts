@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { daily, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
@@ -6,6 +5,7 @@ import { instant } from '../simulation/wall-clock'
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
 import { type Answer, startService, type TestPartner, type TestService } from '../support/service'
+import { type Onlooker, openOnlooker } from '../support/storage'
 import type { Command } from './commands'
 import { OtherProcess } from './other-process'
 
@@ -36,24 +36,26 @@ const directory = (different: object = {}) => ({
 interface World extends AsyncDisposable {
   readonly service: TestService
   readonly other: OtherProcess
-  /** A connection of its own, which sees what is committed. */
-  readonly database: Database
+  readonly onlooker: Onlooker
   caller: TestPartner
+  /** Who booked last. */
+  memberId: number
   readonly providerId: number
 }
 
 async function openWorld(): Promise<World> {
   const service = await startService({ now: instant(firstDay), directory: directory() })
-  const other = await OtherProcess.on(service.databasePath)
-  const database = new Database(service.databasePath, { readonly: true })
+  const other = await OtherProcess.on(service.storage)
+  const onlooker = openOnlooker(service.storage)
   return {
     service,
     other,
-    database,
+    onlooker,
     caller: await service.addPartner('Lantern'),
+    memberId: 0,
     providerId: service.context.directory.listProviders()[0]?.id as number,
     async [Symbol.asyncDispose]() {
-      database.close()
+      await onlooker[Symbol.asyncDispose]()
       await other[Symbol.asyncDispose]()
       await service.stop()
     },
@@ -81,8 +83,6 @@ const absence = (act: 'leave' | 'return') => (world: World, date: string) =>
   ({ act, provider: world.providerId, from: `${date}T00:00:00Z`, until: `${date}T23:00:00Z` }) as const
 const ofToken = (act: 'issue' | 'rotate' | 'revoke') => (world: World) =>
   ({ act, partner: world.caller.partner.id }) as const
-const memberOf = ({ database }: World) =>
-  database.query<{ id: number }, []>('SELECT max(id) AS id FROM members').get()?.id as number
 
 const takings: readonly Taking[] = [
   {
@@ -140,8 +140,8 @@ const takings: readonly Taking[] = [
   },
   {
     name: 'member deactivate',
-    command: (world) => ({ act: 'deactivate', noun: 'member', id: memberOf(world) }),
-    undo: (world) => ({ act: 'reactivate', noun: 'member', id: memberOf(world) }),
+    command: (world) => ({ act: 'deactivate', noun: 'member', id: world.memberId }),
+    undo: (world) => ({ act: 'reactivate', noun: 'member', id: world.memberId }),
     code: 'member_deactivated',
     noun: null,
     shown: 'free',
@@ -153,7 +153,7 @@ const tally = new Map<string, number>()
 
 /** One round on a day of its own, and what there is to hold against it. */
 async function playRound(world: World, round: number, taking: Taking): Promise<string[]> {
-  const { service, other, database, providerId } = world
+  const { service, other, onlooker, providerId } = world
   const random = randomFrom(seed + round)
   const at = firstDay + (round % roundsOfAWorld) * dayMillis
   service.setNow(instant(at))
@@ -162,18 +162,12 @@ async function playRound(world: World, round: number, taking: Taking): Promise<s
     const slot = { providerId, utcStartTime: `${date}T${starts[place]}:00Z` }
     return service.post(paths.booking, booking(`m-${round}`, slot), world.caller.token)
   }
-  const count = (query: string, ...values: (string | number)[]) =>
-    Number(
-      Object.values(
-        database.query<Record<string, number>, (string | number)[]>(query).get(...values) ?? {},
-      )[0],
-    )
+  const count = async (from: string) => {
+    const [row] = await onlooker.ask<{ count: number }>(`SELECT count(*) AS count FROM ${from}`)
+    return row?.count as number
+  }
   const held = () =>
-    count(
-      "SELECT count(*) FROM booking_requests WHERE starts_at >= ? AND provider_id = ? AND state = 'pending'",
-      at,
-      providerId,
-    )
+    count(`booking_requests WHERE starts_at >= ${at} AND provider_id = ${providerId} AND state = 'pending'`)
   const faults: string[] = []
   const hold = (isSo: boolean, what: string) => {
     if (!isSo) faults.push(what)
@@ -184,6 +178,7 @@ async function playRound(world: World, round: number, taking: Taking): Promise<s
     before.every(({ status }) => status === 201),
     `before the command: ${before.map(codeOf)}`,
   )
+  world.memberId = before[0]?.body.member?.id
   const others = [2, 3, 4, 5].map(async (place) => {
     await Bun.sleep(random() * 4)
     return book(place)
@@ -191,7 +186,7 @@ async function playRound(world: World, round: number, taking: Taking): Promise<s
   await Bun.sleep(random() * 4)
   const ended = await other.do(taking.command(world, date), at)
   // From here on the command is known to be done.
-  const heldThen = held()
+  const heldThen = await held()
   const [late, search] = await Promise.all([
     book(6),
     service.get(`${paths.providers}?region_id=31&page_size=100`),
@@ -206,8 +201,10 @@ async function playRound(world: World, round: number, taking: Taking): Promise<s
     tally.set(`${code}`, (tally.get(`${code}`) ?? 0) + 1)
   }
   hold(heldThen === 2 + stored, `${heldThen} held as it ended, and ${2 + stored} answered`)
-  hold(held() === 2 + stored, `${held()} held at last, and ${2 + stored} answered`)
-  hold(storedBehind() === 0, `${storedBehind()} stored behind its commit`)
+  const heldAtLast = await held()
+  hold(heldAtLast === 2 + stored, `${heldAtLast} held at last, and ${2 + stored} answered`)
+  const behind = await storedBehind()
+  hold(behind === 0, `${behind} stored behind its commit`)
   const free = starts.length - 2 - stored
   hold(isShown(search, free), 'the search does not show it')
 
@@ -218,13 +215,10 @@ async function playRound(world: World, round: number, taking: Taking): Promise<s
   return faults
 
   /** Slots that were taken in a later transaction than the command's. */
-  function storedBehind(): number {
+  async function storedBehind(): Promise<number> {
     if (taking.noun === null) return 0
-    return count(
-      `SELECT count(*) FROM changes WHERE noun = 'taken' AND version >
-        (SELECT max(version) FROM changes WHERE noun = ?)`,
-      taking.noun,
-    )
+    const commands = `SELECT max(version) FROM changes WHERE noun = '${taking.noun}'`
+    return await count(`changes WHERE noun = 'taken' AND version > (${commands})`)
   }
 
   function isShown({ body }: Answer, free: number): boolean {

@@ -43,18 +43,17 @@ const idOf = ({ told }: Done<Move, Outcome>) => ('status' in told ? (told.body a
 
 /** How many hold the slot in what is committed, asked again and again until all is done. */
 async function mostHolders(world: BatchWorld, day: Day, all: Promise<unknown>) {
-  const asked = world.database.query<{ count: number }, [number, number]>(
-    `SELECT count(*) AS count FROM booking_requests
-      WHERE provider_id = ? AND starts_at = ? AND state IN ('pending', 'accepted')`,
-  )
+  const holders = `SELECT count(*) AS count FROM booking_requests
+    WHERE provider_id = ${world.providerIds[slot.provider]} AND starts_at = ${startOf(day, slot)}
+      AND state IN ('pending', 'accepted')`
   let isOver = false
   const over = all.finally(() => {
     isOver = true
   })
   let [most, polls] = [0, 0]
   while (!isOver) {
-    const count = asked.get(world.providerIds[slot.provider] as number, startOf(day, slot))?.count ?? 0
-    most = Math.max(most, count)
+    const [asked] = await world.onlooker.ask<{ count: number }>(holders)
+    most = Math.max(most, asked?.count ?? 0)
     polls++
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -71,7 +70,7 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
     await using world = await BatchWorld.open(unlimited)
     for (let here = round; here < Math.min(rounds, round + roundsOfAWorld); here++) {
       const random = randomFrom(seed + here)
-      const day = world.nextDay()
+      const day = await world.nextDay()
       const furnished = await furnish(world, day)
       const [isElsewhere, isInSteps] = [here % 2 === 1, below(random, 3) > 0]
       const atOnce = rivals(world, day, random, furnished.map(idOf)).map(async (move) => {

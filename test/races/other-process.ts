@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { openService } from '../../src/service'
+import type { Storage } from '../support/storage'
 import { type Command, command, type Ended } from './commands'
 
 /** A line to the process, and the one that answers it. */
@@ -16,9 +17,9 @@ export class OtherProcess implements AsyncDisposable {
   readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
   readonly #waiting: PromiseWithResolvers<Ended>[] = []
 
-  private constructor(database: string) {
+  private constructor(storage: Storage) {
     const program = join(import.meta.dir, 'other-process.ts')
-    this.#child = Bun.spawn([process.execPath, program, database], {
+    this.#child = Bun.spawn([process.execPath, program, JSON.stringify(storage)], {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'inherit',
@@ -27,8 +28,8 @@ export class OtherProcess implements AsyncDisposable {
   }
 
   /** Resolves once it has opened the database. */
-  static async on(database: string): Promise<OtherProcess> {
-    const other = new OtherProcess(database)
+  static async on(storage: Storage): Promise<OtherProcess> {
+    const other = new OtherProcess(storage)
     await other.#next()
     return other
   }
@@ -69,12 +70,11 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
 }
 
 if (import.meta.main) {
-  const database = process.argv[2] as string
+  const storage: Storage = JSON.parse(process.argv[2] as string)
   let now = 0
   const service = await openService({
     purpose: 'sandbox',
-    database,
-    masterKey: { file: `${database}.key` },
+    ...storage,
     create: false,
     clock: { now: () => now },
     report: () => {},

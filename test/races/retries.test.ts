@@ -60,7 +60,7 @@ test(`in ${rounds} rounds of retries by two partners beside who gives the slot b
     await using world = await BatchWorld.open(unlimited)
     for (let round = first; round < Math.min(rounds, first + 200); round++) {
       const random = randomFrom(seed + round)
-      const day = world.nextDay()
+      const day = await world.nextDay()
       const furnished = [
         await world.do(day, submission(0, 0, null), false),
         await world.do(day, submission(2, 1, null, false), false),

@@ -81,7 +81,7 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
 
 /** Lives a day: some moves one after another, then some at once, on every other day in little steps. */
 async function live(world: BatchWorld, random: Random) {
-  const day = world.nextDay()
+  const day = await world.nextDay()
   const done: Done<Move, Outcome>[] = []
   let serial = 0
   const next = (aim: Random) => moveIn(aim, world, day, knownBy(done), serial++)

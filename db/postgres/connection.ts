@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs'
+import { type ReservedSQL, SQL } from 'bun'
+import type { DatabaseAddress, DatabaseHost } from '../../src/domain/database-address'
+import { Refusal } from '../../src/domain/errors'
+import { DatabaseFailure, toFailure } from './failure'
+
+/** The rows that a statement gave, each as its values: numbers of 8 bytes as texts, bytes as Buffer, json as its value. */
+export type Rows = unknown[][]
+
+/** What a connection is opened with. */
+export interface Opening {
+  readonly address: DatabaseAddress
+  readonly host: DatabaseHost
+  readonly password: string | null
+  readonly deadlineMillis: number
+  /** Called once, when the connection has ended for whatever reason. */
+  readonly onEnd: (connection: Connection) => void
+}
+
+/**
+ * What the server, the role or the database may have been set to otherwise, so that the same text means the same everywhere.
+ * Behind PgBouncer they would stay with whoever comes next, and each transaction sets them for itself.
+ */
+const settings = [
+  // First, since a search path is noted with it.
+  'quote_all_identifiers = off',
+  'search_path = public',
+  "timezone = 'UTC'",
+  "datestyle = 'ISO, YMD'",
+  "intervalstyle = 'postgres'",
+  "bytea_output = 'hex'",
+  'extra_float_digits = 1',
+  'standard_conforming_strings = on',
+  'client_min_messages = warning',
+]
+
+/**
+ * What is acknowledged has been committed, whatever a role was set to for speed. Others than off are left: they say for whom
+ * else is waited.
+ */
+const acknowledging =
+  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+
+/** One connection to a server, with which nobody else speaks until it is closed. */
+export class Connection {
+  /** The beginning of each transaction's first text. */
+  readonly begin: string
+  /** Whether a transaction may be open on it. */
+  isOpen = false
+  /** Whether it can be used no more. */
+  hasEnded = false
+  /** When the server last did what it was asked: in ms, as performance.now. */
+  answeredAt = -Infinity
+  /** Whether something was sent, since the last BEGIN, by which the server may have committed. */
+  mayHaveCommitted = false
+  /** Answers that the server owes, and when it last gave one, or began to owe, on performance's clock. */
+  private owed = 0
+  private heardAt = 0
+
+  private constructor(
+    private readonly client: SQL,
+    private readonly reserved: ReservedSQL,
+    isPrepared: boolean,
+  ) {
+    const local = isPrepared ? '' : settings.map((each) => `SET LOCAL ${each};`).join('')
+    this.begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;${local}`
+  }
+
+  /**
+   * Connects to a server that can be written.
+   *
+   * @throws DatabaseFailure unreachable, denied, full or readOnly; Refusal settings_invalid for a file that cannot be read
+   */
+  static async open(opening: Opening): Promise<Connection> {
+    const { address, deadlineMillis, onEnd } = opening
+    let opened: Connection | undefined
+    const client = clientFor(opening, () => {
+      if (!opened) return
+      opened.hasEnded = true
+      onEnd(opened)
+    })
+    // Bun's own limit begins anew with each step, and counts in whole seconds.
+    const timer = setTimeout(() => close(client), deadlineMillis)
+    try {
+      const connection = new Connection(client, await client.reserve(), address.isPrepared)
+      opened = connection
+      await connection.setUp(address.isPrepared)
+      return connection
+    } catch (error) {
+      close(client)
+      throw toFailure(error, 'unreachable')
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  private async setUp(isPrepared: boolean): Promise<void> {
+    const set = isPrepared ? `${settings.map((each) => `SET ${each}`).join(';')};${acknowledging};` : ''
+    const answers = await this.reserved.unsafe(`${set}SELECT pg_is_in_recovery()`).simple().values()
+    const [[isStandby]] = eachOf(answers).at(-1) as [[boolean]]
+    if (isStandby) throw new DatabaseFailure('readOnly', '25006')
+  }
+
+  /**
+   * Sends one text of one or more statements without parameters, in one message (simple query protocol). Tells the rows of
+   * each statement, none for one that gives none. A statement that fails ends the text there.
+   *
+   * @throws DatabaseFailure
+   */
+  send(text: string): Promise<Rows[]> {
+    return handled(this.sendOne(text))
+  }
+
+  private async sendOne(text: string): Promise<Rows[]> {
+    const begins = /^\s*BEGIN\b/i.test(text)
+    this.note(begins, /\bCOMMIT\b/i.test(text) || !(begins || this.isOpen))
+    const wasOpen = this.isOpen
+    // Until its answer: what fails in the middle leaves a transaction open.
+    if (begins) this.isOpen = true
+    const answers = eachOf(await this.answerOf(this.reserved.unsafe(text).simple().values()))
+    const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
+    const last = ended.at(-1)
+    if (last !== undefined) this.isOpen = last === 'BEGIN' || last === 'START TRANSACTION'
+    else this.isOpen = wasOpen
+    // The server answers so to the COMMIT of a transaction in which something has failed.
+    if (ended.includes('ROLLBACK') && !/\bROLLBACK\b/i.test(text)) throw new DatabaseFailure('retry', '25P02')
+    return answers
+  }
+
+  /**
+   * Runs one statement with parameters, prepared on this connection when it first runs there. Those that are run without
+   * waiting go out together, in order. Tells its rows.
+   *
+   * @throws DatabaseFailure
+   */
+  run(text: string, params: readonly unknown[]): Promise<Rows> {
+    this.note(false, !this.isOpen)
+    return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
+  }
+
+  /** Ends it at once, whatever is under way on it: whoever waits for an answer gets a failure. */
+  close(): void {
+    this.hasEnded = true
+    close(this.client)
+  }
+
+  /** How long the server has answered nothing of what it was asked, in ms. */
+  get silentMillis(): number {
+    return this.owed > 0 ? performance.now() - this.heardAt : 0
+  }
+
+  private note(begins: boolean, commits: boolean): void {
+    if (commits) this.mayHaveCommitted = true
+    else if (begins) this.mayHaveCommitted = false
+  }
+
+  private async answerOf<T>(answer: Promise<T>): Promise<T> {
+    if (this.owed === 0) this.heardAt = performance.now()
+    this.owed += 1
+    try {
+      const answered = await answer
+      this.answeredAt = performance.now()
+      return answered
+    } catch (error) {
+      throw toFailure(error, this.mayHaveCommitted ? 'lost' : 'retry')
+    } finally {
+      this.owed -= 1
+      this.heardAt = performance.now()
+    }
+  }
+}
+
+/** Whoever sends several at once waits for one after the other, and for none of the rest once one has failed. */
+function handled<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => undefined)
+  return answer
+}
+
+const transactional = new Set(['BEGIN', 'START TRANSACTION', 'COMMIT', 'ROLLBACK'])
+
+type Answer = Rows & { readonly command?: string | null }
+
+/** What each statement of a text has answered: the driver gives that of a single one as it is. */
+function eachOf(answers: Answer | Answer[]): Answer[] {
+  return 'command' in answers ? [answers] : (answers as Answer[])
+}
+
+/** A number that no column of ours can hold is no value: it is equal to nothing, and cannot be stored. */
+function toParameter(value: unknown): unknown {
+  return typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER) ? null : value
+}
+
+/** Says all that Bun would otherwise take from libpq's variables in the environment. */
+function clientFor({ address, host, password }: Opening, onclose: () => void): SQL {
+  const { user, database, isPrepared } = address
+  const isSocket = host.host.startsWith('/')
+  return new SQL({
+    adapter: 'postgres',
+    ...(isSocket ? { path: host.host } : { hostname: host.host }),
+    port: host.port,
+    username: user,
+    password: password ?? '',
+    database,
+    tls: isSocket ? 'disable' : tlsFor(address),
+    channelBinding: address.sslMode === 'disable' ? 'disable' : 'prefer',
+    // An empty text instead of PGOPTIONS; PgBouncer bears no options at all.
+    connection: { application_name: 'anteroom', ...(isPrepared && { options: '' }) },
+    prepare: isPrepared,
+    max: 1,
+    idleTimeout: 0,
+    maxLifetime: 0,
+    connectionTimeout: 0,
+    onclose,
+  })
+}
+
+function tlsFor({ sslMode, sslRootCert }: DatabaseAddress) {
+  if (sslMode === 'disable') return 'disable'
+  const ca = sslRootCert === null ? {} : { ca: readAuthorities(sslRootCert) }
+  // Said, so that NODE_TLS_REJECT_UNAUTHORIZED has no word in it.
+  return { rejectUnauthorized: true, ...ca }
+}
+
+/** Anew for each connection, since authorities end and are replaced. */
+function readAuthorities(path: string): string {
+  const text = textOf(path)
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  throw new Refusal('settings_invalid', `the file of sslrootcert, ${path}, has no certificate (PEM)`)
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Refusal('settings_invalid', `the file of sslrootcert, ${path}, cannot be read`)
+  }
+}
+
+function close(client: SQL): void {
+  client.close({ timeout: 0 }).catch(() => undefined)
+}

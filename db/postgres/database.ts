@@ -1,0 +1,71 @@
+import type { DatabaseLogin, DatabasePlace } from '../../src/domain/database'
+import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
+import { Refusal } from '../../src/domain/errors'
+import { unusable } from '../records/file-fault'
+import type { Connection } from './connection'
+import { isSealedUnder } from './data-key'
+import { openEngine, type Server } from './engine'
+import { DatabaseFailure } from './failure'
+import { makeOfMoment } from './make-of-moment'
+import { readMoment } from './moment'
+import { readOffers } from './offers'
+import type { OnConnection } from './on-connection'
+import { firstMillis, look } from './open'
+import { openingRefusal } from './opening-refusal'
+import { passwordFor } from './password'
+import { Pool } from './pool'
+
+const restoreWay =
+  'a backup of this program is a file, and restored to one: anteroom restore --to FILE, then anteroom database copy --from FILE ' +
+  '--to the address; a backup that the server made of itself is restored there'
+
+/**
+ * The place of a database on a PostgreSQL server.
+ *
+ * @param text the address, with its password, where it has one
+ * @throws Refusal settings_invalid for an address that is none, and for a password file that others can read
+ */
+export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlace {
+  const address = parseDatabaseAddress(text)
+  if (typeof address === 'string') throw new Refusal('settings_invalid', `the database's address ${address}`)
+  const name = shownAddress(text)
+  const server: Server = { name, address, password: (host) => passwordFor(address, host, login) }
+  const once = <T>(work: (on: OnConnection) => Promise<T>) => onceConnected(server, work)
+  const find = async () => ((await once((on) => on(look))) ? { owner: undefined } : null)
+  return {
+    name,
+    find,
+    isSealedUnder: (purpose, masterKey) =>
+      once((on) => on((connection) => isSealedUnder(connection, purpose, masterKey))),
+    open: (opening) => openEngine(server, opening),
+    async make({ keyFile, anew, furnish }) {
+      if (anew && (await find())) throw unusable(`there is a database at ${name} already`)
+      await furnish(text, keyFile ?? '')
+    },
+    restore: () => Promise.reject(unusable(restoreWay)),
+    readMoment: (reading, use) => once((on) => readMoment(on, name, reading, use)),
+    makeOfMoment: (making) => once((on) => makeOfMoment(on, name, making)),
+    listOffers: (offered, begin) => once((on) => on((connection) => readOffers(connection, offered, begin))),
+    explain,
+  }
+}
+
+/** Connects for one work, and a look beside it. @throws Refusal database_unusable */
+async function onceConnected<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
+  const pool = new Pool<Connection>({ ...server, size: 2, make: (connection) => connection })
+  try {
+    return await work((use, deadlineMillis) => pool.use(use, deadlineMillis, firstMillis))
+  } catch (error) {
+    throw openingRefusal(error, server.name)
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Partners are told that the service is busy; whoever gives a command, why. */
+function explain(error: unknown): unknown {
+  const { cause } = (error ?? {}) as { cause?: unknown }
+  return error instanceof Refusal && cause instanceof DatabaseFailure
+    ? new Refusal(error.kind, cause.message, { cause })
+    : error
+}

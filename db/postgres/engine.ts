@@ -1,0 +1,95 @@
+import type { Engine, Opened, Opening } from '../../src/domain/database'
+import type { DatabaseAddress, DatabaseHost } from '../../src/domain/database-address'
+import type { Vault } from '../../src/domain/vault'
+import { auditHashes } from '../records/audit-hashes'
+import { dataKeyName } from '../records/data-key'
+import { createActs } from './acts'
+import { logOver } from './audit-archive'
+import { openVault } from './data-key'
+import { directoryFeed } from './feed'
+import { Health } from './health'
+import { Node } from './node'
+import type { OnConnection } from './on-connection'
+import { openDatabase } from './open'
+import { Pool } from './pool'
+import { readOn } from './read'
+import { openSession, type Session } from './session'
+import { readSetting } from './setting'
+import { postgresStore } from './store'
+import { Submissions } from './submissions'
+import { createUpkeep } from './upkeep'
+
+/** Connections of one node: two for groups of submissions, one for looks at what has changed, the rest for all others. */
+const poolSize = 8
+
+/** Where a server is, and how it lets us in. */
+export interface Server {
+  readonly name: string
+  readonly address: DatabaseAddress
+  readonly password: (host: DatabaseHost) => string | null
+}
+
+/**
+ * Opens a database on a PostgreSQL server.
+ *
+ * @throws Refusal database_unusable and storage_busy, as openDatabase does
+ */
+export async function openEngine(server: Server, opening: Opening): Promise<Opened> {
+  let vault: Vault | undefined
+  const pool = new Pool<Session>({
+    ...server,
+    size: poolSize,
+    make: (connection) => openSession(connection, () => vault as Vault),
+  })
+  const on: OnConnection = (work, deadlineMillis, waitMillis) =>
+    pool.use(({ connection }) => work(connection), deadlineMillis, waitMillis)
+  try {
+    const opened = await openDatabase(on, { ...opening, name: server.name })
+    const sealed = await on((connection) => readSetting(connection, dataKeyName))
+    vault = openVault(sealed, opening.purpose, opened.masterKey)
+    const upgraded = opened.isUpgraded ? { copy: null, notes: [] } : null
+    return { ...putTogether({ ...opening, ...opened, pool, on, vault }), upgraded }
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
+
+type OpenedDatabase = Awaited<ReturnType<typeof openDatabase>>
+
+interface Parts extends Opening, OpenedDatabase {
+  readonly pool: Pool<Session>
+  readonly on: OnConnection
+  readonly vault: Vault
+}
+
+function putTogether({ pool, on, vault, purpose, masterKey, schema, largestGroup }: Parts): Engine {
+  const node = new Node(on)
+  const health = new Health(node)
+  const acts = createActs(pool)
+  const submissions = new Submissions(pool, vault, health, largestGroup)
+  const log = logOver(auditHashes(vault), (work) => readOn(pool, ({ audit }) => work(audit)))
+  let isClosed = false
+  return {
+    store: postgresStore(pool, acts, submissions, log),
+    feed: directoryFeed(pool),
+    upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
+    watch: (tell, isServer) => health.watch(tell, isServer),
+    measure: () => ({
+      queueDepth: submissions.depth,
+      groupSizes: submissions.groupSizes,
+      commitMillis: submissions.commitMillis,
+      failedGroups: submissions.failedGroups,
+      // Of the server's log nothing is to be seen from here.
+      ...{ databaseBytes: health.size, logBytes: null, schema },
+      server: { connections: pool.counts, clockDifferenceMillis: health.clockDifference },
+    }),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await submissions.drain()
+      await health.end()
+      await pool.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+/** The first half of each lock's name, by which those of other programs on the same database are told apart: "Ante". */
+const space = 0x416e7465
+
+/**
+ * What transactions lock, in the order in which they take them (advisory locks, which end with their transaction).
+ *
+ * - audit: whoever appends to the audit log, and so every act of staff, one after another
+ * - directory: shared by groups of submissions from their first message on; alone for an act that no submission may be beside,
+ *   and for what changes the directory, that in its last message
+ * - people, addresses and keys, and after them partners: see below
+ * - commit: whoever records changes, in the message that commits, so that versions are in the order of commits
+ *
+ * Whoever makes or changes tables takes that of migration, and none of the others.
+ */
+const locks = { audit: 1, directory: 2, commit: 3, migration: 4 } as const
+
+export type Lock = keyof typeof locks
+
+/** The statement that waits for a lock and takes it, for the rest of the transaction. */
+export function taking(lock: Lock): string {
+  return `SELECT pg_advisory_xact_lock(${space}, ${locks[lock]})`
+}
+
+/** The same of a lock that others may hold too. */
+export function sharing(lock: Lock): string {
+  return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
+}
+
+/** By which the locks of partners are told from all others. */
+const partnerSpace = space + 1
+
+/**
+ * The statement that takes the locks of partners, shared by all who look at what was noted of them; alone for who may add to
+ * that.
+ */
+export function lookingAtPartners(ids: readonly number[], isAlone: boolean): string {
+  const names = [...new Set(ids.map((id) => id % 2 ** 31))].sort((a, b) => a - b)
+  const lock = isAlone ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'
+  return `SELECT ${lock}(${partnerSpace}, id) FROM unnest('{${names.join()}}'::int4[]) AS id`
+}
+
+/**
+ * The statement that takes the locks of people, addresses and keys, known by their keyed hashes: in one order, so that no two
+ * transactions wait for each other. Hashes that begin alike share a lock, which only makes one wait for the other.
+ */
+export function takingNamed(hashes: readonly Uint8Array[]): string {
+  const names = hashes.map((hash) => Buffer.from(hash).readBigInt64BE(0))
+  const sorted = [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
+  return `SELECT pg_advisory_xact_lock(name) FROM unnest('{${sorted.join()}}'::int8[]) AS name`
+}

@@ -1,0 +1,125 @@
+import { Refusal } from '../../src/domain/errors'
+import type { Moment, ReadingMoment, TableAtMoment } from '../../src/domain/moment'
+import type { Vault } from '../../src/domain/vault'
+import { brokenLog, type EngineTable, hasGivenIds, isCopiedSetting } from '../records/copied-tables'
+import { dataKeyName } from '../records/data-key'
+import { unusable } from '../records/file-fault'
+import { auditQueries } from './audit'
+import type { Connection } from './connection'
+import { copiedTables, rowsOf } from './copied-tables'
+import { atPlace } from './copy-failure'
+import { openVault } from './data-key'
+import { drizzleOn } from './drizzle'
+import { olderSchema, ourMigrations } from './migrate'
+import { hasLiveNodes } from './node'
+import { inTransaction, type OnConnection } from './on-connection'
+import { proveAll, requireFound } from './open'
+import { readSetting } from './setting'
+
+/** How long one of the steps of a copy may take, and how long the one side may wait for the other. */
+export const copyMillis = { all: 12 * 60 * 60_000, statement: 30 * 60_000, idle: 15 * 60_000 }
+
+/** For how long a copy waits for somebody who makes or upgrades the database. */
+const lockMillis = 5_000
+
+/**
+ * The first message of a transaction that sees one moment to its end (snapshot isolation), and changes nothing. Its moment
+ * begins once the tables are locked against whoever would change them, as an upgrade does.
+ */
+const oneMoment = [
+  'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+  `SET LOCAL lock_timeout = ${lockMillis}`,
+  `SET LOCAL statement_timeout = ${copyMillis.statement}`,
+  `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis.idle}`,
+  `LOCK TABLE ${copiedTables.map(({ name }) => name).join(', ')} IN ACCESS SHARE MODE`,
+]
+
+/**
+ * Reads a database as of one moment, while others go on.
+ *
+ * @throws Refusal database_unusable as openDatabase does; storage_busy while a server is at work that is not to be
+ */
+export async function readMoment<T>(
+  on: OnConnection,
+  place: string,
+  { purpose, takeKey, whileServing }: ReadingMoment,
+  use: (moment: Moment) => Promise<T>,
+): Promise<T> {
+  const opening = { name: place, purpose }
+  requireOurSchema(await on((connection) => requireFound(connection, opening)))
+  // On a connection of its own: the moment sees none that starts later.
+  const requireAlone = async () => {
+    if (!whileServing) await atPlace(place, on(requireNoServer))
+  }
+  await requireAlone()
+  const masterKey = await takeKey()
+  let done: { readonly told: T } | undefined
+  const read = (connection: Connection) =>
+    inTransaction(connection, oneMoment, async () => {
+      requireOurSchema(await proveAll(connection, opening, masterKey, ourMigrations))
+      const vault = openVault(await readSetting(connection, dataKeyName), purpose, masterKey)
+      done = { told: await use({ ...(await momentOf(connection, place, vault)), requireAlone }) }
+      return done
+    })
+  try {
+    return (await on(read, copyMillis.all)).told
+  } catch (error) {
+    // How a transaction ends that has only read is nothing to whoever has read all.
+    if (done) return done.told
+    throw error
+  }
+}
+
+/** What an older program knows of a newer schema is not all of it. */
+function requireOurSchema(schema: number): void {
+  if (schema < ourMigrations.length) throw olderSchema(schema, ourMigrations)
+  if (schema > ourMigrations.length)
+    throw unusable('the database has the schema of a newer version of this program: copy it with that one')
+}
+
+async function requireNoServer(connection: Connection): Promise<void> {
+  if (await hasLiveNodes(connection)) throw new Refusal('storage_busy', serving)
+}
+
+const serving =
+  'a server works with the database that is copied, or did a moment ago: stop all of them first, so that nothing is booked ' +
+  'there which the copy has not; or try the copy out with --while-serving'
+
+async function momentOf(
+  connection: Connection,
+  place: string,
+  vault: Vault,
+): Promise<Omit<Moment, 'requireAlone'>> {
+  const tables: TableAtMoment[] = []
+  for (const table of copiedTables) tables.push(await atPlace(place, tableAtMoment(connection, table)))
+  const { walked, verify } = auditQueries(
+    drizzleOn((text, params) => connection.run(text, params)),
+    vault,
+  )
+  return {
+    tables,
+    rowsOf: (table) => rowsOf(connection, place, table),
+    async proveLog() {
+      const verdict = await atPlace(place, verify(null))
+      if (!verdict.intact) throw brokenLog('the database', verdict)
+      const { state } = await atPlace(place, Promise.resolve(walked.stand()))
+      if (!state) throw brokenLog('the database', { id: 0, fault: 'its seal is missing' })
+      return { acts: state.acts, refusals: state.refusals }
+    },
+  }
+}
+
+async function tableAtMoment(connection: Connection, table: EngineTable): Promise<TableAtMoment> {
+  const { name, columns } = table
+  const where = name === 'settings' ? `WHERE ${isCopiedSetting}` : ''
+  const [row] = await connection.run(`SELECT count(*) FROM ${name} ${where}`, [])
+  const lastId = hasGivenIds(table) ? await lastIdOf(connection, name) : null
+  return { name, columns, rows: Number(row?.[0]), lastId }
+}
+
+/** A sequence is of no moment: it may have given more than the moment has records of. */
+async function lastIdOf(connection: Connection, table: string): Promise<number> {
+  const given = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
+  const [row] = await connection.run(`SELECT greatest(${given}, (SELECT max(id) FROM ${table}), 0)`, [])
+  return Number(row?.[0])
+}

@@ -1,0 +1,68 @@
+import { asc, eq, gt, sql } from 'drizzle-orm'
+import type { RequestNote } from '../../src/domain/booking-request'
+import type { Vault } from '../../src/domain/vault'
+import { openNote } from '../records/request-notes'
+import { type Drizzle, placeholders } from './drizzle'
+import { bookingRequests, requestNotes } from './schema'
+
+/** Notes that are read at once. */
+const chunkSize = 1_000
+
+/** Queries on what staff wrote about requests. */
+export function noteQueries(db: Drizzle, vault: Vault) {
+  const { id } = placeholders('id')
+  const ofRequest = db
+    .select()
+    .from(requestNotes)
+    .where(eq(requestNotes.requestId, id))
+    .orderBy(asc(requestNotes.id))
+    .prepare('')
+  const idsOfRequest = db
+    .select({ id: requestNotes.id })
+    .from(requestNotes)
+    .where(eq(requestNotes.requestId, id))
+    .orderBy(asc(requestNotes.id))
+    .prepare('')
+  // The fence: of one request after the other, since others wait while a member is erased.
+  const theirs = sql`lateral (select id from ${requestNotes} where request_id = ${bookingRequests.id} offset 0) as note`
+  const idsOfMembers = db
+    .select({ id: sql`note.id`.mapWith(requestNotes.id) })
+    .from(sql`${bookingRequests}, ${theirs}`)
+    .where(eq(bookingRequests.memberId, id))
+    .prepare('')
+  const after = db
+    .select()
+    .from(requestNotes)
+    .where(gt(requestNotes.id, id))
+    .orderBy(asc(requestNotes.id))
+    .limit(chunkSize)
+    .prepare('')
+
+  return {
+    /** The notes of a request, oldest first. */
+    listOf: async (requestId: number): Promise<RequestNote[]> =>
+      (await ofRequest.execute({ id: requestId })).map((row) => openNote(vault, row)),
+
+    /** The ids of a request's notes, be they such as can be opened or not. */
+    idsOf: async (requestId: number): Promise<number[]> =>
+      (await idsOfRequest.execute({ id: requestId })).map(({ id }) => id),
+
+    /** The ids of the notes on all requests of a member. */
+    idsOfMember: async (memberId: number): Promise<number[]> =>
+      (await idsOfMembers.execute({ id: memberId })).map(({ id }) => id),
+
+    /** The ids of those that cannot be opened. */
+    async *listUnreadable(): AsyncGenerator<number> {
+      const some = (id: number) => after.execute({ id })
+      for (let rows = await some(0); rows.length > 0; rows = await some(rows.at(-1)?.id ?? 0)) {
+        for (const row of rows) {
+          try {
+            openNote(vault, row)
+          } catch {
+            yield row.id
+          }
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { Refusal } from '../../src/domain/errors'
+import type { Store } from '../../src/domain/store'
+import { verifyLog, type WalkedLog } from '../records/audit-walk'
+import { type Read, storeOver } from '../records/store'
+import type { Acts } from './acts'
+import type { Pool } from './pool'
+import { readOn } from './read'
+import type { Standing } from './request-seals'
+import type { Session } from './session'
+import type { Submissions } from './submissions'
+
+/** What the service notes of itself has no answer, and changes nothing that the directory shows. */
+const noted = { answer: undefined, lines: [], changed: [] } as const
+
+/** The Store on PostgreSQL. */
+export function postgresStore(
+  pool: Pool<Session>,
+  acts: Acts,
+  submissions: Submissions,
+  log: WalkedLog<Standing>,
+): Store {
+  const read: Read = (work) => readOn(pool, work)
+  const store = storeOver(read, acts.change, {
+    async submit(draft) {
+      const answer = await submissions.submit(draft)
+      // Thrown where its line in the audit log is stored.
+      if (answer instanceof Refusal) throw answer
+      return answer
+    },
+    appendAudit: (lines) => acts.run(async () => ({ ...noted, lines })),
+    noteKeyUses: (uses) =>
+      acts.run(async ({ partners }) => {
+        await partners.noteUses(uses)
+        return noted
+      }),
+  })
+  return {
+    ...store,
+    // No connection is held for as long as it takes.
+    verifyAudit: (noted) => verifyLog(log, noted),
+    async forgetReplays(at, most) {
+      const count = await store.forgetReplays(at, most)
+      // Beside it: whoever is further behind than what is kept of changes reads everything.
+      await acts.run(async ({ changes }) => {
+        await changes.forget()
+        return noted
+      })
+      return count
+    },
+  }
+}

@@ -1,0 +1,244 @@
+import type { SubmissionDraft } from '../../src/domain/decide-submission'
+import { Refusal } from '../../src/domain/errors'
+import { Distribution, durationBounds } from '../../src/domain/measures'
+import { newRecordKey, type Vault } from '../../src/domain/vault'
+import type { Connection } from './connection'
+import { DatabaseFailure, toRefusal } from './failure'
+import type { Pool } from './pool'
+import { isLost } from './read'
+import type { Session } from './session'
+import { type Answer, Attempts, type End } from './submission-attempts'
+import { type Asked, namesOf } from './submission-facts'
+import { isWorthAnotherTry } from './transaction'
+
+/** Group commit: submissions in one transaction. */
+const largestGroup = 64
+/**
+ * Transactions of this node that are under way at once: while one waits for the disk, another is decided. Fewer submissions
+ * than these wait for the one that is under way, since a large group takes little more than a small one.
+ */
+const [mostUnderWay, worthAnother] = [2, largestGroup / 2]
+/** How often a group that others were faster than is decided anew. */
+const mostTries = 20
+/**
+ * How long whoever submits waits while nothing can be stored, in all; how long one attempt does, and what it has to be left at
+ * least.
+ */
+const [patienceMillis, attemptMillis, leastMillis] = [1_900, 1_000, 400]
+
+/** Who looks after what is written to. */
+export interface Watch {
+  noteStored(): void
+  noteFailed(error: unknown): void
+}
+
+interface Job extends Asked {
+  readonly queuedAt: number
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Submissions, stored in groups: each group's locks are taken in one order, one statement reads everything, the domain decides
+ * one after another, and what it decided is written as sets.
+ */
+export class Submissions {
+  #queue: Job[] = []
+  #underWay = 0
+  /** Those that leave a line in the audit log, and whether one of them is under way. */
+  #toAudit: Job[] = []
+  #isAuditing = false
+  #scheduled = false
+  #whenIdle: PromiseWithResolvers<void> | null = null
+  #refusing: ReturnType<typeof setTimeout> | null = null
+  #failedGroups = 0
+  /** When a group was last stored, or found to need nothing stored, on performance's clock. */
+  #storedAt = -Infinity
+  /** Those on which a group is being stored. */
+  readonly #writing = new Set<Connection>()
+  readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
+  readonly commitMillis = new Distribution(durationBounds)
+
+  constructor(
+    private readonly pool: Pool<Session>,
+    private readonly vault: Vault,
+    private readonly watch: Watch,
+    private readonly most = largestGroup,
+  ) {}
+
+  /** Submissions that are not begun. */
+  get depth(): number {
+    return this.#queue.length
+  }
+
+  /** Transactions that were begun, or tried to be, and not committed. */
+  get failedGroups(): number {
+    return this.#failedGroups
+  }
+
+  /** Resolves once the submission is stored, or is not to be. @throws Refusal storage_busy or storage_failed */
+  async submit(draft: SubmissionDraft): Promise<Answer> {
+    const asked = { draft, names: namesOf(this.vault, draft), recordKey: newRecordKey() }
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    this.#queue.push({ ...asked, queuedAt: performance.now(), resolve, reject })
+    this.#schedule()
+    this.#refuseLate()
+    return promise
+  }
+
+  /** Whoever waits behind groups of which none is stored is told so in time: where some are, the service is only slow. */
+  #refuseLate(): void {
+    const [first] = this.#queue
+    if (this.#refusing || !first) return
+    this.#refusing = setTimeout(
+      () => {
+        this.#refusing = null
+        const isLate = (job: Job) => this.#patienceLeft([job]) < leastMillis
+        const late = this.#queue.filter(isLate)
+        this.#queue = this.#queue.filter((job) => !isLate(job))
+        for (const job of late) job.reject(toRefusal(new DatabaseFailure('busy')))
+        this.#refuseLate()
+      },
+      this.#patienceLeft([first]) - leastMillis,
+    )
+    this.#refusing.unref()
+  }
+
+  /** What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. */
+  #patienceLeft(group: readonly Job[]): number {
+    const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
+    const answeredAt = [...this.#writing].map((connection) => connection.answeredAt)
+    return Math.max(first, this.#storedAt, ...answeredAt) + patienceMillis - performance.now()
+  }
+
+  /** Resolves once all that was asked for is answered: who asked for it may be gone. */
+  async drain(): Promise<void> {
+    if (this.#isIdle) return
+    this.#whenIdle ??= Promise.withResolvers()
+    await this.#whenIdle.promise
+  }
+
+  get #isIdle(): boolean {
+    return this.#queue.length + this.#toAudit.length + this.#underWay === 0 && !this.#isAuditing
+  }
+
+  /** What comes in in one turn of the event loop goes together. */
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      while (this.#mayBegin() && this.#beginGroup());
+    })
+  }
+
+  #mayBegin(): boolean {
+    const isWorthAnother = this.#queue.length >= Math.min(worthAnother, this.most)
+    return this.#underWay === 0 || (this.#underWay < mostUnderWay && isWorthAnother)
+  }
+
+  #beginGroup(): boolean {
+    if (this.#queue.length === 0) return false
+    const group = this.#queue.splice(0, this.most)
+    this.#underWay++
+    this.#store(group).finally(() => {
+      this.#underWay--
+      if (this.#queue.length > 0) this.#schedule()
+      else if (this.#isIdle) this.#whenIdle?.resolve()
+    })
+    return true
+  }
+
+  /** Stores a group, whatever becomes of it in between, and answers each of it, or has it decided apart. */
+  async #store(group: readonly Job[]): Promise<void> {
+    try {
+      const ends = await this.#storeGroup(group, false)
+      const those = (what: End['is']) => group.filter((_, index) => ends[index]?.is === what)
+      this.#queue.unshift(...those('to come after'))
+      this.#toAudit.push(...those('to be audited'))
+      for (const [index, job] of group.entries()) answer(job, ends[index] as End)
+      if (!this.#isAuditing) this.#storeAudited()
+    } catch (error) {
+      for (const job of group) job.reject(toRefusal(error))
+    }
+  }
+
+  /** One after another, beside the groups: a partner may send hundreds together, and nobody who leaves no line waits for them. */
+  async #storeAudited(): Promise<void> {
+    this.#isAuditing = true
+    for (let job = this.#toAudit.shift(); job; job = this.#toAudit.shift()) {
+      try {
+        answer(job, (await this.#storeGroup([job], true))[0] as End)
+      } catch (error) {
+        job.reject(toRefusal(error))
+      }
+    }
+    this.#isAuditing = false
+    if (this.#isIdle) this.#whenIdle?.resolve()
+  }
+
+  async #storeGroup(group: readonly Job[], isAudited: boolean): Promise<End[]> {
+    const attempts = new Attempts(group, isAudited)
+    const beganAt = performance.now()
+    let failingUntil = Infinity
+    for (let tries = 1; ; tries++) {
+      const left = Math.min(attemptMillis, this.#patienceLeft(group), failingUntil - performance.now())
+      // Those that are stored one by one may have waited for each other.
+      if (left < leastMillis) throw new DatabaseFailure('busy')
+      try {
+        const ends = await this.pool.use((session) => this.#attempt(attempts, session), left, left)
+        if (ends) {
+          this.#storedAt = performance.now()
+          this.watch.noteStored()
+          this.groupSizes.note(group.length)
+          this.commitMillis.note(performance.now() - beganAt)
+          return ends
+        }
+      } catch (error) {
+        this.#failedGroups++
+        this.watch.noteFailed(error)
+        if (isConstraint(error)) return this.#storeApart(group, isAudited, error)
+        if (!isWorthAnotherTry(error) && !isLost(error)) throw error
+        failingUntil = Math.min(failingUntil, performance.now() - left + patienceMillis)
+      }
+      if (tries === mostTries) throw new DatabaseFailure('busy')
+    }
+  }
+
+  async #attempt(attempts: Attempts, session: Session): Promise<End[] | null> {
+    const { connection } = session
+    this.#writing.add(connection)
+    try {
+      return await attempts.run(session)
+    } finally {
+      this.#writing.delete(connection)
+    }
+  }
+
+  /** One of them cannot be stored: that hurts no other. By halves, so that most stay together. */
+  async #storeApart(group: readonly Job[], isAudited: boolean, error: unknown): Promise<End[]> {
+    // An authorization number that another request has, say, which is drawn at random.
+    if (group.length === 1) return [{ is: 'failed', error: overtaken(error) }]
+    const middle = Math.ceil(group.length / 2)
+    const ends: End[] = []
+    for (const half of [group.slice(0, middle), group.slice(middle)]) {
+      const failing = (error: unknown): End[] => half.map(() => ({ is: 'failed', error }))
+      ends.push(...(await this.#storeGroup(half, isAudited).catch(failing)))
+    }
+    return ends
+  }
+}
+
+function overtaken(error: unknown): unknown {
+  const isNumber = (error as DatabaseFailure).constraint === 'booking_requests_authorization_number_key'
+  return isNumber ? new Refusal('slot_unavailable', 'the slot is not available') : error
+}
+
+function answer(job: Job, end: End): void {
+  if (end.is === 'failed') job.reject(toRefusal(end.error))
+  else if (end.is === 'answered') job.resolve(end.answer)
+}
+
+function isConstraint(error: unknown): boolean {
+  return error instanceof DatabaseFailure && error.meaning === 'constraint'
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { type ReservedSQL, SQL } from 'bun'
+import { auditQueries } from '../../../db/postgres/audit'
+import { drizzleOn } from '../../../db/postgres/drizzle'
+import { auditHashes } from '../../../db/records/audit-hashes'
+import { type AuditHashes, type AuditLine, emptyAudit, formatState } from '../../../src/domain/audit'
+import { createVault } from '../../../src/vault/vault'
+import { runSql } from '../../support/postgres'
+import { newDatabase, type Template } from '../../support/postgres-databases'
+
+const vault = createVault(Buffer.alloc(32, 65))
+export const hashes: AuditHashes = auditHashes(vault)
+
+const template: Template = {
+  name: 'audit',
+  async fill(url) {
+    const migration = new URL('../../../db/postgres/migrations/0001-start.sql', import.meta.url)
+    await runSql(url, readFileSync(migration, 'utf8'))
+    const state = formatState(hashes, emptyAudit)
+    await runSql(url, `INSERT INTO settings VALUES ('audit', convert_to('${state}', 'UTF8'))`)
+  },
+}
+
+export type Audit = ReturnType<typeof auditQueries>
+
+/** A connection of a node, and the log on it. */
+export interface Node {
+  readonly connection: ReservedSQL
+  readonly audit: Audit
+  readonly asked: string[]
+}
+
+/** A database with an empty log. Leaving its scope drops it. */
+export async function openAuditPlace() {
+  const database = await newDatabase(template)
+  const client = new SQL(database.url, { max: 8 })
+  const node = async (): Promise<Node> => {
+    const connection = await client.reserve()
+    const asked: string[] = []
+    const db = drizzleOn((text, params) => {
+      asked.push(text)
+      return connection.unsafe(text, [...params]).values()
+    })
+    return { connection, audit: auditQueries(db, vault), asked }
+  }
+  const first = await node()
+  /** In a transaction that holds the lock of the log. */
+  const act = async <T>(work: (audit: Audit) => Promise<T>, { connection, audit } = first): Promise<T> => {
+    await connection.unsafe('BEGIN; SELECT pg_advisory_xact_lock(1)').simple()
+    try {
+      const told = await work(audit)
+      await connection.unsafe('COMMIT').simple()
+      return told
+    } catch (error) {
+      await connection.unsafe('ROLLBACK').simple()
+      throw error
+    }
+  }
+  return {
+    ...first,
+    url: database.url,
+    node,
+    act,
+    append: (entries: Parameters<Audit['append']>[0]): Promise<readonly AuditLine[]> =>
+      act((audit) => audit.append(entries)),
+    beginBooking,
+    /** A group of submissions by whichever node. Tells the id of its newest request. */
+    async book(one = first): Promise<number> {
+      const group = await beginBooking(one)
+      await group.commit()
+      return group.id
+    },
+    /** Somebody with all rights on the server and without the key, whom no trigger stops. */
+    attack: (...statements: string[]) =>
+      runSql(database.url, ['SET session_replication_role = replica', ...statements].join(';')),
+    async [Symbol.asyncDispose]() {
+      await client.close({ timeout: 0 })
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export type AuditPlace = Awaited<ReturnType<typeof openAuditPlace>>
+
+/** A group of submissions that is all written and not committed. */
+async function beginBooking({ connection, audit }: Node) {
+  await connection.unsafe('BEGIN').simple()
+  const act = await audit.newestAct()
+  const [[id]] = (await connection
+    .unsafe(
+      `INSERT INTO booking_requests (record_key, is_intake, state, submitted_at)
+       VALUES (gen_random_uuid()::text, true, 'unassigned', 0) RETURNING id`,
+    )
+    .values()) as [[string]]
+  await audit.sealRequests(Number(id), act)
+  return {
+    id: Number(id),
+    commit: () => connection.unsafe('COMMIT').simple(),
+    rollBack: () => connection.unsafe('ROLLBACK').simple(),
+  }
+}

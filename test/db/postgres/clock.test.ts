@@ -1,0 +1,85 @@
+import { expect, spyOn, test } from 'bun:test'
+import { ClockWatch, readClock } from '../../../db/postgres/clock'
+import { Health } from '../../../db/postgres/health'
+import { Node } from '../../../db/postgres/node'
+import { eventually } from '../../support/eventually'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { newTestDatabase } from './connections'
+
+/** A watch, and what it has told of readings, each in ms, since it was last asked. */
+function watching() {
+  const watch = new ClockWatch()
+  const told: string[] = []
+  const note = (difference: number, doubt = 1) => {
+    watch.note({ difference, doubt }, (line, level = 'warn') => told.push(`${level}: ${line}`))
+    return told.splice(0)
+  }
+  return { watch, note }
+}
+
+const remedy = 'let both take the time from the same source (NTP)'
+const off = "the database server's clock is not this machine's: the server's is"
+const right = "info: this machine's clock shows what the database server's does again"
+
+test('a clock that differs by more than 100 ms is told of once, and once it is right again', () => {
+  const { watch, note } = watching()
+  expect(watch.difference).toBeNull()
+  expect(note(100)).toEqual([])
+  expect(note(-350)).toEqual([`warn: ${off} 350 ms behind this machine's; ${remedy}`])
+  expect(watch.difference).toBe(-350)
+  expect([...note(420), ...note(90), ...note(120)]).toEqual([])
+  expect(watch.isFit).toBe(true)
+  expect(note(40)).toEqual([right])
+})
+
+test('what an answer that came late leaves in doubt is not taken for a difference', () => {
+  const { note } = watching()
+  expect(note(900, 800)).toEqual([])
+  expect(note(902, 800)).toHaveLength(1)
+})
+
+test('a node whose clock is off by more than a minute is not ready until it is within half of that', () => {
+  const { watch, note } = watching()
+  expect(note(60_000)).toEqual([`warn: ${off} 60 s ahead of this machine's; ${remedy}`])
+  expect(watch.isFit).toBe(true)
+  expect(note(3_600_000)).toEqual([`error: not ready: ${off} 3600 s ahead of this machine's; ${remedy}`])
+  expect([...note(-7_200_000), ...note(45_000)]).toEqual([])
+  expect(watch.isFit).toBe(false)
+  expect(note(1_500)).toEqual([
+    'info: ready again',
+    `warn: ${off} 1500 ms ahead of this machine's; ${remedy}`,
+  ])
+  expect(watch.isFit).toBe(true)
+  expect(note(3_600_000)).toHaveLength(1)
+  expect(note(3)).toEqual(['info: ready again', right])
+})
+
+describeOnPostgresInFull("the server's clock", () => {
+  test('is read as what it shows beyond the one that it is held against', async () => {
+    await using made = await newTestDatabase()
+    for (const ahead of [0, 3_600_000, -3_600_000]) {
+      const { difference, doubt } = await made.on((connection) =>
+        readClock(connection, () => Date.now() + ahead),
+      )
+      expect(Math.abs(difference + ahead)).toBeLessThan(doubt + 2)
+    }
+  })
+
+  test('keeps a server from being ready that is an hour off, though everything can be stored', async () => {
+    await using made = await newTestDatabase()
+    const node = new Node(made.on)
+    const told: string[] = []
+    using read = spyOn(node, 'readClock').mockResolvedValue({ difference: -3_600_000, doubt: 1 })
+    const health = new Health(node)
+    expect([health.size, health.clockDifference]).toEqual([null, null])
+    const watched = health.watch((line) => told.push(line), true)
+    await eventually('the first look', () => health.size !== null)
+    health.noteStored()
+    expect(await watched.isReady()).toBe(false)
+    expect(told).toEqual([`not ready: ${off} 3600 s behind this machine's; ${remedy}`])
+    expect(health.clockDifference).toBe(-3_600_000)
+    expect(health.size).toBeGreaterThan(1_000_000)
+    expect(read).toHaveBeenCalledTimes(1)
+    await health.end()
+  })
+})

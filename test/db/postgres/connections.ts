@@ -1,0 +1,71 @@
+import type { Connection } from '../../../db/postgres/connection'
+import type { OnConnection } from '../../../db/postgres/on-connection'
+import { type OpenedDatabase, type Opening, openDatabase } from '../../../db/postgres/open'
+import { Pool } from '../../../db/postgres/pool'
+import { readSetting } from '../../../db/postgres/setting'
+import { dataKeyName } from '../../../db/records/data-key'
+import {
+  type DatabaseAddress,
+  parseDatabaseAddress,
+  shownAddress,
+} from '../../../src/domain/database-address'
+import { Refusal } from '../../../src/domain/errors'
+import { masterKeyOf } from '../../../src/vault/vault'
+import { newDatabase } from '../../support/postgres-databases'
+import { testKey } from '../place'
+
+/** Connections to the database of a URL. Leaving its scope closes them. */
+export interface TestConnections extends AsyncDisposable {
+  readonly url: string
+  readonly on: OnConnection
+}
+
+export function connectTo(url: string, size = 4): TestConnections {
+  const address = parseDatabaseAddress(url) as DatabaseAddress
+  const make = (connection: Connection) => connection
+  const pool = new Pool({ address, password: () => address.password, size, make })
+  const on: OnConnection = (work, deadlineMillis, waitMillis) => pool.use(work, deadlineMillis, waitMillis)
+  return { url, on, [Symbol.asyncDispose]: () => pool.close() }
+}
+
+/** An empty database, and connections to it. Leaving its scope drops it. */
+export async function newConnections(): Promise<TestConnections> {
+  const database = await newDatabase()
+  const connections = connectTo(database.url)
+  return {
+    ...connections,
+    async [Symbol.asyncDispose]() {
+      await connections[Symbol.asyncDispose]()
+      await database.drop()
+    },
+  }
+}
+
+export const openingOf = (url: string, different: Partial<Opening> = {}): Opening => ({
+  name: shownAddress(url),
+  purpose: 'sandbox',
+  takeKey: async () => masterKeyOf(testKey),
+  create: true,
+  upgrade: false,
+  ...different,
+})
+
+/** A database as the program makes it. */
+export async function newTestDatabase(): Promise<TestConnections & { readonly opened: OpenedDatabase }> {
+  const made = await newConnections()
+  return { ...made, opened: await openDatabase(made.on, openingOf(made.url)) }
+}
+
+/** What is thrown, told as a refusal's kind and message. */
+export async function refusalOf(work: () => unknown): Promise<string> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.kind}: ${error.message}`
+    throw error
+  }
+  return 'nothing'
+}
+
+/** The data key of a database, as it is sealed. */
+export const sealedDataKey = (connection: Connection) => readSetting(connection, dataKeyName)

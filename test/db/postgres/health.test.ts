@@ -1,0 +1,119 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { Health } from '../../../db/postgres/health'
+import { hasLiveNodes, listServers, Node } from '../../../db/postgres/node'
+import { openDatabase } from '../../../db/postgres/open'
+import { eventually } from '../../support/eventually'
+import { runSql, startPostgres } from '../../support/postgres'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { connectTo, newTestDatabase, openingOf } from './connections'
+
+// A server that is started in between takes its time where much else is done.
+setDefaultTimeout(30_000)
+
+describeOnPostgresInFull('a database on a server', () => {
+  test('is tried once however often it is asked within a second, by a transaction that is committed', async () => {
+    await using made = await newTestDatabase()
+    const told: string[] = []
+    const node = new Node(made.on)
+    const watched = new Health(node).watch((line) => told.push(line), false)
+    const seen = async () =>
+      (await runSql<{ xmin: string }>(made.url, 'SELECT xmin::text FROM nodes')).map(({ xmin }) => xmin)
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => watched.isReady()))
+    const [first] = await seen()
+    answers.push(await watched.isReady())
+    expect(new Set(answers)).toEqual(new Set([true]))
+    expect(await seen()).toEqual([first as string])
+    await Bun.sleep(1_050)
+    expect(await watched.isReady()).toBe(true)
+    expect(await seen()).not.toEqual([first as string])
+    expect(told).toEqual([])
+  })
+
+  test('is not ready while it cannot be written within a second, tells it once, and is ready again after', async () => {
+    await using made = await newTestDatabase()
+    const told: string[] = []
+    const watched = new Health(new Node(made.on)).watch((line) => told.push(line), false)
+    await made.on(async (connection) => {
+      await connection.send('BEGIN; LOCK TABLE nodes IN ACCESS EXCLUSIVE MODE')
+      const started = performance.now()
+      expect(await Promise.all([watched.isReady(), watched.isReady()])).toEqual([false, false])
+      expect(performance.now() - started).toBeLessThan(1_300)
+      expect(await watched.isReady()).toBe(false)
+      await connection.send('COMMIT')
+    }, 5_000)
+    expect(told).toEqual([
+      'not ready: the database could not do it at this moment; nothing was stored (55P03)',
+    ])
+    await Bun.sleep(1_050)
+    expect(await watched.isReady()).toBe(true)
+    expect(told.slice(1)).toEqual(['ready again'])
+  })
+
+  test('that has stopped is not ready, says that it cannot be reached, and is ready by itself once it is back', async () => {
+    await using server = await startPostgres()
+    await using made = connectTo(server.url)
+    await openDatabase(made.on, openingOf(server.url))
+    const told: string[] = []
+    const watched = new Health(new Node(made.on)).watch((line) => told.push(line), false)
+    expect(await watched.isReady()).toBe(true)
+    await server.stop()
+    await Bun.sleep(1_050)
+    expect(await watched.isReady()).toBe(false)
+    await Bun.sleep(1_050)
+    expect(await watched.isReady()).toBe(false)
+    expect(told).toHaveLength(1)
+    expect(told[0]).toStartWith('not ready: the')
+    await server.start()
+    await Bun.sleep(1_050)
+    expect(await watched.isReady()).toBe(true)
+    expect(told.slice(1)).toEqual(['ready again'])
+  })
+})
+
+describeOnPostgresInFull('a server', () => {
+  test('is seen by the others at once, and no more once it has ended', async () => {
+    await using made = await newTestDatabase()
+    const health = new Health(new Node(made.on))
+    health.watch(() => {}, true)
+    await eventually('the first beat', () => made.on(hasLiveNodes))
+    await health.end()
+    expect(await made.on(hasLiveNodes)).toBe(false)
+  })
+})
+
+const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
+
+describeOnPostgresInFull('servers of a database', () => {
+  test('are listed from when they noted what they listen on until they take it back', async () => {
+    await using made = await newTestDatabase()
+    const [one, other] = [new Node(made.on), new Node(made.on)]
+    await one.beat(1_000)
+    expect(await made.on(listServers)).toEqual([])
+    await one.note(note)
+    await other.note({ ...note, machine: 'other' })
+    const listed = await made.on(listServers)
+    const byMachine = listed.toSorted((a, b) => ((a.note?.machine ?? '') < (b.note?.machine ?? '') ? 1 : -1))
+    expect(byMachine.map(({ isServing, note }) => [isServing, note])).toEqual([
+      [true, { ...note, machine: 'other' }],
+      [true, note],
+    ])
+    const [clock] = await runSql<{ now: string }>(made.url, 'SELECT extract(epoch FROM now())::text AS now')
+    for (const { seenAt } of listed) expect(Number(clock?.now) * 1_000 - (seenAt ?? 0)).toBeWithin(-1, 10_000)
+    await one.note(null)
+    expect((await made.on(listServers)).map(({ note }) => note?.machine)).toEqual(['other'])
+  })
+
+  test('that were killed are listed as such, until another takes their place or a day is over', async () => {
+    await using made = await newTestDatabase()
+    await new Node(made.on).note(note)
+    await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 20000')
+    expect(await made.on(listServers)).toMatchObject([{ isServing: false, note }])
+    await new Node(made.on).note({ ...note, machine: 'other' })
+    expect(await made.on(listServers)).toHaveLength(2)
+    await new Node(made.on).note({ ...note, startedAt: 9 })
+    expect((await made.on(listServers)).map(({ isServing }) => isServing)).toEqual([true, true])
+    await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 25 * 60 * 60 * 1000')
+    await new Node(made.on).note({ ...note, port: 8081 })
+    expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
+  })
+})

@@ -1,0 +1,38 @@
+import { runSql } from '../../support/postgres'
+
+/** The tables that grow for as long as the service is used, and are filled here. */
+export const growing = [
+  'members',
+  'booking_requests',
+  'request_notes',
+  'replays',
+  'changes',
+  'audit',
+  'request_seals',
+]
+
+const rows = 30_000
+const bytes = (seed: string) => `sha256(('${seed}' || n)::bytea)`
+const since = `generate_series(1, ${rows}) AS n`
+
+/**
+ * Fills the tables that grow with tens of thousands of rows, as years of use leave them: few requests wait, few members hold
+ * a slot to come. The server learns nothing of how many they are.
+ */
+export async function fillTables(url: string): Promise<void> {
+  const quiet = growing.map((table) => `ALTER TABLE ${table} SET (autovacuum_enabled = off)`)
+  const fill = [
+    `INSERT INTO members SELECT 1000 + n, 'm' || n, 1, ${bytes('e')}, ${bytes('a')}, true, 's', repeat('p', 300)::bytea, n, n FROM ${since}`,
+    `INSERT INTO booking_requests SELECT 1000 + n, 'r' || n, 1000 + n / 3 + 1, n % 2 = 0, 'pending', 1 + n % 2, 'A' || n,
+      n * 3600000::int8, n * 3600000::int8 + 2700000, 0, null, null, repeat('q', 300)::bytea, n FROM ${since}`,
+    `UPDATE booking_requests SET state = 'declined', declined_at = submitted_at WHERE id > 1000 AND id % 7 <> 0`,
+    `UPDATE booking_requests SET state = 'accepted', accepted_at = submitted_at WHERE id > 1200 AND state = 'pending'`,
+    `INSERT INTO request_notes SELECT 1000 + n, 'n' || n, 1000 + n, 'note', n, 'olive', repeat('t', 300)::bytea FROM ${since}`,
+    `INSERT INTO replays SELECT 1000 + n, 1, ${bytes('k')}, ${bytes('b')}, repeat('r', 300)::bytea, n FROM ${since}`,
+    `INSERT INTO changes (noun, record_id) SELECT CASE n % 9 WHEN 0 THEN 'provider' ELSE 'taken' END, 1 FROM ${since}`,
+    `INSERT INTO audit SELECT 1000 + n, n, 'partner ' || n % 5, (ARRAY['member.look-up', 'authentication.refuse',
+      'member.email-conflict', 'request.read-screening'])[1 + n % 4], 'request ' || n, 'done', encode(${bytes('h')}, 'hex') FROM ${since}`,
+    `INSERT INTO request_seals SELECT 1000 + n, 1000 + n, encode(${bytes('h')}, 'hex'), 'seal' FROM ${since}`,
+  ]
+  await runSql(url, [...quiet, ...fill].join(';'))
+}

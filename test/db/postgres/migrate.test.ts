@@ -1,0 +1,115 @@
+import { expect, test } from 'bun:test'
+import { type Migration, ourMigrations } from '../../../db/postgres/migrate'
+import { Node } from '../../../db/postgres/node'
+import { openDatabase } from '../../../db/postgres/open'
+import { runSql } from '../../support/postgres'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { newTestDatabase, openingOf, refusalOf, type TestConnections } from './connections'
+
+const next = (sql: string, oldestBeside: number): Migration[] => [...ourMigrations, { sql, oldestBeside }]
+const wider = next('CREATE TABLE more (id int)', 1)
+const other = next('CREATE TABLE other (id int)', 1)
+const breaking = next('ALTER TABLE members RENAME TO people', 2)
+
+const open = (made: TestConnections, migrations = ourMigrations, upgrade = false) =>
+  openDatabase(made.on, openingOf(made.url, { upgrade }), migrations)
+const opening = (...call: Parameters<typeof open>) => refusalOf(() => open(...call))
+
+/** Its tables, and all that it notes of itself. */
+const contentOf = (url: string) =>
+  runSql(
+    url,
+    `SELECT string_agg(relname, ' ' ORDER BY relname) AS content FROM pg_class WHERE relnamespace = 2200
+     UNION ALL (SELECT name || ' ' || encode(value, 'hex') FROM settings ORDER BY name)`,
+  )
+const sha256 = (...texts: string[]) =>
+  texts.map((text) => new Bun.CryptoHasher('sha256').update(text).digest('hex')).join('')
+
+describeOnPostgresInFull('migrations', () => {
+  test('are noted by their hashes, one behind the other', async () => {
+    await using made = await newTestDatabase()
+    await open(made, wider, true)
+    const noted = "SELECT encode(value, 'hex') AS hashes FROM settings WHERE name = 'migrations'"
+    const start = await Bun.file(
+      new URL('../../../db/postgres/migrations/0001-start.sql', import.meta.url),
+    ).text()
+    expect(await runSql(made.url, noted)).toEqual([{ hashes: sha256(start, 'CREATE TABLE more (id int)') }])
+  })
+
+  test.each([
+    ['those of another build', [{ sql: 'CREATE TABLE x (id int)', oldestBeside: 1 }], false],
+    ['the same, to upgrade', [{ sql: 'CREATE TABLE x (id int)', oldestBeside: 1 }, ...wider], true],
+  ])('refuse %s, and leave all as it is', async (_, migrations, upgrade) => {
+    await using made = await newTestDatabase()
+    const before = await contentOf(made.url)
+    expect(await opening(made, migrations, upgrade)).toBe(
+      'database_unusable: the database was made or upgraded by a build of this program with other migrations',
+    )
+    expect(await contentOf(made.url)).toEqual(before)
+  })
+
+  test('that are missing refuse whoever does not upgrade, with the way, and leave all as it is', async () => {
+    await using made = await newTestDatabase()
+    const before = await contentOf(made.url)
+    const older = 'database_unusable: the database has an older schema:'
+    expect(await opening(made, wider)).toBe(`${older} run \`anteroom migrate\``)
+    expect(await opening(made, breaking)).toBe(`${older} stop its servers, then run \`anteroom migrate\``)
+    expect(await contentOf(made.url)).toEqual(before)
+  })
+
+  test('are made by one of two that upgrade at once', async () => {
+    await using made = await newTestDatabase()
+    const both = await Promise.all([open(made, wider, true), open(made, wider, true)])
+    expect(both.map(({ schema }) => schema)).toEqual([2, 2])
+    expect(both.filter(({ isUpgraded }) => isUpgraded)).toHaveLength(1)
+    expect(await runSql(made.url, 'SELECT * FROM more')).toEqual([])
+  })
+
+  test('of which one fails leave all as it was', async () => {
+    await using made = await newTestDatabase()
+    const before = await contentOf(made.url)
+    const failing = [...wider, { sql: 'CREATE TABLE last (id int); SELECT 1 / 0', oldestBeside: 1 }]
+    expect(await opening(made, failing, true)).toStartWith('database_unusable: ')
+    expect(await contentOf(made.url)).toEqual(before)
+  })
+
+  test('that leave the release before be let its nodes open the database', async () => {
+    await using made = await newTestDatabase()
+    await open(made, wider, true)
+    expect(await open(made)).toMatchObject({ schema: 2, isUpgraded: false })
+    // To upgrade is nothing: it is newer.
+    expect(await open(made, ourMigrations, true)).toMatchObject({ schema: 2, isUpgraded: false })
+    expect(await opening(made, other)).toBe(
+      'database_unusable: the database was made or upgraded by a build of this program with other migrations',
+    )
+  })
+
+  test('that do not are refused to its nodes', async () => {
+    await using made = await newTestDatabase()
+    await open(made, breaking, true)
+    expect(await opening(made)).toBe(
+      'database_unusable: the database was written by a newer version of this program',
+    )
+  })
+
+  test('that do not are not made while a server is at work, and are once it has left', async () => {
+    await using made = await newTestDatabase()
+    const node = new Node(made.on)
+    await node.beat(1_000)
+    const before = await contentOf(made.url)
+    expect(await opening(made, breaking, true)).toBe(
+      'database_unusable: the database has an older schema, and a server works with it: stop all of them first',
+    )
+    expect(await contentOf(made.url)).toEqual(before)
+    await node.note(null)
+    expect(await open(made, breaking, true)).toMatchObject({ schema: 2, isUpgraded: true })
+  })
+
+  test('that leave the release before be are made beside its servers', async () => {
+    await using made = await newTestDatabase()
+    const node = new Node(made.on)
+    await node.beat(1_000)
+    expect(await open(made, wider, true)).toMatchObject({ schema: 2, isUpgraded: true })
+    await node.beat(1_000)
+  })
+})

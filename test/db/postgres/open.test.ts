@@ -1,0 +1,191 @@
+import { expect, test } from 'bun:test'
+import { serverDatabase } from '../../../db/postgres/database'
+import { openDatabase } from '../../../db/postgres/open'
+import { requirePostgres } from '../../../db/postgres/recognize'
+import { masterKeyOf } from '../../../src/vault/vault'
+import { runSql } from '../../support/postgres'
+import { describeOnPostgresInFull, sharedPostgres } from '../../support/postgres-databases'
+import {
+  connectTo,
+  newConnections,
+  newTestDatabase,
+  openingOf,
+  refusalOf,
+  type TestConnections,
+} from './connections'
+
+const opening = (made: TestConnections, different = {}) =>
+  refusalOf(() => openDatabase(made.on, openingOf(made.url, different)))
+const otherKey = { takeKey: async () => masterKeyOf(Buffer.alloc(32, 8)) }
+
+/** All that a database has: its tables and what it notes. */
+const contentOf = (url: string) =>
+  runSql(
+    url,
+    `SELECT (SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
+       WHERE relnamespace = 'public'::regnamespace) AS tables,
+     query_to_xml('SELECT * FROM settings ORDER BY name', true, true, '')::text AS settings`,
+  )
+
+describeOnPostgresInFull('opening', () => {
+  test('makes the tables of an empty database, and opens it again with nothing changed', async () => {
+    await using made = await newConnections()
+    const first = await openDatabase(made.on, openingOf(made.url))
+    expect(first).toMatchObject({ schema: 1, isUpgraded: false })
+    const before = await contentOf(made.url)
+    expect(await openDatabase(made.on, openingOf(made.url, { create: false }))).toMatchObject({
+      schema: 1,
+      isUpgraded: false,
+    })
+    expect(await contentOf(made.url)).toEqual(before)
+  })
+
+  test('refuses an empty database unless it is told to make the tables, asks for no key and makes none', async () => {
+    await using made = await newConnections()
+    const takeKey = () => Promise.reject(new Error('the key was asked for'))
+    const { port } = await sharedPostgres()
+    expect(await opening(made, { create: false, takeKey })).toBe(
+      `database_unusable: there is no database at postgres://postgres@127.0.0.1:${port}/${made.url.split('/').at(-1)}; anteroom init makes one`,
+    )
+    expect(await runSql(made.url, 'SELECT relname FROM pg_class WHERE relnamespace = 2200')).toEqual([])
+  })
+
+  test('by several at once makes one database, and all of them find it', async () => {
+    await using made = await newConnections()
+    const first = Array.from({ length: 4 }, () => openDatabase(made.on, openingOf(made.url)))
+    expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual([1, 1, 1, 1])
+    expect(
+      await runSql(made.url, "SELECT count(*)::int AS keys FROM settings WHERE name = 'data_key'"),
+    ).toEqual([{ keys: 1 }])
+  })
+
+  test('refuses another purpose and another master key, both with nothing changed', async () => {
+    await using made = await newTestDatabase()
+    const before = await contentOf(made.url)
+    expect(await opening(made, { purpose: 'production' })).toBe(
+      'database_unusable: the database is not a production database',
+    )
+    expect(await opening(made, otherKey)).toBe(
+      'database_unusable: the master key is not the one that this database was sealed under',
+    )
+    expect(await opening(made, { ...otherKey, upgrade: true })).toBe(
+      'database_unusable: the master key is not the one that this database was sealed under',
+    )
+    expect(await contentOf(made.url)).toEqual(before)
+    expect(await opening(made)).toBe('nothing')
+  })
+
+  test.each([
+    ['a table', 'CREATE SCHEMA shop; CREATE TABLE shop.orders (id int)', '"shop"'],
+    ['a table of our name', 'CREATE TABLE settings (name text, value text)', '"public"'],
+    ['a table of our shape', 'CREATE TABLE settings (name text, value bytea)', '"public"'],
+    [
+      'tables in two places',
+      'CREATE SCHEMA shop; CREATE TABLE shop.orders (id int); CREATE TABLE members (id int)',
+      '"public", "shop"',
+    ],
+  ])(
+    'refuses a database that has %s of another application, and leaves it as it is',
+    async (_, sql, schemas) => {
+      await using made = await newConnections()
+      await runSql(made.url, sql)
+      const takeKey = () => Promise.reject(new Error('the key was asked for'))
+      expect(await opening(made, { takeKey })).toBe(
+        `database_unusable: the database belongs to another application, which has tables in the schema ${schemas}: make one of its own`,
+      )
+      expect(await runSql(made.url, "SELECT 1 AS made FROM pg_class WHERE relname = 'audit'")).toEqual([])
+    },
+  )
+
+  test('takes a database that has an extension and its tables for an empty one', async () => {
+    await using made = await newConnections()
+    await runSql(made.url, 'CREATE EXTENSION pg_stat_statements')
+    expect(await opening(made)).toBe('nothing')
+  })
+
+  test('refuses an encoding in which not every name can be written', async () => {
+    const server = await sharedPostgres()
+    await server.run(
+      "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'",
+    )
+    await using made = connectTo(server.urlOf('latin'))
+    expect(await opening(made)).toBe(
+      'database_unusable: the database has the encoding LATIN1: make one with the encoding UTF8',
+    )
+  })
+
+  test('says what to run where the role may neither make tables nor the extension', async () => {
+    await using made = await newConnections()
+    const server = await sharedPostgres()
+    await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')
+    const url = new URL(made.url)
+    url.username = 'Guest'
+    await using guest = connectTo(url.href)
+    const run = "have the server's administrator run, in this database:"
+    expect(await opening(guest)).toBe(
+      `database_unusable: Guest may not make tables in the schema public: ${run} GRANT CREATE ON SCHEMA public TO "Guest"`,
+    )
+    await runSql(made.url, 'GRANT CREATE ON SCHEMA public TO "Guest"')
+    expect(await opening(guest)).toBe(
+      `database_unusable: Guest may not create the extension btree_gist: ${run} CREATE EXTENSION btree_gist`,
+    )
+    await runSql(made.url, 'CREATE EXTENSION btree_gist')
+    expect(await opening(guest)).toBe('nothing')
+    await runSql(made.url, 'DROP OWNED BY "Guest" CASCADE')
+    await server.run('DROP ROLE "Guest"')
+  })
+
+  test('passes a host that takes a connection and says nothing', async () => {
+    using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    await using made = await newConnections()
+    const url = made.url.replace('@', `@127.0.0.1:${silent.port},`)
+    await using both = connectTo(url)
+    expect(await opening(both)).toBe('nothing')
+    const place = serverDatabase(url, { password: null, passFile: null })
+    expect(await place.find()).toEqual({ owner: undefined })
+  })
+
+  test('says that no server answers where one takes a connection and says nothing', async () => {
+    using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    const url = `postgres://anteroom@127.0.0.1:${silent.port}/rooms`
+    const place = serverDatabase(url, { password: null, passFile: null })
+    const from = performance.now()
+    expect(await refusalOf(() => place.find())).toBe(
+      `storage_busy: ${url}: no server answers there: is it running, and are its name and its port right?`,
+    )
+    expect(performance.now() - from).toBeLessThan(2_500)
+  })
+
+  test('says that there is no such database on the server', async () => {
+    const server = await sharedPostgres()
+    await using none = connectTo(server.urlOf('nowhere'))
+    expect(await opening(none)).toBe(
+      `database_unusable: postgres://postgres@127.0.0.1:${server.port}/nowhere: the server has no such database: have it made there (createdb), then give the command again`,
+    )
+  })
+})
+
+test.each([
+  [
+    'PostgreSQL 14.13 on x86_64-pc-linux-gnu',
+    'UTF8',
+    'the server runs PostgreSQL 14: PostgreSQL 15 or newer is needed',
+  ],
+  [
+    'CockroachDB CCL v24.1.1 (x86_64-pc-linux-gnu)',
+    'UTF8',
+    'the server is CockroachDB, which has no exclusion constraints over time: PostgreSQL 15 or newer is needed',
+  ],
+  [
+    'PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64',
+    'UTF8',
+    'the server is YugabyteDB, which has no exclusion constraints over time: PostgreSQL 15 or newer is needed',
+  ],
+  ['Materialize', 'UTF8', 'the server runs another program: PostgreSQL 15 or newer is needed'],
+])('a server that says it is %s is refused', async (version, encoding, message) => {
+  expect(await refusalOf(() => requirePostgres(version, encoding))).toBe(`database_unusable: ${message}`)
+})
+
+test('a server that says it is PostgreSQL 15 or newer is taken', () => {
+  for (const major of [15, 18, 100]) requirePostgres(`PostgreSQL ${major}.1 on x86_64`, 'UTF8')
+})

@@ -1,0 +1,48 @@
+import { serverDatabase } from '../../../db/postgres/database'
+import type { Opened } from '../../../src/domain/database'
+import { masterKeyOf } from '../../../src/vault/vault'
+import { runSql } from '../../support/postgres'
+import { newDatabase } from '../../support/postgres-databases'
+import type { Place } from '../furniture'
+import { testKey } from '../place'
+
+/** The engine on the database of a URL, which is made if it is not there. */
+export function openPostgresEngine(url: string): Promise<Opened> {
+  return serverDatabase(url, { password: null, passFile: null }).open({
+    ...{ purpose: 'sandbox', create: true, upgrade: false, alone: false },
+    takeKey: async () => masterKeyOf(testKey),
+  })
+}
+
+/** A new, empty database of the service's on a server. */
+export async function openPostgresPlace(): Promise<Place & { readonly url: string }> {
+  const fill = async (url: string) => (await openPostgresEngine(url)).close()
+  const database = await newDatabase({ name: 'anteroom', fill })
+  const { url } = database
+  const open: Opened[] = []
+  const openOne = async (target = url) => {
+    const engine = await openPostgresEngine(target)
+    open.push(engine)
+    return engine
+  }
+  return {
+    ...(await openOne()),
+    url,
+    freeTarget: null,
+    openAgain: openOne,
+    async forgetChanges() {
+      // Whoever looks from a version on finds the version itself among what is kept.
+      const oldest = 'SELECT version FROM changes ORDER BY version DESC OFFSET 1 LIMIT 1'
+      await runSql(url, `DELETE FROM changes WHERE version < (${oldest})`)
+    },
+    async beginRenaming(id, firstName) {
+      const rename = `UPDATE providers SET first_name = '${firstName}' WHERE id = ${id}`
+      const note = `INSERT INTO changes (noun, record_id) VALUES ('provider', ${id})`
+      return async () => void (await runSql(url, `BEGIN; ${rename}; ${note}; COMMIT`))
+    },
+    async [Symbol.asyncDispose]() {
+      for (const one of open) await one.close()
+      await database.drop()
+    },
+  }
+}

@@ -1,0 +1,264 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { eventually } from '../../support/eventually'
+import { type Postgres, startPostgres } from '../../support/postgres'
+import { describeOnPostgresInFull, newDatabase, sharedPostgres } from '../../support/postgres-databases'
+import { addressOf, failureOf, millisOf, TestPool, Uncaught } from './pools'
+
+setDefaultTimeout(60_000)
+
+/** How many connections the server has, but for the one that asks. */
+async function connectionsOf(server: Postgres): Promise<number> {
+  const [row] = await server.run<{ n: number }>(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'anteroom'",
+  )
+  return row?.n ?? -1
+}
+
+const ask = (pool: TestPool) => pool.use(async (on) => (await on.send('SELECT 1'))[0]?.[0]?.[0])
+
+/** Has the pool open that many connections. */
+async function fill(pool: TestPool, count: number): Promise<void> {
+  const all = Promise.withResolvers<void>()
+  let begun = 0
+  const hold = () =>
+    pool.use(() => {
+      begun += 1
+      if (begun === count) all.resolve()
+      return all.promise
+    })
+  await Promise.all(Array.from({ length: count }, hold))
+}
+
+describeOnPostgresInFull('a pool', () => {
+  test('gives a connection to one work at a time, to those that wait in their order, and makes no more than its size', async () => {
+    await using database = await newDatabase()
+    await using pool = new TestPool(database.url, 2)
+    let [under, most] = [0, 0]
+    const order: number[] = []
+    const works = [1, 2, 3, 4, 5, 6].map((name) =>
+      pool.use(async (on) => {
+        under += 1
+        most = Math.max(most, under)
+        order.push(name)
+        const [[pid]] = (await on.run('SELECT pg_backend_pid(), pg_sleep($1)', [0.05])) as [[number]]
+        under -= 1
+        return pid
+      }),
+    )
+    expect(new Set(await Promise.all(works)).size).toBe(2)
+    expect([most, order]).toEqual([2, [1, 2, 3, 4, 5, 6]])
+    await eventually('all to be given back', () => pool.counts.used === 0)
+    expect(pool.counts).toEqual({ free: 2, used: 0, waiting: 0 })
+  })
+
+  test('that is exhausted lets a work wait for a deadline, and goes on when one is given back', async () => {
+    await using database = await newDatabase()
+    await using pool = new TestPool(database.url, 1, 400)
+    const long = pool.use((on) => on.run('SELECT pg_sleep($1)', [1]), 5_000)
+    await eventually('the connection to be used', () => pool.counts.used === 1)
+    const waiting = ask(pool)
+    expect(await millisOf(waiting)).toBeWithin(390, 700)
+    expect(await failureOf(waiting)).toEqual(['busy', null])
+    expect(pool.counts).toEqual({ free: 0, used: 1, waiting: 0 })
+    await long
+    expect(await ask(pool)).toBe(1)
+  })
+
+  test('rolls back what a work that fails has left open, and gives the connection to others', async () => {
+    await using database = await newDatabase()
+    await using pool = new TestPool(database.url, 1)
+    const pid = () => pool.use(async (on) => (await on.run('SELECT pg_backend_pid()', []))[0]?.[0])
+    const before = await pid()
+    await pool.use((on) => on.send('CREATE TABLE kept (id int)'))
+    const failing = pool.use(async (on) => {
+      await on.send(`${on.begin} INSERT INTO kept VALUES (1)`)
+      await on.run('SELECT 1 / $1::int', [0])
+    })
+    expect(await failureOf(failing)).toEqual(['refused', '22012'])
+    expect(await pool.use((on) => on.run('SELECT count(*)::int FROM kept', []))).toEqual([[0]])
+    expect(await pid()).toBe(before)
+  })
+
+  test('takes no work for done that has left its transaction open', async () => {
+    await using database = await newDatabase()
+    await using pool = new TestPool(database.url, 1)
+    await expect(pool.use((on) => on.send(on.begin))).rejects.toThrow('a work has left its transaction open')
+    expect(
+      await pool.use((on) =>
+        on.run('SELECT pg_current_xact_id_if_assigned(), now() = statement_timestamp()', []),
+      ),
+    ).toEqual([[null, true]])
+  })
+
+  test('takes what a work says whose connection has ended with its transaction', async () => {
+    await using database = await newDatabase()
+    await using pool = new TestPool(database.url, 1)
+    const overtaken = await pool.use(async (on) => {
+      await on.send(on.begin)
+      await on.run('SELECT pg_terminate_backend(pg_backend_pid())', []).catch(() => undefined)
+      await eventually('the connection to have ended', () => on.hasEnded)
+      return 'overtaken'
+    })
+    expect([overtaken, await pool.use((on) => on.run('SELECT 1', []))]).toEqual(['overtaken', [[1]]])
+  })
+
+  test('closes once the works under way are done, and begins none after', async () => {
+    await using database = await newDatabase()
+    const pool = new TestPool(database.url, 2)
+    await ask(pool)
+    const slow = pool.use((on) => on.run('SELECT 7 FROM pg_sleep($1)', [0.2]))
+    await Bun.sleep(20)
+    const closed = pool.close()
+    expect(await failureOf(ask(pool))).toEqual(['busy', null])
+    expect(await slow).toEqual([[7]])
+    await closed
+    await pool.close()
+    expect(pool.counts).toEqual({ free: 0, used: 0, waiting: 0 })
+    const server = await sharedPostgres()
+    const left = () =>
+      server.run(
+        "SELECT 1 FROM pg_stat_activity WHERE application_name = 'anteroom'",
+        addressOf(database.url).database,
+      )
+    await eventually('no connection to be left', async () => (await left()).length === 0)
+  })
+})
+
+describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
+  test('answers within its deadline while the server is halted, and works again by itself, with no connection left', async () => {
+    using uncaught = new Uncaught()
+    await using server = await startPostgres()
+    await using pool = new TestPool(server.url, 4)
+    await fill(pool, 3)
+    const table = 'CREATE TABLE kept (id int)'
+    await server.run(table)
+    server.pause()
+    const insert = () => pool.use((on) => on.run('INSERT INTO kept VALUES ($1)', [1]))
+    const inside = async () => {
+      await pool.use(async (on) => {
+        await on.send(on.begin)
+        await on.send('COMMIT')
+      })
+    }
+    const calls = [insert(), inside(), ...Array.from({ length: 20 }, () => ask(pool))]
+    const longest = await Promise.all(calls.map(millisOf))
+    expect(Math.max(...longest)).toBeLessThan(1_400)
+    const failures = await Promise.all(calls.map(failureOf))
+    expect(failures.slice(0, 2)).toEqual([
+      // Nobody knows what became of it; nothing was committed where only BEGIN had been sent.
+      ['lost', 'ETIMEDOUT'],
+      ['retry', 'ETIMEDOUT'],
+    ])
+    expect(new Set(failures.slice(4).map(String))).toEqual(new Set(['busy,']))
+    // Nobody is let in either, but nobody waits for it any longer than for a connection.
+    const later = await Promise.all(Array.from({ length: 10 }, () => millisOf(ask(pool))))
+    expect(Math.max(...later)).toBeLessThan(1_400)
+    server.resume()
+    await eventually('the pool to work again', async () => (await failureOf(ask(pool))) === 1)
+    await eventually('others to be gone', async () => (await connectionsOf(server)) <= pool.counts.free)
+    expect(uncaught.list).toEqual([])
+  })
+
+  test('fails at once while the server is dead, and works again when it is back', async () => {
+    using uncaught = new Uncaught()
+    await using server = await startPostgres()
+    await using pool = new TestPool(server.url, 4)
+    await fill(pool, 3)
+    const caught = pool.use((on) => on.run('SELECT pg_sleep($1)', [30]))
+    const settled = failureOf(caught) as Promise<string[]>
+    await server.stop('SIGKILL')
+    expect((await settled)[0]).toBe('lost')
+    await eventually('the idle ones to be forgotten', () => pool.counts.free === 0)
+    const calls = Array.from({ length: 10 }, () => ask(pool))
+    expect(Math.max(...(await Promise.all(calls.map(millisOf))))).toBeLessThan(500)
+    const failures = (await Promise.all(calls.map(failureOf))) as string[][]
+    expect(new Set(failures.map(([meaning]) => meaning))).toEqual(new Set(['unreachable']))
+    await server.start()
+    await eventually('the pool to work again', async () => (await failureOf(ask(pool))) === 1)
+    expect(uncaught.list).toEqual([])
+  })
+
+  test('tells whether anything can have been committed when its connection is ended, and gives it to nobody', async () => {
+    using uncaught = new Uncaught()
+    await using server = await startPostgres()
+    await using pool = new TestPool(server.url, 1)
+    const end = () =>
+      server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'anteroom'")
+    const inside = pool.use(async (on) => {
+      await on.send(on.begin)
+      await end()
+      await Bun.sleep(50)
+      await on.run('SELECT $1::int', [1])
+    })
+    expect(await failureOf(inside)).toEqual(['retry', '57P01'])
+    await ask(pool)
+    await eventually('it to be idle', () => pool.counts.free === 1)
+    await end()
+    await eventually('it to be forgotten', () => pool.counts.free === 0)
+    expect(await ask(pool)).toBe(1)
+    const atCommit = pool.use(async (on) => {
+      await on.send(on.begin)
+      const answer = on.send('SELECT pg_sleep(20); COMMIT')
+      await end()
+      return answer
+    })
+    expect(await failureOf(atCommit)).toEqual(['lost', '57P01'])
+    expect(await ask(pool)).toBe(1)
+    expect(uncaught.list).toEqual([])
+  })
+
+  test('waits for its own connections where the server has no room for more, and says so where it has none', async () => {
+    using uncaught = new Uncaught()
+    const settings = { max_connections: 5, superuser_reserved_connections: 0, max_wal_senders: 0 }
+    await using server = await startPostgres({ settings })
+    await using first = new TestPool(server.url, 9)
+    await using second = new TestPool(server.url, 1)
+    const many = Array.from({ length: 9 }, () => first.use((on) => on.run('SELECT pg_sleep($1)', [0.05])))
+    expect((await Promise.all(many)).length).toBe(9)
+    const all = Array.from({ length: 5 }, () => first.use((on) => on.run('SELECT pg_sleep($1)', [0.4])))
+    await eventually('all to be used', () => first.counts.used === 5)
+    expect(await failureOf(ask(second))).toEqual(['full', '53300'])
+    await Promise.all(all)
+    await first.close()
+    await eventually('there to be room', async () => (await failureOf(ask(second))) === 1)
+    expect(uncaught.list).toEqual([])
+  })
+
+  test('passes hosts that are dead or a standby, and goes on to the one that is promoted', async () => {
+    using uncaught = new Uncaught()
+    await using primary = await startPostgres()
+    await using standby = await startPostgres()
+    await standby.stop()
+    writeFileSync(`${standby.data}/standby.signal`, '')
+    await standby.start()
+    const hosts = ['127.0.0.1:1', `127.0.0.1:${standby.port}`, `127.0.0.1:${primary.port}`]
+    await using pool = new TestPool(`postgres://postgres@${hosts.join(',')}/postgres`, 2)
+    const port = () => pool.use(async (on) => (await on.run('SELECT inet_server_port()', []))[0]?.[0])
+    expect(await port()).toBe(primary.port)
+    await primary.stop('SIGKILL')
+    const [none] = (await failureOf(port())) as string[]
+    expect(['unreachable', 'lost']).toContain(none as string)
+    await standby.run('SELECT pg_promote()')
+    await eventually('the other to be asked', async () => (await failureOf(port())) === standby.port)
+    expect(uncaught.list).toEqual([])
+  })
+
+  test('asks another host as soon as a server refuses to be written', async () => {
+    await using former = await startPostgres()
+    await using latter = await startPostgres()
+    const hosts = `127.0.0.1:${former.port},127.0.0.1:${latter.port}`
+    await using pool = new TestPool(`postgres://postgres@${hosts}/postgres`, 1)
+    const write = () =>
+      pool.use(async (on) => {
+        const answers = await on.send('CREATE TABLE IF NOT EXISTS kept (id int); SELECT inet_server_port()')
+        return answers.at(-1)?.[0]?.[0]
+      })
+    expect(await write()).toBe(former.port)
+    await former.stop()
+    writeFileSync(`${former.data}/standby.signal`, '')
+    appendFileSync(`${former.data}/postgresql.conf`, 'hot_standby = on\n')
+    await former.start()
+    await eventually('the other to be asked', async () => (await failureOf(write())) === latter.port)
+  })
+})

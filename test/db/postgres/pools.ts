@@ -1,0 +1,59 @@
+import type { Connection } from '../../../db/postgres/connection'
+import { DatabaseFailure } from '../../../db/postgres/failure'
+import { Pool } from '../../../db/postgres/pool'
+import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
+
+export function addressOf(url: string): DatabaseAddress {
+  const address = parseDatabaseAddress(url)
+  if (typeof address === 'string') throw new Error(address)
+  return address
+}
+
+/** A pool of bare connections, which ends with its scope. */
+export class TestPool extends Pool<Connection> implements AsyncDisposable {
+  constructor(url: string, size = 2, deadlineMillis = 1_000) {
+    const address = addressOf(url)
+    super({
+      address,
+      password: () => address.password,
+      size,
+      deadlineMillis,
+      make: (connection) => connection,
+    })
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** What a promise fails with: what it means and its code; what it is kept with, where it does not fail. */
+export function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.catch((error: unknown) => {
+    if (!(error instanceof DatabaseFailure)) throw error
+    return [error.meaning, error.code]
+  })
+}
+
+/** How long a promise takes until it is settled, in ms. */
+export async function millisOf(promise: Promise<unknown>): Promise<number> {
+  const from = performance.now()
+  await promise.catch(() => undefined)
+  return performance.now() - from
+}
+
+/** What nobody has caught, from now on. */
+export class Uncaught implements Disposable {
+  readonly list: unknown[] = []
+  readonly #note = (error: unknown) => this.list.push(error)
+
+  constructor() {
+    process.on('unhandledRejection', this.#note)
+    process.on('uncaughtException', this.#note)
+  }
+
+  [Symbol.dispose](): void {
+    process.off('unhandledRejection', this.#note)
+    process.off('uncaughtException', this.#note)
+  }
+}

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { fillTables, growing } from './many-rows'
+import { openPostgresPlace } from './place'
+import { type SentStatement, statementsSent } from './sent-statements'
+import { useAll } from './use-all'
+
+/** A step of a plan, as the server tells it (EXPLAIN). */
+interface Step {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
+  readonly Filter?: string
+  readonly Plans?: readonly Step[]
+}
+
+interface Planned {
+  readonly text: string
+  readonly steps: readonly Step[]
+}
+
+/** The plans that hold for whatever values: what a connection comes to use that has run a statement often. */
+async function plansOf(url: string, statements: readonly SentStatement[]): Promise<Planned[]> {
+  await using client = new SQL(url, { max: 1 })
+  const explain = async ({ text, types }: SentStatement): Promise<Planned> => {
+    const [declared, given] = types.length > 0 ? [`(${types})`, `(${types.map(() => 'NULL')})`] : ['', '']
+    await client.unsafe(`PREPARE asked ${declared} AS ${text}`)
+    const [row] = await client.unsafe(`EXPLAIN (FORMAT JSON) EXECUTE asked ${given}`)
+    await client.unsafe('DEALLOCATE asked')
+    const [told] = typeof row['QUERY PLAN'] === 'string' ? JSON.parse(row['QUERY PLAN']) : row['QUERY PLAN']
+    return { text, steps: stepsOf(told.Plan) }
+  }
+  await client.unsafe('SET plan_cache_mode = force_generic_plan')
+  const plans: Planned[] = []
+  for (const statement of statements) plans.push(await explain(statement))
+  return plans
+}
+
+function stepsOf(step: Step): Step[] {
+  return [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+}
+
+/** Indexes that have no rows but those that wait for somebody. */
+const small = ['booking_requests_waiting', 'booking_requests_unassigned']
+
+/** The table of which a step reads all, or of its index; null for none that grows. */
+function readWhole(step: Step, above: Step | undefined): string | null {
+  const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = step
+  const isFirstOfIndex = above?.['Node Type'] === 'Limit' && index !== '' && !step.Filter
+  const isWhole = type === 'Seq Scan' || (/^Index/.test(type) && !step['Index Cond'])
+  return isWhole && !isFirstOfIndex && !small.includes(index) && growing.includes(table) ? table : null
+}
+
+function wholeTables({ steps }: Planned): string[] {
+  const above = (step: Step) => steps.find(({ Plans = [] }) => Plans.includes(step))
+  return steps.flatMap((step) => readWhole(step, above(step)) ?? [])
+}
+
+/** What is read whole on purpose. */
+const exceptions: readonly { name: string; tables: readonly string[]; statement: RegExp; why: string }[] = [
+  {
+    name: 'the requests that an operator lists and counts',
+    tables: ['booking_requests', 'members'],
+    statement:
+      /^select (count\(\*\) from "booking_requests"|"id" from "booking_requests"|.* from "booking_requests" left join "members" on "members"\."id" = "booking_requests"\."member_id")( where .*)?( order by .*)?$/,
+    why: 'by whatever they ask; no request of a partner waits for it',
+  },
+  {
+    name: 'records that point at nothing',
+    tables: ['members', 'booking_requests', 'request_notes', 'replays'],
+    statement: /^SELECT count\(\*\) FROM \w+ AS child WHERE/,
+    why: 'for doctor',
+  },
+  {
+    name: 'seals that stand beside what is not there',
+    tables: ['request_seals'],
+    statement: /^select "request_id" from "request_seals" where not /,
+    why: 'for whoever verifies the log; whoever appends to it removes them',
+  },
+]
+
+const exceptionFor = (statement: string, table: string) =>
+  exceptions.find((one) => one.statement.test(statement) && one.tables.includes(table))
+
+let place: Awaited<ReturnType<typeof openPostgresPlace>>
+let statements: readonly SentStatement[]
+const plans: Record<'without statistics' | 'with statistics', Planned[]> = {
+  'without statistics': [],
+  'with statistics': [],
+}
+
+describeOnPostgresInFull('of the statements that the engine sends to a server', () => {
+  beforeAll(async () => {
+    place = await openPostgresPlace()
+    statements = (await statementsSent(() => useAll(place))).statements
+    await fillTables(place.url)
+    plans['without statistics'] = await plansOf(place.url, statements)
+    await using client = new SQL(place.url, { max: 1 })
+    await client.unsafe('ANALYZE')
+    plans['with statistics'] = await plansOf(place.url, statements)
+  }, 60_000)
+  afterAll(() => place?.[Symbol.asyncDispose]())
+
+  const wholes = (planned: readonly Planned[]) =>
+    planned.flatMap((one) => wholeTables(one).map((table) => ({ statement: one.text, table })))
+
+  for (const which of ['without statistics', 'with statistics'] as const) {
+    test(`none reads a table whole that grows, ${which} of it`, () => {
+      const found = wholes(plans[which])
+      expect(found.filter(({ statement, table }) => !exceptionFor(statement, table))).toEqual([])
+    })
+  }
+
+  test('those that may are there still, and no exception is wider than it has to be', () => {
+    const found = wholes(Object.values(plans).flat())
+    const used = new Set(found.map(({ statement, table }) => exceptionFor(statement, table)?.name))
+    expect(exceptions.filter(({ name }) => !used.has(name))).toEqual([])
+  })
+
+  test('all are known, of every table that grows', () => {
+    expect(statements.length).toBeGreaterThan(150)
+    expect(growing.filter((table) => !statements.some(({ text }) => text.includes(table)))).toEqual([])
+  })
+
+  /** By which indexes a statement finds what it is asked for, of the plan that is made with statistics. */
+  const indexesOf = (words: RegExp) => {
+    const found = plans['with statistics'].filter(({ text }) => words.test(text))
+    expect(found.length).toBeGreaterThan(0)
+    return [
+      ...new Set(found.flatMap(({ steps }) => steps.flatMap((step) => step['Index Name'] ?? []))),
+    ].sort()
+  }
+
+  test('a group of bookings is read by indexes alone, each of what it asks for', () => {
+    expect(indexesOf(/as asked\(partner_id, hash\)/)).toEqual([
+      'audit_actor',
+      'booking_requests_held',
+      'booking_requests_record_key_key',
+      'booking_requests_slot',
+      'changes_pkey',
+      'members_email_hash_key',
+      'members_partner_id_external_user_id_hash_key',
+      'replays_partner_id_key_hash_key',
+      'replays_submitted',
+    ])
+  })
+
+  test.each([
+    ['the slots that providers hold', /^select held\."provider_id"/, ['booking_requests_slot']],
+    ['what has changed', /from "changes" where "changes"."version" >= /, ['changes_pkey']],
+    [
+      'what was submitted since an instant',
+      /between \$\d and \d+ and /,
+      ['booking_requests_submitted', 'members_pkey'],
+    ],
+    [
+      'the notes on what a member has sent',
+      /^select note\.id/,
+      ['booking_requests_member', 'request_notes_request'],
+    ],
+    [
+      'answers that are kept no longer',
+      /^select "request_id" from "replays" where "replays"."submitted_at" <= /,
+      ['replays_submitted'],
+    ],
+    [
+      'older seals',
+      /^delete from "request_seals"/,
+      ['audit_pkey', 'booking_requests_pkey', 'request_seals_pkey'],
+    ],
+    ['who was refused', /"refusals"/, ['audit_action', 'audit_record']],
+    ['who has looked at a risk', /'request\.read-screening'/, ['audit_record']],
+    [
+      'the longest that somebody waits',
+      /^select min\("submitted_at" \+ 0\).*in \('unassigned', 'pending'\)$/,
+      ['booking_requests_waiting'],
+    ],
+    [
+      'how many wait for a provider',
+      /^select count.*"state" = 'unassigned'$/,
+      ['booking_requests_unassigned'],
+    ],
+    ['lines about a record', /"stream"\."record"/, ['audit_record']],
+    [
+      'a page of what waits',
+      /any\(array\(\(?select "id" from "booking_requests" where "booking_requests"."state" = 'unassigned'/,
+      ['booking_requests_pkey', 'booking_requests_unassigned', 'members_pkey'],
+    ],
+  ])('%s: found by its index', (_, words, indexes) => {
+    expect(indexesOf(words)).toEqual(indexes)
+  })
+})

@@ -1,0 +1,179 @@
+import type { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { PgTable } from 'drizzle-orm/pg-core'
+import * as schema from '../../../db/postgres/schema'
+import { Folder } from '../../support/folder'
+import { runSql } from '../../support/postgres'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { openTestDatabase } from '../place'
+import { newTestDatabase, type TestConnections } from './connections'
+
+const tables = Object.values(schema).flatMap((value): PgTable[] => (is(value, PgTable) ? [value] : []))
+const names = tables.map((table) => getTableName(table)).sort()
+/** Of this engine alone: where one server writes, neither is needed. */
+const own = ['nodes', 'request_seals']
+
+const folder = new Folder()
+let embedded = undefined as unknown as Database
+let made: TestConnections | undefined
+const rowsOf = <Row>(text: string) => runSql<Row>(made?.url as string, text)
+
+beforeAll(() => {
+  embedded = openTestDatabase(folder.file('a.sqlite'))
+})
+afterAll(async () => {
+  embedded.close()
+  folder[Symbol.dispose]()
+  await made?.[Symbol.asyncDispose]()
+})
+
+interface Column {
+  readonly name: string
+  readonly notNull: boolean
+}
+
+const byName = <Named extends Column>(columns: Named[]) => columns.sort((a, b) => (a.name < b.name ? -1 : 1))
+
+describeOnPostgresInFull('the tables that queries see on a server', () => {
+  beforeAll(async () => {
+    made = await newTestDatabase()
+  })
+
+  const columnsOf = (table: string) =>
+    rowsOf<Column & { type: string; hasDefault: boolean; collation: string | null }>(
+      `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, attnotnull AS "notNull",
+         (atthasdef OR attidentity <> '') AS "hasDefault",
+         (SELECT collname FROM pg_collation WHERE oid = attcollation) AS collation
+       FROM pg_attribute WHERE attrelid = 'public.${table}'::regclass AND attnum > 0 ORDER BY attname COLLATE "C"`,
+    )
+
+  test('are all of the database and no other', async () => {
+    const found = await rowsOf<{ relname: string }>(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'p', 'm', 'f')
+       ORDER BY relname COLLATE "C"`,
+    )
+    expect(names).toEqual(found.map(({ relname }) => relname))
+  })
+
+  test.each(tables.map((table) => [getTableName(table), table] as const))(
+    '%s, column by column, each text in the order of its bytes',
+    async (name, table) => {
+      const found = (await columnsOf(name)).map(({ hasDefault, ...column }) => column)
+      const seen = Object.values(getTableColumns(table)).map((column) => ({
+        name: column.name,
+        type: column.getSQLType(),
+        notNull: column.notNull,
+        collation: column.getSQLType() === 'text' ? 'C' : null,
+      }))
+      expect(byName(seen)).toEqual(found)
+    },
+  )
+
+  test('have defaults where queries leave a value to the database, and in a column that came later', async () => {
+    const seen = tables.flatMap((table) =>
+      Object.values(getTableColumns(table)).flatMap((column) =>
+        column.hasDefault || column.generatedIdentity ? [`${getTableName(table)}.${column.name}`] : [],
+      ),
+    )
+    const later = ['providers.staff_time_off', 'providers.suspended']
+    const found: string[] = []
+    for (const table of names)
+      for (const { name, hasDefault } of await columnsOf(table))
+        if (hasDefault) found.push(`${table}.${name}`)
+    expect(found.sort()).toEqual([...seen, ...later].sort())
+  })
+})
+
+describeOnPostgresInFull('the tables of both engines are the same', () => {
+  const embeddedColumns = (table: string): Column[] =>
+    embedded
+      .query<{ name: string; notnull: number; pk: number }, [string]>(
+        'SELECT name, "notnull", pk FROM pragma_table_info(?)',
+      )
+      .all(table)
+      .map(({ name, notnull, pk }) => ({ name, notNull: notnull === 1 || pk > 0 }))
+  const shared = names.filter((name) => !own.includes(name))
+
+  test('but for what several servers need', () => {
+    const found = embedded
+      .query<{ name: string }, []>(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+      )
+      .all()
+    expect(found.map(({ name }) => name)).toEqual(shared)
+  })
+
+  test.each(shared)('%s has the same columns, empty where they may be', async (table) => {
+    const found = await rowsOf<Column>(
+      `SELECT attname AS name, attnotnull AS "notNull" FROM pg_attribute
+       WHERE attrelid = 'public.${table}'::regclass AND attnum > 0`,
+    )
+    expect(byName(found)).toEqual(byName(embeddedColumns(table)))
+  })
+
+  test.each(shared)('%s has the same keys, and points at the same tables', async (table) => {
+    const unique = embedded
+      .query<{ name: string }, [string]>('SELECT name FROM pragma_index_list(?) WHERE "unique" = 1')
+      .all(table)
+      .map(({ name }) =>
+        embedded
+          .query<{ name: string }, [string]>('SELECT name FROM pragma_index_info(?)')
+          .all(name)
+          .map((column) => column.name)
+          .sort()
+          .join(),
+      )
+    // A key of one whole number is the row's own there, and no index.
+    const primary = embedded
+      .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
+      .all(table)
+      .map(({ name }) => name)
+      .sort()
+      .join()
+    const found = await rowsOf<{ columns: string }>(
+      `SELECT (SELECT string_agg(attname, ',' ORDER BY attname COLLATE "C") FROM pg_attribute
+         WHERE attrelid = indrelid AND attnum = ANY (indkey)) AS columns
+       FROM pg_index WHERE indrelid = 'public.${table}'::regclass AND indisunique`,
+    )
+    const slot = (columns: string) => columns !== 'provider_id,starts_at'
+    expect(found.map(({ columns }) => columns).sort()).toEqual(
+      [...new Set([...unique, primary])].filter(slot).sort(),
+    )
+    const pointed = await rowsOf<{ points: string }>(
+      `SELECT format('%s to %s', attname, confrelid::regclass) AS points FROM pg_constraint
+       JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+       WHERE contype = 'f' AND conrelid = 'public.${table}'::regclass`,
+    )
+    const points = embedded
+      .query<{ points: string }, [string]>(
+        `SELECT "from" || ' to ' || "table" AS points FROM pragma_foreign_key_list(?)`,
+      )
+      .all(table)
+    const sorted = (rows: { points: string }[]) =>
+      rows.map(({ points }) => points.replace('public.', '')).sort()
+    expect(sorted(pointed)).toEqual(sorted(points))
+  })
+
+  test('and hold the same words, by checks of the same names', async () => {
+    const found = await rowsOf<{ conname: string; definition: string }>(
+      `SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+       WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,
+    )
+    const wordsIn = (text: string) => (text.match(/'[a-z]{2,}'/g) ?? []).sort().join()
+    const onServer = found.flatMap(({ conname, definition }) =>
+      wordsIn(definition) ? [`${conname}: ${wordsIn(definition)}`] : [],
+    )
+    const texts = embedded
+      .query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE type = 'table'")
+      .all()
+      .map(({ sql }) => sql)
+    const here = texts.flatMap((sql) =>
+      [...sql.matchAll(/CONSTRAINT "?(\w+)"? CHECK (.*)/g)].map(
+        ([, name, check]) => `${name}: ${wordsIn(check ?? '')}`,
+      ),
+    )
+    expect(onServer.sort()).toEqual(here.sort())
+    expect(here.length).toBeGreaterThan(5)
+  })
+})

@@ -1,0 +1,54 @@
+import { spyOn } from 'bun:test'
+import { Connection } from '../../../db/postgres/connection'
+
+/** A statement as it was sent, and the types that the client gave its parameters. */
+export interface SentStatement {
+  readonly text: string
+  readonly types: readonly string[]
+}
+
+const isPlannable = (text: string) => /^(select|insert|update|delete|with)\b/i.test(text)
+
+/** What is sent to a server while a work is done. */
+export interface Sent {
+  /** Those that can be planned, with parameters or from a text of several. */
+  readonly statements: readonly SentStatement[]
+  /** All texts, as they were sent. */
+  readonly texts: readonly string[]
+}
+
+/** Notes what is sent while a work is done. */
+export async function statementsSent(work: () => Promise<void>): Promise<Sent> {
+  const sent = new Map<string, SentStatement>()
+  const texts = new Set<string>()
+  const { run, send } = Connection.prototype
+  const prepared = 'SELECT parameter_types::text[]::text FROM pg_prepared_statements WHERE statement = $1'
+  const note = (text: string, types: string) => {
+    const statement = { text, types: types.slice(1, -1).split(',').filter(Boolean).map(unquoted) }
+    if (isPlannable(text)) sent.set(JSON.stringify(statement), statement)
+  }
+  const spies = [
+    spyOn(Connection.prototype, 'run').mockImplementation(async function (this: Connection, text, params) {
+      texts.add(text)
+      const rows = await run.call(this, text, params)
+      const told = await run.call(this, prepared, [text])
+      // One without parameters is not prepared.
+      if (told.length === 0) note(text, '{}')
+      for (const [types] of told) note(text, `${types}`)
+      return rows
+    }),
+    spyOn(Connection.prototype, 'send').mockImplementation(function (this: Connection, text) {
+      texts.add(text)
+      for (const one of text.split(';')) note(one.trim(), '{}')
+      return send.call(this, text)
+    }),
+  ]
+  try {
+    await work()
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  return { statements: [...sent.values()], texts: [...texts] }
+}
+
+const unquoted = (word: string) => word.replaceAll('"', '')

@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test'
+import { DatabaseFailure } from '../../../db/postgres/failure'
+import type { Pool } from '../../../db/postgres/pool'
+import type { Session } from '../../../db/postgres/session'
+import { Submissions } from '../../../db/postgres/submissions'
+import type { SubmissionDraft } from '../../../src/domain/decide-submission'
+import type { Vault } from '../../../src/domain/vault'
+import { runSql } from '../../support/postgres'
+import { describeOnPostgres } from '../../support/postgres-databases'
+import { holdWrites } from '../../support/storage'
+import { endOf, furnish, minutes, nine } from '../furniture'
+import { openPostgresPlace } from './place'
+
+const vault: Pick<Vault, 'keyedHash'> = { keyedHash: () => new Uint8Array(32) }
+const draft = { partnerId: 1, externalUserId: 'm-1', member: { email: 'robin@example.org' }, retry: null }
+const watch = { noteStored() {}, noteFailed() {} }
+
+/** A server that answers reads and no COMMIT, as one whose synchronous standby is gone. */
+const hanging = {
+  get answeredAt() {
+    return performance.now()
+  },
+  async use(_work: unknown, silentMillis: number) {
+    await Bun.sleep(silentMillis)
+    throw new DatabaseFailure('lost', 'ETIMEDOUT')
+  },
+} as Pick<Pool<Session>, 'use'>
+
+test('where no COMMIT is answered, each who submits is told so within two seconds, and whoever waits behind others too', async () => {
+  const submissions = new Submissions(hanging as Pool<Session>, vault as Vault, watch)
+  const ends: [string, boolean][] = []
+  const submit = async () => {
+    const beganAt = performance.now()
+    const end = await endOf(submissions.submit(draft as SubmissionDraft))
+    ends.push([end, performance.now() - beganAt < 2_000])
+  }
+  const first = submit()
+  await Bun.sleep(100)
+  await Promise.all([first, submit(), submit()])
+  expect(ends).toEqual(Array(3).fill(['storage_busy', true]))
+})
+
+describeOnPostgres('a submission on a server', () => {
+  test('that waits too long for a lock is told so, and its connection goes on', async () => {
+    await using place = await openPostgresPlace()
+    const { book } = await furnish(place)
+    const pids = () =>
+      runSql(
+        place.url,
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'anteroom' AND datname = current_database() ORDER BY 1",
+      )
+    await book('robin', nine)
+    const [connection = {}] = await pids()
+    await using _held = await holdWrites({ database: place.url, masterKey: { base64: '' } })
+    expect(await endOf(book('sam', nine + minutes(60)))).toBe('storage_busy')
+    expect(await pids()).toContainEqual(connection)
+  })
+})

@@ -1,0 +1,290 @@
+import { expect, test } from 'bun:test'
+import { createActs } from '../../../db/postgres/acts'
+import { logOver } from '../../../db/postgres/audit-archive'
+import { openVault } from '../../../db/postgres/data-key'
+import { Node } from '../../../db/postgres/node'
+import { openDatabase } from '../../../db/postgres/open'
+import { Pool } from '../../../db/postgres/pool'
+import { judgeReplication } from '../../../db/postgres/replication'
+import { logFinding, settingsFinding } from '../../../db/postgres/server-settings'
+import { openSession, type Session } from '../../../db/postgres/session'
+import { createUpkeep } from '../../../db/postgres/upkeep'
+import { auditHashes } from '../../../db/records/audit-hashes'
+import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
+import { masterKeyOf } from '../../../src/vault/vault'
+import { runSql, startPostgres } from '../../support/postgres'
+import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
+import { act, now } from '../furniture'
+import { connectTo, openingOf, refusalOf, sealedDataKey } from './connections'
+
+/** The upkeep of a database of a URL, made if it is not there. Leaving its scope closes it. */
+async function upkeepOf(url: string) {
+  const connections = connectTo(url)
+  const { masterKey } = await openDatabase(connections.on, openingOf(url))
+  const sealed = await connections.on(sealedDataKey)
+  const vault = openVault(sealed, 'sandbox', masterKey)
+  const pool = new Pool<Session>({
+    address: parseDatabaseAddress(url) as DatabaseAddress,
+    password: () => null,
+    size: 4,
+    make: (connection) => openSession(connection, () => vault),
+  })
+  const node = new Node(connections.on)
+  const { on } = connections
+  const log = logOver(auditHashes(vault), (work) => pool.use(({ audit }) => work(audit)))
+  const parts = { pool, on, acts: createActs(pool), node, log, purpose: 'sandbox', masterKey } as const
+  return {
+    upkeep: createUpkeep(parts),
+    run: (text: string) => runSql(url, text),
+    async [Symbol.asyncDispose]() {
+      await pool.close()
+      await connections[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function withUpkeep(work: (opened: Awaited<ReturnType<typeof upkeepOf>>) => Promise<void>) {
+  await using database = await newDatabase()
+  await using opened = await upkeepOf(database.url)
+  await work(opened)
+}
+
+describeOnPostgresInFull('a check', () => {
+  test('of a new database on a server with fsync finds nothing bad', async () => {
+    await using server = await startPostgres({ fsync: true, settings: { log_error_verbosity: 'terse' } })
+    await using opened = await upkeepOf(server.url)
+    const findings = [...(await opened.upkeep.check(now)), ...(await opened.upkeep.checkPlace())]
+    const states = findings.map(({ check, state }) => [check, state])
+    expect(Object.fromEntries(states)).toEqual({
+      schema: 'ok',
+      // As initdb makes it since PostgreSQL 18, with checksums.
+      settings: expect.stringMatching(/ok|note/),
+      integrity: 'note',
+      orphans: 'ok',
+      'sealed values': 'ok',
+      'audit log': 'ok',
+      backup: 'note',
+      server: 'ok',
+      connection: 'ok',
+      clock: 'ok',
+      replication: 'note',
+      'oldest transaction': 'ok',
+      connections: 'ok',
+      'server log': 'ok',
+      'free disk': 'note',
+    })
+    await opened.run('CREATE EXTENSION amcheck')
+    expect(await opened.upkeep.check(now)).toContainEqual({
+      check: 'integrity',
+      state: 'ok',
+      detail: 'no faults',
+    })
+  })
+
+  test('says what to run where the role may not look through tables and indexes', async () => {
+    await using server = await startPostgres({ settings: { max_connections: 20 } })
+    await server.run('CREATE ROLE guest LOGIN')
+    await server.run('CREATE DATABASE rooms OWNER guest')
+    await using opened = await upkeepOf(server.urlOf('rooms').replace('//postgres@', '//guest@'))
+    const integrity = async () => (await opened.upkeep.check(now)).find(({ check }) => check === 'integrity')
+    const grant = 'GRANT EXECUTE ON FUNCTION bt_index_check(regclass), verify_heapam TO guest'
+    const run = 'have an administrator run, in this database:'
+    expect((await integrity())?.remedy).toBe(`${run} CREATE EXTENSION amcheck; ${grant}`)
+    await server.run('CREATE EXTENSION amcheck', 'rooms')
+    expect(await integrity()).toEqual({
+      check: 'integrity',
+      state: 'note',
+      detail: 'it could not be checked: the role has no right to',
+      remedy: `${run} ${grant}`,
+    })
+    await server.run(grant, 'rooms')
+    expect(await integrity()).toEqual({ check: 'integrity', state: 'ok', detail: 'no faults' })
+  }, 20_000)
+
+  test.each([
+    ['a table', 'CREATE TABLE stray (id int)', 'column stray.id, table stray'],
+    ['an index that is gone', 'DROP INDEX licenses_region', 'index licenses_region'],
+    [
+      'a trigger that is off',
+      'ALTER TABLE audit DISABLE TRIGGER audit_keeps_lines',
+      'trigger audit_keeps_lines of audit',
+    ],
+    ['foreign keys that are off', 'ALTER TABLE members DISABLE TRIGGER ALL', 'table members'],
+    [
+      'a rule that undoes what is written',
+      'CREATE RULE nothing AS ON DELETE TO members DO INSTEAD NOTHING',
+      'table members',
+    ],
+    [
+      'a function that does otherwise',
+      "CREATE OR REPLACE FUNCTION audit_keeps_words() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+      'function audit_keeps_words',
+    ],
+    [
+      'a check that is gone',
+      'ALTER TABLE organizations DROP CONSTRAINT organizations_name_check',
+      'constraint organizations_name_check of organizations',
+    ],
+    ['a column of another type', 'ALTER TABLE nodes ALTER note TYPE varchar(9)', 'column nodes.note'],
+  ])('names %s, and leaves no trace of its own', async (_, sql, faults) => {
+    await withUpkeep(async ({ upkeep, run }) => {
+      await run(sql)
+      const [schema] = await upkeep.check(now)
+      expect(schema).toEqual({
+        check: 'schema',
+        state: 'bad',
+        detail: `not as it should be: ${faults}`,
+        remedy: 'stop all nodes, and bring the database back on its server as of a moment before',
+      })
+      expect(await run("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'anteroom%'")).toEqual([])
+    })
+  })
+
+  test('counts records that point at nothing', async () => {
+    await withUpkeep(async ({ upkeep, run }) => {
+      await run(`SET session_replication_role = replica; INSERT INTO in_person_regions VALUES (8, 9), (9, 9)`)
+      expect(await upkeep.check(now)).toContainEqual({
+        check: 'orphans',
+        state: 'bad',
+        detail: '4 records point at nothing',
+        remedy: 'stop all nodes, and bring the database back on its server as of a moment before',
+      })
+    })
+  })
+})
+
+test('settings that lose what was acknowledged are bad, and what cannot be seen is told', () => {
+  const sound = {
+    fsync: 'on',
+    full_page_writes: 'on',
+    synchronous_commit: 'on',
+    synchronous_standby_names: '',
+    data_checksums: 'on',
+  }
+  const stateWith = (different: Record<string, string>) => {
+    const { state, detail } = settingsFinding(new Map(Object.entries({ ...sound, ...different })))
+    return `${state}: ${detail}`
+  }
+  expect(stateWith({})).toBe('ok: as they should be')
+  expect(stateWith({ synchronous_commit: 'remote_apply' })).toBe('ok: as they should be')
+  expect(stateWith({ data_checksums: 'off' })).toStartWith('note: as they should be, without data checksums')
+  expect(stateWith({ fsync: 'off' })).toStartWith('bad: fsync is off: ')
+  expect(stateWith({ full_page_writes: 'off' })).toStartWith('bad: full_page_writes is off: ')
+  expect(stateWith({ synchronous_commit: 'off' })).toStartWith('bad: synchronous_commit is off: ')
+  expect(stateWith({ synchronous_commit: 'local', synchronous_standby_names: 'b' })).toBe(
+    'bad: synchronous_commit is local: no standby is waited for',
+  )
+  expect(settingsFinding(new Map([['fsync', 'on']]))).toEqual({
+    check: 'settings',
+    state: 'note',
+    detail: 'full_page_writes, synchronous_commit, data_checksums could not be checked',
+  })
+})
+
+test('settings by which values get into the log of the server are named', () => {
+  const quiet = {
+    log_error_verbosity: 'terse',
+    log_destination: 'stderr',
+    log_parameter_max_length: '-1',
+    log_parameter_max_length_on_error: '0',
+    log_statement: 'ddl',
+    log_duration: 'off',
+    log_min_duration_statement: '-1',
+    log_min_duration_sample: '-1',
+    log_transaction_sample_rate: '0',
+  }
+  const remedyWith = (different: Record<string, string>) =>
+    logFinding(new Map(Object.entries({ ...quiet, ...different }))).remedy
+  expect(logFinding(new Map(Object.entries(quiet)))).toEqual({
+    check: 'server log',
+    state: 'ok',
+    detail: 'holds no values',
+  })
+  expect(remedyWith({ log_error_verbosity: 'default' })).toBe('set log_error_verbosity = terse')
+  expect(remedyWith({ log_destination: 'stderr,jsonlog' })).toBe(
+    'set log_destination without csvlog and jsonlog',
+  )
+  expect(remedyWith({ log_statement: 'all' })).toBe('set log_parameter_max_length = 0')
+  expect(remedyWith({ log_min_duration_statement: '0' })).toBe('set log_parameter_max_length = 0')
+  expect(remedyWith({ log_statement: 'all', log_parameter_max_length: '0' })).toBeUndefined()
+})
+
+test('standbys say what outlives the server', () => {
+  const standby = { name: 'b', isSynchronous: true, bytesBehind: 12, secondsBehind: 0.04 }
+  const judged = (...call: Parameters<typeof judgeReplication>) => {
+    const { state, detail } = judgeReplication(...call)
+    return `${state}: ${detail}`
+  }
+  expect(judged([standby], 'b')).toBe('ok: b synchronous, 12 bytes and 0.0 s behind')
+  expect(judged([{ ...standby, bytesBehind: 1e9 }], 'b')).toStartWith('note: b synchronous, 1000000000 bytes')
+  expect(judged([{ ...standby, isSynchronous: false }], '')).toBe(
+    'note: b asynchronous, 12 bytes and 0.0 s behind; none is synchronous: a failover may lose what was acknowledged last',
+  )
+  expect(judged([{ ...standby, isSynchronous: false }], 'c')).toStartWith(
+    'bad: synchronous_standby_names is set',
+  )
+  expect(judged([], '')).toStartWith('note: no standby')
+})
+
+describeOnPostgresInFull('upkeep', () => {
+  test('refuses to make a backup, with the ways in which the server does', async () => {
+    await withUpkeep(async ({ upkeep }) => {
+      expect(await refusalOf(() => upkeep.backUp('/somewhere', null, act))).toBe(
+        'database_unusable: a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time recovery), or as one moment with pg_dump -Fc; keep the master key apart from it',
+      )
+    })
+  })
+
+  test('seals the data key under another master key, once, with a line in the audit log', async () => {
+    await withUpkeep(async ({ upkeep, run }) => {
+      const next = masterKeyOf(Buffer.alloc(32, 8))
+      expect(await upkeep.rewrap(next, act)).toBe(true)
+      expect(await upkeep.rewrap(next, act)).toBe(false)
+      expect(await run('SELECT action, actor, outcome FROM audit')).toEqual([
+        { action: 'key.rotate', actor: 'olive', outcome: 'done' },
+      ])
+      // By one who still has the key of before, to a third one.
+      const third = masterKeyOf(Buffer.alloc(32, 9))
+      expect(await refusalOf(() => upkeep.rewrap(third, act))).toBe(
+        'database_unusable: the master key is not the one that this database was sealed under',
+      )
+    })
+  })
+
+  test('notes drills and zone data', async () => {
+    await withUpkeep(async ({ upkeep }) => {
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null, isByServer: true })
+      await upkeep.noteDrill(act)
+      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: now, isByServer: true })
+      expect(await upkeep.findZoneData()).toBeNull()
+      await upkeep.noteZoneData({ edition: '2026f', folder: null })
+      expect(await upkeep.findZoneData()).toEqual({ edition: '2026f', folder: null })
+    })
+  })
+
+  test('clears away what was deleted, and says that it could not while somebody reads it still', async () => {
+    await using database = await newDatabase()
+    await using opened = await upkeepOf(database.url)
+    await using reader = connectTo(database.url, 1)
+    await opened.run(
+      `INSERT INTO partners (name, active, created_at) VALUES ('P', true, 0);
+       INSERT INTO members (record_key, partner_id, external_user_id_hash, active, sealed_external_user_id, sealed_profile,
+         created_at, updated_at) SELECT 'm' || i, 1, sha256(int4send(i)), true, 'x', 'x', 0, 0 FROM generate_series(1, 9) AS i`,
+    )
+    const left = async () => {
+      const [row] = await opened.run(
+        "SELECT n_dead_tup::int AS dead FROM pg_stat_user_tables WHERE relname = 'members'",
+      )
+      return row?.dead
+    }
+    await reader.on(async (connection) => {
+      await connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM members')
+      await opened.run('DELETE FROM members WHERE id <= 3')
+      expect(await opened.upkeep.purge()).toBe(false)
+      expect(await left()).toBe(3)
+      await connection.send('COMMIT')
+    }, 20_000)
+    expect(await opened.upkeep.purge()).toBe(true)
+    expect(await left()).toBe(0)
+  })
+})

@@ -1,0 +1,318 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { requireProvider } from '../../src/operations/find-records'
+import { deactivateMember } from '../../src/operations/members'
+import { deactivatePartner, reactivatePartner } from '../../src/operations/partners'
+import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import { addTimeOff, parseTimeOff, removeTimeOff } from '../../src/operations/time-off'
+import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
+import { daily, expectRefusal, paths } from '../contract/contract'
+import { randomFrom, seed } from '../hostile/random'
+import { booking, provider, region } from '../support/builders'
+import { tellFigure, times } from '../support/long'
+import { describeOnPostgres } from '../support/postgres-databases'
+import { type Answer, startService } from '../support/service'
+import { countRows, type NewStorage, newStorageOnPostgres } from '../support/storage'
+
+// Four services on one database, as on four machines: what holds at one holds at all.
+setDefaultTimeout(3_600_000)
+
+const nodeCount = 4
+const [dayMillis, minuteMillis] = [86_400_000, 60_000]
+const openMost = 10
+
+const working = { timeZone: 'Etc/UTC', workingHours: [daily('00:00', '23:45')] }
+const directory = {
+  regions: [region({ id: 31 })],
+  providers: ['a', 'b', 'c'].map((ref) => provider(ref, { lastName: ref, ...working })),
+}
+
+type Node = Awaited<ReturnType<typeof startService>>
+
+describeOnPostgres('at four nodes at once', () => {
+  let place: NewStorage
+  let nodes: Node[]
+  /** Where commands are carried out: a fifth, which no partner asks. */
+  let staff: Node
+  let providerIds: number[]
+  beforeAll(async () => {
+    place = await newStorageOnPostgres()
+    const limits = { openRequests: openMost }
+    staff = await startService({ storage: place.storage, directory, limits })
+    nodes = await Promise.all(
+      Array.from({ length: nodeCount }, () => startService({ beside: staff, limits })),
+    )
+    providerIds = staff.context.directory.listProviders().map(({ id }) => id)
+  })
+  afterAll(async () => {
+    for (const node of [...nodes, staff]) await node.stop()
+    await place[Symbol.asyncDispose]()
+  })
+
+  const nodeOf = (index: number) => nodes[index % nodeCount] as Node
+  const idOf = (index: number) => providerIds[index] as number
+
+  /** The start of a slot that no other test asks for. @param day of December 2026 and after, from 3 on */
+  const slotOn = (day: number, minute = 540) => ({
+    providerId: idOf(0),
+    utcStartTime: instant(Date.parse('2026-12-01T00:00:00Z') + (day - 1) * dayMillis + minute * minuteMillis),
+  })
+
+  /** So many submissions at once, one at each node in turn. */
+  const submitAtOnce = (count: number, bodyOf: (index: number) => unknown, key?: string) =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        nodeOf(index).post(
+          paths.booking,
+          bodyOf(index),
+          undefined,
+          key === undefined ? {} : { 'Idempotency-Key': key },
+        ),
+      ),
+    )
+
+  const stored = async () => ({
+    requests: await countRows(place.storage, 'booking_requests'),
+    members: await countRows(place.storage, 'members'),
+  })
+
+  const rounds = times(3, 100)
+
+  test('one slot that is asked for 200 times, with keys and without: one 201, 199 times 400, nothing else stored', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const before = await stored()
+      const slot = slotOn(3, round * 45)
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => {
+          const headers = index % 3 ? { 'Idempotency-Key': `slot-${round}-${index}` } : {}
+          return nodeOf(index).post(
+            paths.booking,
+            booking(`s${round}-${index}`, slot),
+            undefined,
+            headers as Record<string, string>,
+          )
+        }),
+      )
+      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 400: 199 } })
+      for (const answer of answers.filter(({ status }) => status === 400))
+        expectRefusal(answer, { status: 400, kind: 'slot_unavailable' })
+      expect(await stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
+    }
+  })
+
+  test('60 first intakes of one new member: all 201, one member', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const before = await stored()
+      const answers = await submitAtOnce(60, () => booking(`new-${round}`))
+      expect(tally(answers)).toEqual({ 201: 60 })
+      expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
+      expect(await stored()).toEqual({ requests: before.requests + 60, members: before.members + 1 })
+    }
+  })
+
+  test('one address for 60 new members: one 201, 59 times 409', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const email = `one-${round}@example.com`
+      const answers = await submitAtOnce(60, (index) => booking(`e${round}-${index}`, undefined, { email }))
+      expect(tally(answers)).toEqual({ 201: 1, 409: 59 })
+      for (const answer of answers.filter(({ status }) => status === 409))
+        expectRefusal(answer, { status: 409, kind: 'email_taken' })
+    }
+  })
+
+  test('one idempotency key 40 times: one request, and one answer byte for byte', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const before = await stored()
+      const body = booking(`key-${round}`, slotOn(4, round * 45))
+      const answers = await submitAtOnce(40, () => body, `key-${round}`)
+      expect(tally(answers)).toEqual({ 201: 40 })
+      expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
+      expect(answers.filter(({ headers }) => !headers.has('idempotency-replayed'))).toHaveLength(1)
+      expect(await stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
+    }
+  })
+
+  const stale = times(60, 2_000)
+
+  test(`${stale} slots, each booked at one node and searched for at another at once, are never shown again`, async () => {
+    for (let round = 0; round < stale; round++) {
+      const slot = slotOn(5 + Math.floor(round / 30), (round % 30) * 45)
+      const booked = await nodeOf(round).post(paths.booking, booking(`stale-${round}`, slot))
+      expect(booked.status).toBe(201)
+      const found = await nodeOf(round + 1 + (round % 3)).get(`${paths.providers}?region_id=31&page_size=100`)
+      const [first] = found.body.results as { availability: { utcStartTime: string }[] }[]
+      expect(first?.availability.map(({ utcStartTime }) => utcStartTime)).not.toContain(slot.utcStartTime)
+    }
+  })
+
+  test('what staff take away, and give back, holds for the next request at every node', async () => {
+    const { context } = staff
+    const victim = await staff.addPartner('Victim')
+    let { token } = victim
+    const provider = await requireProvider(context, 'b')
+    const timeOff = parseTimeOff('2026-12-01', '2027-12-01')
+    const slot = { ...slotOn(8), providerId: idOf(1) }
+    const codesAt = async () =>
+      Promise.all(
+        nodes.map(async (node, index) => {
+          const answer = await node.post(
+            paths.booking,
+            booking(`taken-${token.length}-${index}`, slot),
+            token,
+          )
+          return answer.status === 201 ? 'stored' : answer.headers.get('x-error-code')
+        }),
+      )
+    const allSay = (code: string) => Array(nodeCount).fill(code)
+    for (let round = 0; round < times(5, 100); round++) {
+      const act = staff.act()
+      await deactivatePartner(context, victim.partner, act)
+      expect(await codesAt()).toEqual(allSay('partner_inactive'))
+      await reactivatePartner(context, victim.partner, act)
+      await deactivateProvider(context, provider, act)
+      expect(await codesAt()).toEqual(allSay('provider_unknown'))
+      await reactivateProvider(context, provider, act)
+      await addTimeOff(context, provider, timeOff, act)
+      expect(await codesAt()).toEqual(allSay('slot_unavailable'))
+      await removeTimeOff(context, provider, timeOff, act)
+      await revokeToken(context, victim.partner, act)
+      expect(await codesAt()).toEqual(allSay('token_invalid'))
+      token = await issueFirstToken(context, victim.partner, act)
+      const statuses = nodes.map((node) => node.get(`${paths.regions}?country_code=CA`, token))
+      expect(tally(await Promise.all(statuses))).toEqual({ 200: nodeCount })
+    }
+  })
+
+  test('while loads move the hours by minutes, and so all starts, no two in the table overlap', async () => {
+    const random = randomFrom(seed)
+    let [slowestMillis, held, refused] = [0, 0, 0]
+    const others: string[] = []
+    const shift = (minutes: number) => {
+      const workingHours = [daily(`00:${`${minutes}`.padStart(2, '0')}`, '23:45')]
+      return staff.load({
+        ...directory,
+        providers: directory.providers.map((one) => ({ ...one, workingHours })),
+      })
+    }
+    for (let round = 0; round < rounds; round++) {
+      const shifts = [(5 * round) % 40, (5 * round + 10) % 40] as const
+      await shift(shifts[0])
+      const answers = Array.from({ length: 120 }, async (_, index) => {
+        await Bun.sleep(random() * 40)
+        const minute = Math.floor(random() * 20) * 45 + (shifts[index % 2] as number)
+        const slot = { ...slotOn(12, minute), providerId: idOf(index % 3) }
+        const askedAt = performance.now()
+        const answer = await nodeOf(index).post(paths.booking, booking(`o${round}-${index}`, slot))
+        slowestMillis = Math.max(slowestMillis, performance.now() - askedAt)
+        return answer
+      })
+      await Bun.sleep(15)
+      await shift(shifts[1])
+      const told = tally(await Promise.all(answers))
+      held += told[201] ?? 0
+      refused += told[400] ?? 0
+      others.push(...Object.keys(told).filter((status) => status !== '201' && status !== '400'))
+    }
+    await staff.load(directory)
+    expect({ isAnyHeld: held > 0, isAnyRefused: refused > 0, others }).toEqual({
+      isAnyHeld: true,
+      isAnyRefused: true,
+      others: [],
+    })
+    const holders = `(SELECT * FROM booking_requests WHERE state IN ('pending', 'accepted'))`
+    const overlap = 'a.starts_at < b.ends_at AND b.starts_at < a.ends_at'
+    const pairs = `${holders} a JOIN ${holders} b ON a.provider_id = b.provider_id AND a.id < b.id AND ${overlap}`
+    expect(await countRows(place.storage, pairs)).toBe(0)
+    tellFigure(
+      `hours that move under bookings: ${held} stored, slowest answer ${slowestMillis.toFixed(0)} ms`,
+    )
+  })
+
+  test('many slots that are asked for in all orders: each is had once, and nobody waits for a deadlock', async () => {
+    const waits: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      const places = Array.from({ length: 24 }, (_, index) => index)
+      const answers = await Promise.all(
+        nodes.flatMap((node, number) =>
+          (number % 2 ? places : places.toReversed()).map(async (at) => {
+            const askedAt = performance.now()
+            const body = booking(`c${round}-${number}-${at}`, slotOn(14 + (round % 10), at * 45))
+            const answer = await node.post(paths.booking, body)
+            waits.push(performance.now() - askedAt)
+            return answer
+          }),
+        ),
+      )
+      expect(tally(answers)).toEqual({ 201: 24, 400: 72 })
+    }
+    const slowest = Math.max(...waits)
+    tellFigure(`slots in all orders: ${rounds} rounds, slowest answer ${slowest.toFixed(0)} ms`)
+    // The server looks for a deadlock after a second.
+    expect(slowest).toBeLessThan(1_000)
+  })
+
+  test('two members that exchange their addresses at once: neither is lost, and no address is of two', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const [one, other] = [`x${round}@example.com`, `y${round}@example.com`]
+      await submitAtOnce(2, (index) =>
+        booking(`swap-${round}-${index}`, undefined, { email: index ? other : one }),
+      )
+      const answers = await submitAtOnce(8, (index) =>
+        booking(`swap-${round}-${index % 2}`, undefined, { email: index % 2 ? one : other }),
+      )
+      expect(tally(answers)).toEqual({ 409: 8 })
+      for (const [index, email] of [one, other].entries()) {
+        const found = await nodeOf(index).get(`${paths.user}?external_user_id=swap-${round}-${index}`)
+        expect([found.status, found.body.email]).toEqual([200, email])
+      }
+    }
+  })
+
+  test(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const answers = await submitAtOnce(40, (index) =>
+        booking(`eager-${round}`, {
+          ...slotOn(9 + (round % 3), (index % 30) * 45),
+          providerId: idOf(index < 30 ? 0 : 1),
+        }),
+      )
+      const told = tally(answers)
+      expect(told[201]).toBe(openMost)
+      expect(Object.keys(told).every((status) => ['201', '400', '409', '429'].includes(status))).toBe(true)
+    }
+  })
+
+  test('a member who is deactivated while all nodes store their requests stays so', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
+      const { id } = first.body.member
+      const changing = submitAtOnce(24, (index) =>
+        booking(`gone-${round}`, undefined, {
+          email: `gone-${round}@example.com`,
+          firstName: `Name ${index}`,
+        }),
+      )
+      await deactivateMember(staff.context, { id }, staff.act())
+      const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
+      expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
+        new Set(['member_deactivated']),
+      )
+      const codes = (await changing).map(({ status, headers }) =>
+        status === 201 ? '201' : headers.get('x-error-code'),
+      )
+      expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
+      const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
+      expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
+    }
+  })
+})
+
+/** How many answers there were of each status. */
+function tally(answers: readonly Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+function instant(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`
+}
