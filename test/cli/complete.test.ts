@@ -126,7 +126,7 @@ describe('in a shell', () => {
   async function shell(command: readonly string[]): Promise<string> {
     const child = Bun.spawn([...command], {
       cwd: operator.folder.path,
-      env: { PATH: path, ANTEROOM_DATABASE: operator.database, HOME: operator.folder.path, TERM: 'dumb' },
+      env: { PATH: path, ...operator.settings, HOME: operator.folder.path, TERM: 'dumb' },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'inherit',

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { booking, provider, region } from '../support/builders'
+import { testOfFile } from '../support/engine'
 import { Operator } from '../support/operator'
 import { writeTzif } from '../zones/write-tzif'
 
@@ -71,37 +72,40 @@ test('doctor names the bookings whose local time moves under other zone data, an
   await other.stop()
 })
 
-test('doctor names the bookings of a provider who is switched off, and goes on past what cannot be read', async () => {
-  const zones = ['--zones', operator.folder.file('zones')]
-  await operator.do('provider', 'deactivate', 'on-1', '--yes', ...zones)
-  const found = async (...flags: string[]) => {
-    const { code, stdout } = await operator.run(['doctor', '--json', ...zones, ...flags])
-    const findings: { check: string; state: string; detail: string }[] = JSON.parse(stdout)
-    return { code, bad: findings.filter(({ state }) => state === 'bad'), count: findings.length }
-  }
-  const bookings = {
-    check: 'bookings',
-    state: 'bad',
-    detail: expect.stringMatching(/^request 1, \S+Z, on-1: suspended$/),
-    remedy: 'anteroom request move ID --slot INSTANT, or request decline ID',
-  }
-  const before = await found()
-  expect(before).toMatchObject({ code: 8, bad: [bookings] })
-  expect(await found('--backup-max-age', '36h')).toMatchObject({
-    code: 8,
-    bad: [{ check: 'backup', detail: 'none was made yet', remedy: 'anteroom backup FILE' }, bookings],
-  })
-  {
-    using database = new Database(operator.database)
-    database.run("UPDATE members SET sealed_profile = x'00'")
-    database.run("UPDATE booking_requests SET sealed_screening_answers = x'00'")
-  }
-  expect(await found()).toMatchObject({
-    code: 8,
-    bad: [{ check: 'sealed values', detail: 'cannot be opened: member 1, request 1' }, bookings],
-    count: before.count,
-  })
-})
+testOfFile(
+  'doctor names the bookings of a provider who is switched off, and goes on past what cannot be read',
+  async () => {
+    const zones = ['--zones', operator.folder.file('zones')]
+    await operator.do('provider', 'deactivate', 'on-1', '--yes', ...zones)
+    const found = async (...flags: string[]) => {
+      const { code, stdout } = await operator.run(['doctor', '--json', ...zones, ...flags])
+      const findings: { check: string; state: string; detail: string }[] = JSON.parse(stdout)
+      return { code, bad: findings.filter(({ state }) => state === 'bad'), count: findings.length }
+    }
+    const bookings = {
+      check: 'bookings',
+      state: 'bad',
+      detail: expect.stringMatching(/^request 1, \S+Z, on-1: suspended$/),
+      remedy: 'anteroom request move ID --slot INSTANT, or request decline ID',
+    }
+    const before = await found()
+    expect(before).toMatchObject({ code: 8, bad: [bookings] })
+    expect(await found('--backup-max-age', '36h')).toMatchObject({
+      code: 8,
+      bad: [{ check: 'backup', detail: 'none was made yet', remedy: 'anteroom backup FILE' }, bookings],
+    })
+    {
+      using database = new Database(operator.database)
+      database.run("UPDATE members SET sealed_profile = x'00'")
+      database.run("UPDATE booking_requests SET sealed_screening_answers = x'00'")
+    }
+    expect(await found()).toMatchObject({
+      code: 8,
+      bad: [{ check: 'sealed values', detail: 'cannot be opened: member 1, request 1' }, bookings],
+      count: before.count,
+    })
+  },
+)
 
 test('zone data older than what is built in, or of no known edition, is a line at the start and bad in doctor', async () => {
   for (const [edition, told] of [

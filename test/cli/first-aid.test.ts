@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test'
 import { firstAid } from '../../src/cli/first-aid'
-import type { Status } from '../../src/operations/status'
+import { isBackupTooOld } from '../../src/domain/upkeep'
+import type { ServerState, Status } from '../../src/operations/status'
 
 const at = Date.parse('2026-12-01T12:00:00Z')
+const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: at }
+const serverThatIs = (state: ServerState) => ({ state, note, seenAt: null })
 const well: Status = {
-  server: 'up',
-  note: { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: at },
+  servers: [serverThatIs('up')],
   waiting: { intakes: 0, oldestIntakeAt: null, pending: 3 },
   unreadRisk: 0,
   isRiskWhole: true,
@@ -24,7 +26,7 @@ test('what was found is told most urgent first, in at most ten lines that fit a 
   const refusal = { partner: 'Lantern', reason: 'token_invalid', isClaimed: true, count: 4, lastAt: 0 }
   const sick: Status = {
     ...well,
-    server: 'down',
+    servers: [serverThatIs('down')],
     waiting: { intakes: 1, oldestIntakeAt: at, pending: 0 },
     unreadRisk: 12_345,
     backups: { backedUpAt: at, drilledAt: null },
@@ -44,16 +46,28 @@ test('what was found is told most urgent first, in at most ten lines that fit a 
     'Lantern needs its new token by 2026-12-01T12:00:00Z: anteroom token list',
   ])
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(78)
-  expect(firstAid({ ...sick, server: 'silent' }, true)[0]).toBe(
+  expect(firstAid({ ...sick, servers: [serverThatIs('silent')] }, true)[0]).toBe(
     'the service does not answer: read its log, start it again',
   )
-  expect(firstAid({ ...sick, server: 'unready' }, true)[0]).toBe(
+  expect(firstAid({ ...sick, servers: [serverThatIs('unready')] }, true)[0]).toBe(
     'the service can store nothing: anteroom doctor, and read its log',
   )
+})
+
+test('of several servers, one that ended is told beside those that serve, and the service is not down', () => {
+  expect(firstAid({ ...well, servers: [serverThatIs('down'), serverThatIs('up')] }, false)).toEqual([
+    '1 server ended without being stopped: read the log there, start it again',
+  ])
 })
 
 test('of a backup that was never made, its age is not told too', () => {
   expect(firstAid({ ...well, backups: { backedUpAt: null, drilledAt: null } }, true)).toEqual([
     'no backup was ever made: anteroom backup FILE',
   ])
+})
+
+test('of backups that the server makes of itself, nothing is to be done here', () => {
+  const backups = { backedUpAt: null, drilledAt: null, isByServer: true }
+  expect(isBackupTooOld(backups, at, 1)).toBe(false)
+  expect(firstAid({ ...well, backups }, false)).toEqual([])
 })

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { shutdownRequest } from '../../src/cli/graceful-shutdown'
+import { testOfFile } from '../support/engine'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram } from '../support/process'
 
@@ -32,7 +33,7 @@ test('a terminal that goes stops the service, with exit code 0', async () => {
   // A terminal of a session's own, which hears when it goes.
   const controlled = ['setsid', '--ctty', '--wait', ...fromTerminal]
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
-  const env = { ANTEROOM_DATABASE: operator.database }
+  const env = { ...operator.settings }
   const service = Bun.spawn([...controlled, ...words], { terminal, env, cwd: operator.folder.path })
   await eventually('the service to listen', () => shown.includes('Listening') || service.exitCode !== null)
   terminal.close()
@@ -46,7 +47,7 @@ test('a terminal that goes does not stop a service that was started under nohup:
   await using terminal = new Bun.Terminal({ data: () => {} })
   const logged = ['sh', '-c', `echo $$ > '${pid}'; exec "$@" > '${log}' 2>&1`, 'sh', ...underNohup]
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
-  const env = { ANTEROOM_DATABASE: operator.database }
+  const env = { ...operator.settings }
   const service = Bun.spawn(['setsid', '--ctty', '--wait', ...logged, ...words], { terminal, env })
   const said = () => (existsSync(log) ? readFileSync(log, 'utf8') : '')
   await eventually('the service to listen', () => said().includes('Listening') || service.exitCode !== null)
@@ -124,28 +125,31 @@ const intake = (name: string) => ({
   phq9Data: [],
 })
 
-test('a service that has much to remove of what was kept for retries stops with the rest left for its next start', async () => {
-  using operator = new Operator()
-  await operator.do('init')
-  const expired = 1_000
-  {
-    using database = new Database(operator.database)
-    const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
-    // Without the requests that they answered: nobody asks for those here.
-    database.run(
-      `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
+testOfFile(
+  'a service that has much to remove of what was kept for retries stops with the rest left for its next start',
+  async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    const expired = 1_000
+    {
+      using database = new Database(operator.database)
+      const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
+      // Without the requests that they answered: nobody asks for those here.
+      database.run(
+        `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
        SELECT key + 1, 1, ${hashes}, key FROM json_each(?)`,
-      [JSON.stringify(Array.from({ length: expired }, () => 0))],
-    )
-  }
-  await using service = await operator.serve()
-  expect(await service.stop()).toMatchObject({ code: 0, signal: null })
-  expect(service.told).toEqual(stopping)
-  using database = new Database(operator.database)
-  const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
-  expect(left).toBeGreaterThan(0)
-  expect(left).toBeLessThan(expired)
-})
+        [JSON.stringify(Array.from({ length: expired }, () => 0))],
+      )
+    }
+    await using service = await operator.serve()
+    expect(await service.stop()).toMatchObject({ code: 0, signal: null })
+    expect(service.told).toEqual(stopping)
+    using database = new Database(operator.database)
+    const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThan(expired)
+  },
+)
 
 test('a stop that waits for somebody slow tells what for', async () => {
   using operator = new Operator()

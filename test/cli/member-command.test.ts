@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { describeOfFile } from '../support/engine'
 import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
@@ -161,7 +162,6 @@ describe('a member', () => {
 
   test('is named by whoever asks before anything is done to them', async () => {
     const { member } = await submit('asked')
-    const { database } = practice.operator
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {
       erase: `Remove ${who} for good, with all that is held on them? [y/N]`,
@@ -169,8 +169,9 @@ describe('a member', () => {
       'release-email': `Empty the e-mail address of ${who} so that another member can have it? [y/N]`,
     }
     for (const [word, question] of Object.entries(questions)) {
-      const words = ['member', word, `${member.id}`, '--database', database]
-      const { code, shown } = await runOnTerminal(words, { columns: 200, answer: 'n\r' })
+      const words = ['member', word, `${member.id}`]
+      const env = { ...practice.operator.settings }
+      const { code, shown } = await runOnTerminal(words, { columns: 200, answer: 'n\r', env })
       expect([code, shown]).toEqual([2, expect.stringContaining(question)])
       expect(shown).toContain('nothing was changed')
     }
@@ -322,7 +323,7 @@ describe('an export', () => {
   })
 })
 
-describe('an erasure', () => {
+describeOfFile('an erasure', () => {
   test('while the service runs leaves no trace of the person, and the bare facts of their requests', async () => {
     const [slot = ''] = await practice.slotsOf('on-1')
     const { id, member } = await submit('gone', { providerId: 1, utcStartTime: slot })

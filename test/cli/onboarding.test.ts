@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { kidOf } from '../../src/auth/authenticate'
 import { provider, region } from '../support/builders'
+import { testOfFile } from '../support/engine'
 import { Operator, type Served, stopping, toldIn } from '../support/operator'
 import { eventually, theProgram } from '../support/process'
 
@@ -25,7 +26,7 @@ describe('an operator onboards partners while the service runs', () => {
     expect([code, toldIn(stderr)]).toEqual([0, stopping])
   })
 
-  test('init makes both files for their owner alone and never overwrites them', async () => {
+  testOfFile('init makes both files for their owner alone and never overwrites them', async () => {
     for (const file of [operator.database, `${operator.database}.key`]) {
       expect(statSync(file).mode & 0o777, file).toBe(0o600)
     }
@@ -162,7 +163,7 @@ describe('an operator onboards partners while the service runs', () => {
     const asked = async (words: readonly string[], answer: string, meanwhile = async () => {}) => {
       let shown = ''
       const child = Bun.spawn([...theProgram, ...words], {
-        env: { ANTEROOM_DATABASE: operator.database },
+        env: { ...operator.settings },
         terminal: {
           cols: 300,
           data(_, bytes) {
@@ -289,16 +290,19 @@ describe('an operator onboards partners while the service runs', () => {
     expect((await operator.run(['audit', 'verify', '--head', head])).code).toBe(0)
   })
 
-  test('a backup is made while the service runs, is restored with the same key, and is not written over', async () => {
-    const [backup, copy] = [operator.folder.file('backup.age'), operator.folder.file('copy.sqlite')]
-    await operator.do('backup', backup)
-    expect(statSync(backup).mode & 0o777).toBe(0o600)
-    expect((await operator.run(['backup', backup])).code).toBe(6)
-    await operator.do('restore', backup, '--to', copy, '--yes')
-    const key = `${operator.database}.key`
-    const named = ['partner', 'list', '--database', copy, '--master-key-file', key, '--json']
-    expect(JSON.parse(await operator.do(...named))).toHaveLength(1)
-  })
+  testOfFile(
+    'a backup is made while the service runs, is restored with the same key, and is not written over',
+    async () => {
+      const [backup, copy] = [operator.folder.file('backup.age'), operator.folder.file('copy.sqlite')]
+      await operator.do('backup', backup)
+      expect(statSync(backup).mode & 0o777).toBe(0o600)
+      expect((await operator.run(['backup', backup])).code).toBe(6)
+      await operator.do('restore', backup, '--to', copy, '--yes')
+      const key = `${operator.database}.key`
+      const named = ['partner', 'list', '--database', copy, '--master-key-file', key, '--json']
+      expect(JSON.parse(await operator.do(...named))).toHaveLength(1)
+    },
+  )
 
   test('doctor finds all well, and says what is not', async () => {
     const findings = await operator.ask<{ check: string; state: string }[]>('doctor')

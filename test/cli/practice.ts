@@ -43,11 +43,10 @@ export async function startPractice(): Promise<Practice> {
   }
 }
 
-async function load({ database }: Operator): Promise<void> {
+async function load({ storage }: Operator): Promise<void> {
   const service = await openService({
     purpose: 'production',
-    database,
-    masterKey: { file: `${database}.key` },
+    ...storage,
     create: false,
     clock: systemClock,
     report: () => {},

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Reloading, reload as reloadAnd } from '../../src/cli/reload'
-import { readServerConfig } from '../../src/config'
+import { type Flags, readServerConfig } from '../../src/config'
 import { systemClock } from '../../src/domain/clock'
 import type { Limits } from '../../src/domain/limits'
 import type { TlsIdentity } from '../../src/http/listen'
@@ -19,7 +19,7 @@ const set = (...lines: string[]) =>
   writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://localhost', ...lines].join('\n'))
 
 /** A server that runs by the settings file, and what it was told since. */
-function running(flags: { tlsCertificate?: string; tlsKey?: string } = {}) {
+function running(flags: Flags = {}) {
   const read = () => readServerConfig({ settings: path, ...flags }, {})
   const config = read()
   const limits: Limits[] = []
@@ -34,6 +34,15 @@ function running(flags: { tlsCertificate?: string; tlsKey?: string } = {}) {
   }
   return { told, limits, certificates }
 }
+
+test('the number of nodes is read again with the limits that they share', () => {
+  set('ANTEROOM_NODES=2')
+  const database = 'postgres://anteroom@127.0.0.1/anteroom'
+  const { told, limits } = running({ database, masterKeyFile: 'key' })
+  set('ANTEROOM_NODES=3')
+  expect(reload(told)).toStartWith('settings were read again: in force as they are now: --nodes; ')
+  expect(limits.at(-1)).toMatchObject({ nodes: 3, reads: { most: 30_000, seconds: 60 } })
+})
 
 test('limits that are read again are in force, and what a running server cannot take is told until it is started anew', () => {
   set('ANTEROOM_OPEN_REQUESTS=3', 'ANTEROOM_PORT=1')

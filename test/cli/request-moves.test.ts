@@ -1,7 +1,8 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { isOnPostgres } from '../support/engine'
+import { countRows } from '../support/storage'
 import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
@@ -155,10 +156,9 @@ describe('what staff write', () => {
           .body,
       ),
     ]
-    using database = new Database(operator.database, { readonly: true })
-    const rows = database.query('SELECT * FROM request_notes').values()
-    expect(rows.length).toBeGreaterThan(2)
-    const files = ['', '-wal'].map((end) => readFileSync(operator.database + end, 'latin1'))
+    expect(await countRows(operator.storage, 'request_notes')).toBeGreaterThan(2)
+    const ends = isOnPostgres ? [] : ['', '-wal']
+    const files = ends.map((end) => readFileSync(operator.database + end, 'latin1'))
     for (const text of [...elsewhere, ...files]) expect(text).not.toContain('notecanary')
   })
 
@@ -191,7 +191,7 @@ test('a yes to a request that a colleague moves while the question stands change
   const id = await submit(first)
   const { code, shown } = await runOnTerminal(['request', 'decline', String(id)], {
     columns: 200,
-    env: { ANTEROOM_DATABASE: practice.operator.database },
+    env: { ...practice.operator.settings },
     meanwhile: () => ask('move', id, '--slot', second, '--yes'),
     answer: 'y\r',
   })
@@ -207,7 +207,7 @@ test('a yes to the revoking of a token that a colleague replaces while the quest
   let newer = ''
   const { code, shown } = await runOnTerminal(['token', 'revoke', 'Harbour'], {
     columns: 200,
-    env: { ANTEROOM_DATABASE: operator.database },
+    env: { ...operator.settings },
     meanwhile: async () => {
       newer = (await operator.do('token', 'rotate', 'Harbour', '--yes')).trim()
     },
@@ -254,7 +254,7 @@ test.each(['y\r', 'y', 'yes\ry'])(
     const id = await submit()
     const { code, shown } = await runOnTerminal(['request', 'close', String(id)], {
       columns: 200,
-      env: { ANTEROOM_DATABASE: practice.operator.database },
+      env: { ...practice.operator.settings },
       ahead,
       answer: '\r',
     })

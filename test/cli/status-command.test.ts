@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { version } from '../../package.json'
+import { testOfFile } from '../support/engine'
 import { Operator } from '../support/operator'
 
 const operator = new Operator()
@@ -36,7 +37,7 @@ test('status says up while the service answers, and down once it was stopped', a
   expect((await service()).service).toEqual({ state: 'down' })
 })
 
-test('a service that was killed is down, and status says that it was not stopped', async () => {
+testOfFile('a service that was killed is down, and status says that it was not stopped', async () => {
   await using served = await operator.serve()
   served.signal('SIGKILL')
   await served.exit()
@@ -47,7 +48,7 @@ test('a service that was killed is down, and status says that it was not stopped
   expect(found.firstAid[0]).toStartWith('the service is down: ')
 })
 
-test('a backup made beside a service has nothing of it, and one too old is told', async () => {
+testOfFile('a backup made beside a service has nothing of it, and one too old is told', async () => {
   const backup = operator.folder.file('backup.age')
   {
     await using served = await operator.serve()
@@ -74,7 +75,7 @@ test('a backup made beside a service has nothing of it, and one too old is told'
   )
 })
 
-test('a service that answers and can store nothing is not told to be well', async () => {
+testOfFile('a service that answers and can store nothing is not told to be well', async () => {
   await using served = await operator.serve()
   rmSync(`${operator.database}-shm`)
   // For a second, what it stored last says that it can.

@@ -8,7 +8,7 @@ import { runOnTerminal } from '../support/terminal'
 setDefaultTimeout(30_000)
 
 const operator = new Operator()
-const env = { ANTEROOM_DATABASE: operator.database }
+const env = { ...operator.settings }
 const bio = 'Listens first, and keeps a kettle warm for every conversation, however long it takes to begin.'
 
 beforeAll(async () => {
@@ -174,7 +174,7 @@ describe('a service shows requests', () => {
   })
 
   test('without color where NO_COLOR asks for none, and what else it tells as every command does', async () => {
-    const env = { ANTEROOM_DATABASE: operator.database, NO_COLOR: '1' }
+    const env = { ...operator.settings, NO_COLOR: '1' }
     const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
     const { code, shown, lines, plain } = await shownBy(words, env, /Listening.*\r\n/)
     expect([code, plain]).toEqual([0, expected])

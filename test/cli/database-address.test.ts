@@ -1,0 +1,53 @@
+import { afterAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { Operator } from '../support/operator'
+
+const operator = new Operator()
+afterAll(() => operator[Symbol.dispose]())
+
+const address = 'postgres://anteroom:canary@localhost:1/anteroom'
+
+test.each(['init', 'status', 'doctor', 'migrate', 'organization list'])(
+  'no line of %s tells the password of an address',
+  async (words) => {
+    const environment = { ANTEROOM_DATABASE: address, ANTEROOM_MASTER_KEY_FILE: operator.folder.file('key') }
+    const { code, stdout, stderr } = await operator.run(words.split(' '), '', environment)
+    expect([code === 0, stdout]).toEqual([false, ''])
+    expect(stderr).toStartWith('anteroom: ')
+    expect(stderr).not.toContain('canary')
+  },
+)
+
+test('an address with a password is refused as a flag, before anything is opened', async () => {
+  const { code, stdout, stderr } = await operator.run(['status', '--database', address])
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toBe(
+    'anteroom: --database: has a password, which every process can read there; ' +
+      'give it by PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE\n' +
+      'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required, since the database is not a file\n',
+  )
+})
+
+test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
+  '%s takes no address, and does not tell its password',
+  async (words) => {
+    const { code, stdout, stderr } = await operator.run([...words.split(' '), address])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('It must be a file, and not a database on a server.')
+    expect(stderr).not.toContain('canary')
+  },
+)
+
+test('a database on a server is made of no backup, and the password is not told', async () => {
+  const { code, stdout, stderr } = await operator.run(['restore', 'a.age', '--to', address, '--yes'])
+  expect([code, stdout]).toEqual([6, ''])
+  expect(stderr).toStartWith('anteroom: ')
+  expect(stderr).not.toContain('canary')
+})
+
+test('a file may have a name that begins as an address does', async () => {
+  const database = operator.folder.file('postgres:')
+  const { stdout } = await operator.run(['init', '--json'], '', { ANTEROOM_DATABASE: database })
+  expect(JSON.parse(stdout)).toEqual({ database, masterKeyFile: `${database}.key` })
+  expect(existsSync(database)).toBe(true)
+})

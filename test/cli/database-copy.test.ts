@@ -1,0 +1,443 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { booking, provider, region } from '../support/builders'
+import { eventually } from '../support/eventually'
+import { makeFormer } from '../support/former'
+import { Operator, type Served } from '../support/operator'
+import { runSql, startPostgres } from '../support/postgres'
+import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
+import { Program, theProgram, withFilesUpTo } from '../support/process'
+
+setDefaultTimeout(120_000)
+
+const operator = new Operator()
+const { database } = operator
+const key = `${database}.key`
+const file = (name: string) => operator.folder.file(name)
+const atKey = ['--master-key-file', key]
+const at = (place: string) => ['--database', place, ...atKey]
+let token = ''
+/** The answer to a booking that came with a key. */
+let answered: unknown
+
+beforeAll(async () => {
+  await operator.do('init')
+  token = await operator.onboard('Lantern', 'North Care')
+  writeFileSync(
+    file('directory.json'),
+    JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),
+  )
+  await operator.do('directory', 'load', file('directory.json'))
+  {
+    await using service = await operator.serve()
+    expect((await service.post(booking('P-1'), token)).status).toBe(201)
+    answered = await keyed(service)
+    expect((await service.post(booking('P-3', await slotAt(service)), token)).status).toBe(201)
+    expect((await service.post(booking('P-erased'), token)).status).toBe(201)
+    await service.stop()
+  }
+  await operator.do('request', 'note', '1', 'Rings back after six.')
+  await operator.do('member', 'erase', '--partner', 'Lantern', '--external-id', 'P-erased', '--yes')
+})
+afterAll(() => operator[Symbol.dispose]())
+
+async function keyed(service: Served): Promise<unknown> {
+  const { status, body } = await service.post(booking('P-2'), token, { 'Idempotency-Key': 'one' })
+  return [status, body]
+}
+
+async function slotAt(service: Served) {
+  const { body } = await service.get('/partners/v1/providers/?region_id=1', token)
+  const [first] = body.results
+  return { providerId: first.providerId, utcStartTime: first.availability[0].utcStartTime }
+}
+
+const serveAt = (place: string) => operator.serveBy(theProgram, ...at(place))
+const copy = (from: string, to: string, ...flags: string[]) =>
+  operator.run(['database', 'copy', '--from', from, '--to', to, ...atKey, ...flags])
+const refused = (code: number, message: string) => ({
+  code,
+  signal: null,
+  stdout: '',
+  stderr: `anteroom: ${message}\n`,
+})
+
+interface Told {
+  readonly from: string
+  readonly to: string
+  readonly tables: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>
+  readonly auditHead: { readonly id: number; readonly hash: string }
+}
+
+/** Copies, and tells what that printed. */
+async function copied(from: string, to: string, ...flags: string[]): Promise<Told> {
+  const { code, stdout, stderr } = await copy(from, to, '--json', ...flags)
+  expect([code, stderr]).toEqual([0, ''])
+  return JSON.parse(stdout)
+}
+
+/** Every value of every table of a file that goes with a copy, and what is remembered of ids that were given. */
+function contentOf(path: string): Record<string, unknown> {
+  using content = new Database(path, { readonly: true })
+  const names = content
+    .query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .values()
+    .map(([name]) => String(name))
+  const sequences =
+    "SELECT name, seq FROM sqlite_sequence WHERE name NOT IN ('changes', 'audit') ORDER BY name"
+  return {
+    sequences: content.query(sequences).values(),
+    settings: content
+      .query("SELECT hex(value) FROM settings WHERE name IN ('data_key', 'purpose', 'zone_data', 'audit')")
+      .values()
+      .sort(),
+    ...Object.fromEntries(
+      names
+        .filter((name) => name !== 'settings' && name !== 'changes')
+        .map((name) => [name, content.query(`SELECT * FROM ${name}`).values()]),
+    ),
+  }
+}
+
+const tablesAt = async (url: string) =>
+  (
+    await runSql<{ n: number }>(url, "SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'")
+  )[0]?.n
+
+const memberId = async (place: string, externalId: string) =>
+  (
+    await operator.ask<{ id: number }>(
+      ...['member', 'show', '--partner', 'Lantern', '--external-id', externalId],
+      ...at(place),
+    )
+  ).id
+
+describeOnPostgres('from a file to a server and back', () => {
+  test('every record, id and sealed value is what it was, byte for byte, and so is the audit log', async () => {
+    await using server = await newDatabase()
+    const there = await copied(database, server.url)
+    const back = await copied(server.url, file('back.sqlite'))
+    expect(back.tables).toEqual(there.tables)
+    expect(there.tables).toMatchObject({
+      settings: { rows: 3 },
+      members: { rows: 3 },
+      booking_requests: { rows: 4 },
+      request_notes: { rows: 1 },
+      replays: { rows: 1 },
+    })
+    expect(contentOf(file('back.sqlite'))).toEqual(contentOf(database))
+    expect(statSync(file('back.sqlite')).mode & 0o777).toBe(0o600)
+    const head = (await operator.do('audit', 'head')).trim()
+    expect(`${there.auditHead.id}:${there.auditHead.hash}`).toBe(head)
+    for (const place of [server.url, file('back.sqlite')])
+      expect(await operator.do('audit', 'verify', '--head', head, ...at(place))).toStartWith(
+        `The log is intact up to ${head}`,
+      )
+  })
+
+  test('partners go on at the copy with their tokens and keys, and no id is given again', async () => {
+    await using server = await newDatabase()
+    await copied(database, server.url)
+    {
+      await using service = await serveAt(server.url)
+      expect(await keyed(service)).toEqual(answered)
+      expect((await service.post(booking('P-4', await slotAt(service)), token)).status).toBe(201)
+      await service.stop()
+    }
+    // The fourth was erased.
+    expect(await memberId(server.url, 'P-4')).toBe(5)
+    expect(await operator.do('request', 'show', '1', '--screening', ...at(server.url))).toContain(
+      'Several days',
+    )
+    expect(await operator.do('request', 'notes', '1', ...at(server.url))).toContain('Rings back after six.')
+    expect((await operator.run(['audit', 'verify', ...at(server.url)])).code).toBe(0)
+    await copied(server.url, file('moved.sqlite'))
+    {
+      await using service = await serveAt(file('moved.sqlite'))
+      expect(await keyed(service)).toEqual(answered)
+      expect((await service.post(booking('P-5'), token)).status).toBe(201)
+      await service.stop()
+    }
+    expect(await memberId(file('moved.sqlite'), 'P-5')).toBe(6)
+    expect((await operator.run(['audit', 'verify', ...at(file('moved.sqlite'))])).code).toBe(0)
+    const doctor = await operator.ask<{ check: string; state: string }[]>(
+      'doctor',
+      ...at(file('moved.sqlite')),
+    )
+    expect(doctor.filter(({ state }) => state === 'bad')).toEqual([])
+  })
+
+  test('an id of whoever was erased last is not given again, on a way through a server', async () => {
+    await using server = await newDatabase()
+    await copied(database, server.url)
+    await copied(server.url, file('through.sqlite'))
+    await using service = await serveAt(file('through.sqlite'))
+    expect((await service.post(booking('P-6'), token)).status).toBe(201)
+    await service.stop()
+    expect(await memberId(file('through.sqlite'), 'P-6')).toBe(5)
+  })
+
+  test('whoever gives the command is told what was copied, and what is to be done then', async () => {
+    await using server = await newDatabase()
+    const { code, stdout, stderr } = await copy(database, server.url)
+    const { id, hash } = (await copied(server.url, file('told.sqlite'))).auditHead
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout.split('\n')).toEqual([
+      `Copied ${database} to ${server.url}: the same record by record, as it was read back, with its audit log.`,
+      'records     organizations 1, partners 1, partner_keys 1, regions 1, providers 1, licenses 1, ' +
+        `in_person_regions 0, members 3, booking_requests 4, request_notes 1, replays 1, audit ${id}`,
+      `audit head  line ${id} ${hash}`,
+      '',
+      'The same master key opens it, which has to be named there (ANTEROOM_MASTER_KEY_FILE).',
+      `From now on one of the two is served and never both: start the servers with the copy, and keep ${database} apart, or remove it.`,
+      'Then: anteroom doctor, anteroom status',
+      '',
+    ])
+  })
+
+  test('from server to server, by the password that the environment has', async () => {
+    await using server = await startPostgres({ password: 'canary' })
+    await server.run('CREATE DATABASE other')
+    const words = (from: string, to: string) => [
+      'database',
+      'copy',
+      '--from',
+      from,
+      '--to',
+      to,
+      '--json',
+      ...atKey,
+    ]
+    const copyIn = async (from: string, to: string) => {
+      const { code, stdout, stderr } = await operator.run(words(from, to), '', { PGPASSWORD: 'canary' })
+      expect([code, stderr]).toEqual([0, ''])
+      expect(stdout).not.toContain('canary')
+      return JSON.parse(stdout) as Told
+    }
+    const [one, other] = ['postgres', 'other'].map(
+      (name) => `postgres://postgres@127.0.0.1:${server.port}/${name}`,
+    )
+    const there = await copyIn(database, one as string)
+    expect((await copyIn(one as string, other as string)).tables).toEqual(there.tables)
+  })
+})
+
+describeOnPostgres('a copy is refused', () => {
+  test('to a database that has tables, ours or others', async () => {
+    await using server = await newDatabase()
+    await copied(database, server.url)
+    expect(await copy(database, server.url)).toEqual(
+      refused(6, `there is a database at ${server.url} already: name an empty one`),
+    )
+    await using strange = await newDatabase()
+    await runSql(strange.url, 'CREATE TABLE theirs (id int)')
+    expect(await copy(database, strange.url)).toEqual(
+      refused(
+        6,
+        'the database belongs to another application, which has tables in the schema "public": make one of its own',
+      ),
+    )
+    expect(await tablesAt(strange.url)).toBe(1)
+    expect(await copy(server.url, database)).toEqual(refused(6, 'there is a file at that path already'))
+  })
+
+  test('under another master key than the one it was sealed under', async () => {
+    await using server = await newDatabase()
+    const wrong = file('wrong.key')
+    writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
+    const message = 'the master key is not the one that this database was sealed under'
+    expect(await copy(database, server.url, '--master-key-file', wrong)).toEqual(refused(6, message))
+    expect(await tablesAt(server.url)).toBe(0)
+    await copied(database, server.url)
+    expect(await copy(server.url, file('none.sqlite'), '--master-key-file', wrong)).toEqual(
+      refused(6, message),
+    )
+    expect(existsSync(file('none.sqlite'))).toBe(false)
+  })
+
+  test('while a server works with what is copied, unless that is said to be wanted', async () => {
+    await using server = await newDatabase()
+    await using other = await newDatabase()
+    {
+      await using service = await operator.serve()
+      expect(await copy(database, server.url)).toEqual(
+        refused(
+          7,
+          'a server works with the database that is copied: stop it first, so that nothing is booked there which the ' +
+            'copy has not; or try the copy out with --while-serving',
+        ),
+      )
+      const { code, stdout } = await copy(database, server.url, '--while-serving')
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringContaining(
+          `A server may work with ${database}: what is booked or changed there from now on is not in the copy.\n`,
+        ),
+      ])
+      await service.stop()
+    }
+    await using service = await serveAt(server.url)
+    expect((await copy(server.url, other.url)).stderr).toStartWith(
+      'anteroom: a server works with the database that is copied, or did a moment ago: stop all of them first, ',
+    )
+    expect(await tablesAt(other.url)).toBe(0)
+    expect((await copy(server.url, other.url, '--while-serving')).code).toBe(0)
+    await service.stop()
+    await copied(server.url, file('stopped.sqlite'))
+  })
+
+  test('of a record that breaks a rule, which is named', async () => {
+    await using server = await newDatabase()
+    copyFileSync(database, file('damaged.sqlite'))
+    const damage = (statement: string) => {
+      using content = new Database(file('damaged.sqlite'))
+      content.run('PRAGMA ignore_check_constraints = ON')
+      content.run(statement)
+    }
+    damage("UPDATE providers SET bio = 'a' || char(0) || 'b'")
+    expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
+      refused(
+        6,
+        'the record of providers with id 1 breaks a rule of the new database: mend it first; nothing was made',
+      ),
+    )
+    damage("UPDATE providers SET bio = NULL, working_hours = '['")
+    expect((await copy(file('damaged.sqlite'), server.url)).stderr).toContain(
+      'providers with id 1 breaks a rule',
+    )
+    expect((await copy(file('damaged.sqlite'), file('new.sqlite'))).stderr).toContain('providers with id 1 ')
+    damage("UPDATE providers SET working_hours = '[]', active = 2")
+    expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
+      refused(6, 'the record of providers with id 1 is damaged: its active is no flag; restore a backup'),
+    )
+    expect([await tablesAt(server.url), existsSync(file('new.sqlite'))]).toEqual([0, false])
+  })
+
+  test('of an older schema, before anything is made', async () => {
+    await using server = await newDatabase()
+    using older = new Operator()
+    await older.do('init')
+    {
+      using content = new Database(older.database)
+      makeFormer(content, 7)
+    }
+    expect(await older.run(['database', 'copy', '--from', older.database, '--to', server.url])).toEqual(
+      refused(6, 'the database has an older schema: stop its server, then run `anteroom migrate`'),
+    )
+    expect(await tablesAt(server.url)).toBe(0)
+  })
+
+  test('of a log that is not as it was written', async () => {
+    await using server = await newDatabase()
+    copyFileSync(database, file('forged.sqlite'))
+    using content = new Database(file('forged.sqlite'))
+    content.run('DROP TRIGGER audit_keeps_words')
+    content.run("UPDATE audit SET actor = 'nobody' WHERE id = 2")
+    expect(await copy(file('forged.sqlite'), server.url)).toEqual(
+      refused(
+        6,
+        'the audit log of the database is not as it was written: line 2: the line is not as it was written; nothing was made',
+      ),
+    )
+    expect(await tablesAt(server.url)).toBe(0)
+  })
+})
+
+describe('places that are none', () => {
+  test('are told of before anything is opened, and a password is not printed', async () => {
+    const address = 'postgres://anteroom:canary@localhost:1/anteroom'
+    const { code, stdout, stderr } = await operator.run([
+      'database',
+      'copy',
+      '--from',
+      address,
+      '--to',
+      address,
+    ])
+    expect([code, stdout]).toEqual([2, ''])
+    const ways =
+      'has a password, which every process can read there; give it by PGPASSWORD, PGPASSFILE, ~/.pgpass'
+    expect(stderr).toBe(
+      `anteroom: --from: ${ways}\n--to: ${ways}\n` +
+        'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required, since the database is not a file\n',
+    )
+    const nothing = file('nothing.sqlite')
+    expect(await copy(nothing, file('new.sqlite'))).toEqual(
+      refused(6, `there is no database at ${nothing}; anteroom init makes one`),
+    )
+  })
+
+  test('a file is copied to a file, whose master key is that of the one', async () => {
+    await copied(database, file('second.sqlite'))
+    expect(contentOf(file('second.sqlite'))).toEqual(contentOf(database))
+  })
+
+  test('a disk without room leaves nothing', async () => {
+    using small = new Operator(withFilesUpTo(100))
+    const to = small.folder.file('full.sqlite')
+    expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
+      refused(6, `no sound copy could be made at ${to}; is there room for it?`),
+    )
+    expect(readdirSync(small.folder.path)).toEqual([])
+  })
+})
+
+describeOnPostgres('a copy that ends in the middle', () => {
+  const large = file('large.sqlite')
+
+  beforeAll(() => {
+    copyFileSync(database, large)
+    using content = new Database(large)
+    content.run(`WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 20000)
+      INSERT INTO members SELECT n + 100, 'many' || n, 1, randomblob(32), randomblob(32), 1, randomblob(60),
+        randomblob(600), 0, 0 FROM many`)
+  })
+
+  const begin = (from: string, to: string) =>
+    new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
+  /** Whether a copy is at its members; what is said is done with its connection then. */
+  const isFilling = async (url: string, said = 'pid') => {
+    const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"
+    const rows = await runSql(url, `SELECT ${said} FROM pg_stat_activity WHERE ${working}`)
+    return rows.length > 0
+  }
+
+  test('by a kill leaves nothing on a server, and can be done again', async () => {
+    await using server = await newDatabase()
+    await using program = begin(large, server.url)
+    await eventually('members to be copied', () => isFilling(server.url))
+    program.signal('SIGKILL')
+    expect((await program.exit()).signal).toBe('SIGKILL')
+    expect(await tablesAt(server.url)).toBe(0)
+    expect((await operator.run(['status', ...at(server.url)])).stderr).toBe(
+      `anteroom: there is no database at ${server.url}; anteroom init makes one\n`,
+    )
+    expect((await copied(large, server.url)).tables.members?.rows).toBe(20_003)
+  })
+
+  test('by a kill leaves no file of the name, and can be done again', async () => {
+    await using server = await newDatabase()
+    await copied(large, server.url)
+    const to = file('killed.sqlite')
+    const begun = () => readdirSync(operator.folder.path).filter((name) => name.startsWith('killed.sqlite'))
+    await using program = begin(server.url, to)
+    const isLarge = () => begun().some((name) => statSync(file(name)).size > 2 ** 20)
+    await eventually('the file to grow', isLarge)
+    program.signal('SIGKILL')
+    expect((await program.exit()).signal).toBe('SIGKILL')
+    expect([existsSync(to), begun().length > 0]).toEqual([false, true])
+    expect((await copied(server.url, to)).tables.members?.rows).toBe(20_003)
+    expect(begun()).toEqual(['killed.sqlite'])
+  })
+
+  test('by a server that closes the connection says so, and leaves nothing', async () => {
+    await using server = await newDatabase()
+    await using program = begin(large, server.url)
+    await eventually('members to be copied', () => isFilling(server.url, 'pg_terminate_backend(pid)'))
+    expect(await program.exit()).toEqual(
+      refused(7, `${server.url}: the connection to the server broke; nothing was made`),
+    )
+    expect(await tablesAt(server.url)).toBe(0)
+  })
+})
