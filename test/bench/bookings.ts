@@ -1,68 +1,16 @@
 import { Database } from 'bun:sqlite'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Serving } from './bookings-server'
-import { cpuMicrosOf } from './cpu'
-import { type Load, type Measured, measure } from './load'
+import { BookingsService, storedIn } from './bookings-service'
+import type { Measured } from './load'
 import { comparing, median, type Row, rounds, type Told } from './row'
 
-const seconds = 2
-const [bookingConnections, searchingConnections, floodingConnections] = [64, 64, 1_000]
+const [bookingConnections, floodingConnections] = [64, 1_000]
 const rowsOfAGroup = 32
-
-/** A service in a process of its own, and what was booked there. Leaving its scope ends it. */
-class Server implements AsyncDisposable {
-  readonly folder = mkdtempSync(join(tmpdir(), 'anteroom-bench-'))
-  readonly #child: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
-  #asked = 0
-
-  constructor(largestGroup?: number) {
-    const words = [this.folder, ...(largestGroup === undefined ? [] : [String(largestGroup)])]
-    const command = [process.execPath, join(import.meta.dir, 'bookings-server.ts'), ...words]
-    this.#child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' })
-  }
-
-  serving = {} as Serving
-
-  async start(): Promise<this> {
-    const { value } = await this.#child.stdout.getReader().read()
-    this.serving = JSON.parse(new TextDecoder().decode(value))
-    return this
-  }
-
-  /** Books slots that nobody has booked: closed loop, or so many in a second. */
-  async book(connections: number, perSecond: number | null): Promise<Measured> {
-    const { baseUrl, token, providerIds, starts } = this.serving
-    const slots = { providerIds, starts, booked: this.#asked }
-    const told = await measure({ baseUrl, token, paths: [], slots, connections, seconds, perSecond })
-    this.#asked += Object.values(told).reduce((sum, { count }) => sum + count, 0)
-    return told
-  }
-
-  /** Searches of the usual page, by as many connections as there are bookings at once. */
-  async search(): Promise<number> {
-    const { baseUrl, token, regionId } = this.serving
-    const paths = [`/partners/v1/providers/?region_id=${regionId}`]
-    const load: Load = { baseUrl, token, paths, connections: searchingConnections, seconds, perSecond: null }
-    return (await measure(load))['200']?.perSecond ?? 0
-  }
-
-  cpuMicros(): Promise<number> {
-    return cpuMicrosOf(this.#child.pid)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill()
-    await this.#child.exited
-    rmSync(this.folder, { recursive: true, force: true })
-  }
-}
 
 /** What booking takes beside writing the same rows, and what bookings in numbers leave of the rest. */
 export async function benchBookings(): Promise<Row[]> {
-  await using grouped = await new Server().start()
-  await using single = await new Server(1).start()
+  await using grouped = await new BookingsService().start()
+  await using single = await new BookingsService({ largestGroup: 1 }).start()
   using rows = new Rows(grouped.folder)
   await grouped.book(bookingConnections, null)
   await single.book(bookingConnections, null)
@@ -90,7 +38,7 @@ export async function benchBookings(): Promise<Row[]> {
   ]
 }
 
-async function benchSearches(server: Server): Promise<Row> {
+async function benchSearches(server: BookingsService): Promise<Row> {
   const idle: number[] = []
   const beside: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -107,7 +55,7 @@ async function benchSearches(server: Server): Promise<Row> {
 }
 
 /** Open loop: as many connections as a proxy may hold, and requests that come whether others are answered or not. */
-async function benchFlood(server: Server): Promise<Row[]> {
+async function benchFlood(server: BookingsService): Promise<Row[]> {
   const told: Measured[] = []
   const capacities: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -131,10 +79,6 @@ async function benchFlood(server: Server): Promise<Row[]> {
     { name: `p99 of what is refused ${name}`, figure: refused, goal: '< 50 ms' },
     ...(unanswered > 0 ? [{ name: `never answered ${name}`, figure: `${unanswered} requests` }] : []),
   ]
-}
-
-function storedIn(told: Measured): number {
-  return told['201']?.perSecond ?? 0
 }
 
 function ratioOf(told: Told, ours: readonly number[], theirs: readonly number[], beside: string): Row {

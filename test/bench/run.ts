@@ -21,6 +21,7 @@ const parts: Record<string, () => Promise<readonly Row[]>> = {
   growth: async () => (await import('./growth')).benchGrowth(),
   neighbours: async () => (await import('./neighbours')).benchNeighbours(),
   bookings: async () => (await import('./bookings')).benchBookings(),
+  nodes: async () => (await import('./nodes')).benchNodes(),
 }
 
 const path = join(import.meta.dir, '../../dist/bench.json')

@@ -29,9 +29,13 @@ export class Serving implements AsyncDisposable {
     readonly regionId: number,
   ) {}
 
-  /** Starts one on a directory of so many providers; of none, the directory is empty. */
-  static async start(providers: number): Promise<Serving> {
-    const operator = new Operator()
+  /**
+   * Starts one on a directory of so many providers; of none, the directory is empty.
+   *
+   * @param address of an empty database on a server; a file unless given
+   */
+  static async start(providers: number, address?: string): Promise<Serving> {
+    const operator = new Operator(theProgram, address)
     try {
       return await Serving.#startBy(operator, providers)
     } catch (error) {
@@ -69,7 +73,7 @@ export class Serving implements AsyncDisposable {
     return {
       words: [...theProgram, 'serve', '--port', '0', '--base-url', 'https://api.example', ...limits],
       folder: operator.folder.path,
-      settings: { ANTEROOM_DATABASE: operator.database },
+      settings: operator.settings,
     }
   }
 

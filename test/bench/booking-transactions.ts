@@ -1,0 +1,153 @@
+import type { Connection } from '../../db/postgres/connection'
+import { Pool } from '../../db/postgres/pool'
+import { parseDatabaseAddress } from '../../src/domain/database-address'
+import { Folder } from '../support/folder'
+import type { Postgres } from '../support/postgres'
+import { attempt, comparing, type Row, rounds, type Told } from './row'
+import { Serving } from './service'
+
+const [connections, seconds, providers] = [64, 2, 60]
+const mostSlots = 10_000_000
+
+// What a booking writes where it is alone in its group, each value made of three numbers that are drawn at random.
+const hash = (which: number) => `sha256(convert_to('${which} ' || :id::text, 'UTF8'))`
+const bytes = (length: number) => `decode(repeat('ab', ${length}), 'hex')`
+const statements = [
+  `INSERT INTO members (id, record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
+    sealed_profile, created_at, updated_at)
+  VALUES (:id::int8, :id::text, 1, ${hash(1)}, ${hash(2)}, true, ${bytes(60)}, ${bytes(260)}, 1, 1)`,
+  `INSERT INTO booking_requests (id, record_key, member_id, is_intake, state, provider_id, authorization_number, starts_at,
+    ends_at, local_offset_minutes, sealed_screening_answers, submitted_at)
+  SELECT id, id::text, id, false, 'pending', :provider::int8, id::text, at, at + 2700000, -300, ${bytes(200)}, 1
+  FROM (SELECT :id::int8 AS id, 1900000000000 + :slot::int8 * 2700000 AS at) AS given
+  ON CONFLICT ON CONSTRAINT booking_requests_slot DO NOTHING RETURNING id`,
+  `INSERT INTO request_seals (request_id, act_id, act_hash, seal) VALUES (:id::int8, 1, 'hash', 'seal')`,
+  `INSERT INTO changes (noun, record_id) VALUES ('taken', :provider::int8)`,
+].map((text) => text.replaceAll(/\s+/g, ' '))
+
+type Values = Readonly<Record<string, number>>
+
+/** What each value is drawn from, the least of which is 1. */
+const bounds = { id: 1_000_000_000_000, provider: providers, slot: mostSlots }
+
+/** How a transaction's statements are sent: each once the one before is answered, or all that may be sent together so. */
+type Sending = 'one after the other' | 'together'
+
+/** What is booked, where and how. */
+export interface Transacting {
+  readonly server: Postgres
+  /** In which there are 60 providers. */
+  readonly database: string
+  readonly connections: number
+  readonly sending: Sending
+  readonly seconds: number
+}
+
+/** A booking's statements through our client, beside pgbench with the same. */
+export async function transactionRows(server: Postgres, database: string): Promise<Row[]> {
+  // Its tables, with a directory in them.
+  await (await Serving.start(providers, server.urlOf(database)))[Symbol.asyncDispose]()
+  const pgbench = pgbenchPath()
+  const rows: Row[] = []
+  for (const sending of ['one after the other', 'together'] as const) {
+    const told = { name: `a booking's transaction, its statements ${sending}`, goal: '>= 0.75' }
+    if (pgbench === null) rows.push({ name: told.name, figure: 'left out: there is no pgbench here' })
+    else
+      rows.push(
+        await attempt(told, () =>
+          besidePgbench(told, pgbench, { server, database, connections, sending, seconds }),
+        ),
+      )
+  }
+  return rows
+}
+
+async function besidePgbench(told: Told, pgbench: string, transacting: Transacting): Promise<Row> {
+  const [ours, theirs]: [number[], number[]] = [[], []]
+  for (let round = -1; round < rounds; round++) {
+    const pair = [await bookByOurClient(transacting), await bookByPgbench(pgbench, transacting)] as const
+    if (round < 0) continue
+    ours.push(pair[0])
+    theirs.push(pair[1])
+  }
+  return comparing(told, { ours, theirs, unit: 'a second', beside: 'pgbench' })
+}
+
+/** That of the servers that tests run on, where there is one; the npm package has none. */
+export function pgbenchPath(): string | null {
+  const given = process.env.TEST_POSTGRES_BIN
+  return (given && Bun.which('pgbench', { PATH: given })) || Bun.which('pgbench')
+}
+
+const queries = statements.map((text) => {
+  // As pgbench writes them: each mention is a parameter of its own.
+  const names: string[] = []
+  const own = text.replaceAll(/(?<!:):(\w+)/g, (_, name) => `$${names.push(name)}`)
+  return { own, values: (drawn: Values) => names.map((name) => drawn[name] as number) }
+})
+
+/** Tells the transactions of a second. */
+export async function bookByOurClient({
+  server,
+  database,
+  connections,
+  sending,
+  seconds,
+}: Transacting): Promise<number> {
+  const address = parseDatabaseAddress(server.urlOf(database))
+  if (typeof address === 'string') throw new Error(address)
+  const pool = new Pool<Connection>({
+    ...{ address, password: () => null, size: connections, deadlineMillis: 10_000 },
+    make: (connection) => connection,
+  })
+  let endsAt = performance.now() + seconds * 1_000
+  let inTime = 0
+  const transact = async (connection: Connection) => {
+    const drawn = Object.fromEntries(
+      Object.entries(bounds).map(([name, most]) => [name, 1 + Math.floor(Math.random() * most)]),
+    )
+    await connection.send('BEGIN')
+    const sent: Promise<unknown>[] = []
+    for (const { own, values } of queries) {
+      const answer = connection.run(own, values(drawn))
+      if (sending === 'together') sent.push(answer)
+      else await answer
+    }
+    await Promise.all(sent)
+    await connection.send('COMMIT')
+    if (performance.now() <= endsAt) inTime++
+  }
+  try {
+    // Connected, and each statement prepared, before the time begins.
+    await Promise.all(Array.from({ length: connections }, () => pool.use(transact)))
+    endsAt = performance.now() + seconds * 1_000
+    inTime = 0
+    const caller = async () => {
+      while (performance.now() < endsAt) await pool.use(transact)
+    }
+    await Promise.all(Array.from({ length: connections }, caller))
+    return inTime / seconds
+  } finally {
+    await pool.close()
+  }
+}
+
+/** The same by pgbench. */
+export async function bookByPgbench(
+  pgbench: string,
+  { server, database, connections, sending, seconds }: Transacting,
+): Promise<number> {
+  using folder = new Folder()
+  const script = folder.file('booking.sql')
+  const drawing = Object.entries(bounds).map(([name, most]) => `\\set ${name} random(1, ${most})`)
+  const body = statements.map((text) => `${text};`)
+  const sent = sending === 'together' ? ['\\startpipeline', ...body, '\\endpipeline'] : body
+  await Bun.write(script, [...drawing, 'BEGIN;', ...sent, 'COMMIT;', ''].join('\n'))
+  const words = ['-n', '-M', 'prepared', '-c', `${connections}`, '-j', '1', '-T', `${seconds}`, '-f', script]
+  const where = ['-h', '127.0.0.1', '-p', `${server.port}`, '-U', 'postgres', database]
+  const child = Bun.spawn([pgbench, ...words, ...where], { stdout: 'pipe', stderr: 'pipe' })
+  const [printed, complaint] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  if ((await child.exited) !== 0) throw new Error(`pgbench: ${complaint.trim()}`)
+  // Of none it tells no rate.
+  return Number(/tps = ([\d.]+) \(without initial/.exec(printed)?.[1] ?? 0)
+}

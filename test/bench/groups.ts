@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { Folder } from '../support/folder'
+import type { Bookable } from './bookable'
+import type { Asked } from './groups-node'
+
+/** A node without HTTP, in a process of its own. */
+export class GroupsNode implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
+  readonly #lines: AsyncIterator<string>
+
+  private constructor(on: Bookable) {
+    this.#child = Bun.spawn([process.execPath, join(import.meta.dir, 'groups-node.ts'), JSON.stringify(on)], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    this.#lines = linesOf(this.#child.stdout)
+  }
+
+  /** Starts so many on one database, empty so far. */
+  static async startAll(count: number, database: string) {
+    await using stack = new AsyncDisposableStack()
+    const folder = stack.use(new Folder())
+    const all: GroupsNode[] = []
+    for (let started = 0; started < count; started++) {
+      const node = stack.use(new GroupsNode({ folder: folder.path, database }))
+      await node.#line()
+      all.push(node)
+    }
+    const ending = stack.move()
+    let booked = 0
+    return {
+      /** Has some of them book at once. Tells how many they have stored in a second together. */
+      async book({ count, ...rest }: Pick<Asked, 'callers' | 'millis' | 'by'> & { readonly count: number }) {
+        const asked = all.slice(0, count).map((node, index) => {
+          return node.#book({ ...rest, first: booked + index, step: count })
+        })
+        const told = await Promise.all(asked)
+        // More than they can have begun.
+        booked += mostPerSecond * Math.ceil(rest.millis / 1_000)
+        return told.reduce((sum, each) => sum + each, 0)
+      },
+      [Symbol.asyncDispose]: () => ending.disposeAsync(),
+    }
+  }
+
+  async #book(asked: Asked): Promise<number> {
+    this.#child.stdin.write(`${JSON.stringify(asked)}\n`)
+    await this.#child.stdin.flush()
+    return Number(await this.#line())
+  }
+
+  async #line(): Promise<string> {
+    const { value, done } = await this.#lines.next()
+    if (done) throw new Error('a node has ended')
+    return value
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill()
+    await this.#child.exited
+  }
+}
+
+const mostPerSecond = 20_000
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true })
+    const lines = text.split('\n')
+    text = lines.pop() ?? ''
+    yield* lines
+  }
+}

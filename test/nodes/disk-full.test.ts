@@ -1,0 +1,58 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isLong, times } from '../support/long'
+import { Postgres } from '../support/postgres'
+import { testOnPostgresInFull } from '../support/postgres-databases'
+import { Campaign } from './campaign'
+import { Nodes } from './nodes'
+
+setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+
+/** A disk is mounted and filled, and the server ends: not beside all other tests. */
+const testInLong = isLong ? testOnPostgresInFull : test.skip
+
+/** Puts a server's data on a small disk of its own. Null where none can be mounted; leaving its scope takes it away. */
+function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {
+  const aside = `${data}-aside`
+  renameSync(data, aside)
+  const script = `mkdir "$1" && mount -t tmpfs -o size=${megabytes}m tmpfs "$1" && cp -a "$2/." "$1"`
+  const { exitCode } = Bun.spawnSync(['sh', '-c', script, 'sh', data, aside])
+  if (exitCode === 0) return { [Symbol.dispose]: () => void Bun.spawnSync(['umount', '-l', data]) }
+  rmSync(data, { recursive: true, force: true })
+  renameSync(aside, data)
+  return null
+}
+
+/** Fills what is left of a disk. */
+function fill(file: string): void {
+  const { bavail, bsize } = statfsSync(join(file, '..'))
+  writeFileSync(file, Buffer.alloc(bavail * bsize))
+}
+
+testInLong('a server whose disk is full refuses bookings, loses nothing, and is used again', async () => {
+  await using server = new Postgres({ fsync: true })
+  using disk = smallDisk(server, 160)
+  if (!disk) return console.log('SKIPPED: a full disk of the server: no disk can be mounted')
+  await server.start()
+  await using nodes = await Nodes.start([server.url, server.url], times(20, 60))
+  const campaign = new Campaign(nodes, () => server.url)
+  const filler = join(server.data, 'filler')
+  const report = await campaign.run({
+    title: `${times(1, 5)} x disk of the server full`,
+    victims: [0, 1],
+    async inject() {
+      for (let full = 0; full < times(1, 5); full++) {
+        fill(filler)
+        await Bun.sleep(times(2_000, 5_000))
+        rmSync(filler)
+        // It ends itself where it cannot write its log.
+        if (!server.isRunning) await server.start()
+        await Bun.sleep(1_000)
+      }
+    },
+  })
+  expect(report.faults).toEqual([])
+  expect(report.longestAtVictimsMillis).toBeLessThan(3_000 + 2 * report.usualMillis)
+  expect(Object.keys(report.failed.victims).filter((what) => !what.startsWith('503'))).toEqual([])
+})

@@ -1,0 +1,49 @@
+import { expect, setDefaultTimeout } from 'bun:test'
+import { isLong, times } from '../support/long'
+import { testOnPostgresInFull } from '../support/postgres-databases'
+import { Campaign } from './campaign'
+import { Nodes } from './nodes'
+import { follow, startPair } from './standby'
+
+setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+
+testOnPostgresInFull.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1))(
+  'a server that is lost, and whose synchronous standby is promoted, has lost nothing of what was acknowledged (round %i)',
+  async () => {
+    const { primary, standby, url } = await startPair()
+    await using _primary = primary
+    await using _standby = standby
+    await using nodes = await Nodes.start(
+      Array.from({ length: times(2, 4) }, () => url),
+      times(20, 60),
+    )
+    let current = primary
+    const campaign = new Campaign(nodes, () => current.url)
+    const lost = await campaign.run({
+      title: 'kill -9 of the primary, standby promoted',
+      victims: nodes.nodes.map((_, node) => node),
+      async inject() {
+        primary.kill('SIGKILL')
+        await Bun.sleep(500)
+        await standby.run('SELECT pg_promote()')
+        current = standby
+      },
+    })
+    expect(lost.faults).toEqual([])
+
+    // The former primary, at the first place of the address, as a standby.
+    await primary.stop('SIGKILL')
+    follow(primary, standby)
+    const back = await campaign.run({
+      title: 'the former primary back as a standby, a node started anew',
+      victims: [0],
+      async inject() {
+        await primary.start()
+        await nodes.node(0).stop()
+        await nodes.begin(0)
+      },
+    })
+    expect(back.faults).toEqual([])
+    expect(back.failed.others).toEqual({})
+  },
+)

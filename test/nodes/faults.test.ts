@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { eventually } from '../support/eventually'
+import { isLong, times } from '../support/long'
+import { type Postgres, startPostgres } from '../support/postgres'
+import { describeOnPostgres } from '../support/postgres-databases'
+import { Campaign, type Report } from './campaign'
+import { cutLink, linkHost, whyNoCut } from './link'
+import { Nodes } from './nodes'
+
+setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+
+/** What a fault of one node, a command or a link may cost others, and what one of the server may cost anybody. */
+const [othersMillis, allMillis] = [500, 2_000]
+/** What a machine adds that has other things to do: at least, and by what it shows before the fault. */
+const slackMillis = ({ usualMillis }: Report) => 1_000 + 2 * usualMillis
+const everybody = [0, 1, 2, 3]
+
+/** What takes the suite longer than it tells. */
+const testInLong = test.skipIf(!isLong)
+
+const whyNot = whyNoCut()
+if (whyNot !== null) console.log(`SKIPPED: a link that is cut: ${whyNot}`)
+
+describeOnPostgres('four nodes under bookings', () => {
+  let server: Postgres
+  let nodes: Nodes
+  let campaign: Campaign
+
+  beforeAll(async () => {
+    const settings = { listen_addresses: `127.0.0.1,${linkHost}` }
+    server = await startPostgres({ fsync: true, settings })
+    await server.run('CREATE ROLE anteroom LOGIN')
+    await server.run('CREATE DATABASE anteroom OWNER anteroom')
+    const url = server.urlOf('anteroom').replace('postgres@', 'anteroom@')
+    const cut = url.replace('127.0.0.1', linkHost)
+    nodes = await Nodes.start([url, url, url, cut], times(24, 400))
+    campaign = new Campaign(nodes, () => server.urlOf('anteroom'))
+  })
+
+  afterAll(async () => {
+    await nodes?.[Symbol.asyncDispose]()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  /** Does a thing so many times with a pause between, so that what is under way differs. */
+  async function again(count: number, millis: number, once: () => Promise<void>): Promise<void> {
+    for (let done = 0; done < count; done++) {
+      await once()
+      if (done + 1 < count) await Bun.sleep(millis * (0.5 + Math.random()))
+    }
+  }
+
+  async function freeze(signal: (signal: NodeJS.Signals) => void): Promise<void> {
+    signal('SIGSTOP')
+    await Bun.sleep(times(1_000, 3_000))
+    signal('SIGCONT')
+  }
+
+  test('a node that is killed has lost and doubled nothing, and holds nobody up', async () => {
+    const report = await campaign.run({
+      title: `${times(2, 40)} x kill -9 of a node`,
+      victims: [1],
+      inject: (nodes) =>
+        again(times(2, 40), 300, async () => {
+          const node = nodes.node(1)
+          node.signal('SIGKILL')
+          await node.exit()
+          await Bun.sleep(300)
+          await nodes.begin(1)
+        }),
+    })
+    expect([report.faults, report.failed.others]).toEqual([[], {}])
+    expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+  })
+
+  test('a node that is frozen has lost and doubled nothing, and holds nobody up', async () => {
+    const report = await campaign.run({
+      title: `${times(4, 40)} x SIGSTOP of a node`,
+      victims: [2],
+      inject: (nodes) => again(times(4, 40), 200, () => freeze((signal) => nodes.node(2).signal(signal))),
+    })
+    expect([report.faults, report.failed.others]).toEqual([[], {}])
+    expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+  })
+
+  test('a command that is frozen holds nobody up, and does its work or says that it has not', async () => {
+    let issued = 0
+    const report = await campaign.run({
+      title: `${times(2, 30)} x SIGSTOP of token issue and directory load`,
+      victims: [],
+      inject: (nodes) =>
+        again(times(2, 30), 100, async () => {
+          const isLoad = issued % 2 === 0
+          const name = `Frozen ${issued++}`
+          nodes.rename(name)
+          if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
+          const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
+          const command = nodes.command(...words)
+          await Bun.sleep(100 + Math.random() * 300)
+          await freeze((signal) => command.kill(signal))
+          // What was halted while it connected finds that it took too long, and has done nothing.
+          expect([0, 7]).toContain(await command.exited)
+        }),
+    })
+    expect([report.faults, report.failed.others]).toEqual([[], {}])
+    expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+  })
+
+  test.skipIf(whyNot !== null)(
+    'a node whose link to the server is cut has lost and doubled nothing, says so in time, and holds nobody up',
+    async () => {
+      const report = await campaign.run({
+        title: `${times(1, 20)} x link of a node cut`,
+        victims: [3],
+        inject: () =>
+          again(times(1, 20), 1_000, async () => {
+            using _ = cutLink()
+            await Bun.sleep(3_000)
+          }),
+      })
+      expect([report.faults, report.failed.others]).toEqual([[], {}])
+      expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+      expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+    },
+  )
+
+  test('a server that is killed has lost nothing of what was acknowledged, and is used again', async () => {
+    const report = await campaign.run({
+      title: `${times(1, 20)} x kill -9 of the server`,
+      victims: everybody,
+      inject: (nodes) =>
+        again(times(1, 20), 1_000, async () => {
+          server.kill('SIGKILL')
+          await eventually('no node to be ready', async () => !(await nodes.areReady()).includes(true))
+          await server.start()
+          await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
+        }),
+    })
+    expect(report.faults).toEqual([])
+    expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
+    expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+  })
+
+  test('a server that is paused leaves nobody waiting for long, and is used again', async () => {
+    const report = await campaign.run({
+      title: `${times(1, 15)} x SIGSTOP of the server`,
+      victims: everybody,
+      inject: (nodes) =>
+        again(times(1, 15), 1_000, async () => {
+          server.pause()
+          await Bun.sleep(3_000)
+          expect(await nodes.areReady()).toEqual([false, false, false, false])
+          server.resume()
+          await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
+        }),
+    })
+    expect(report.faults).toEqual([])
+    expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
+    expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+  })
+
+  testInLong(
+    'a server that lets no more connections in refuses bookings in time, and is used again',
+    async () => {
+      const report = await campaign.run({
+        title: `${times(1, 10)} x no more connections let in (53300)`,
+        victims: everybody,
+        inject: () =>
+          again(times(1, 10), 1_000, async () => {
+            await server.run('ALTER ROLE anteroom CONNECTION LIMIT 0')
+            await server.run(
+              "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'anteroom'",
+            )
+            await Bun.sleep(times(1_000, 4_000))
+            await server.run('ALTER ROLE anteroom CONNECTION LIMIT -1')
+          }),
+      })
+      expect(report.faults).toEqual([])
+      expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
+      expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+    },
+  )
+
+  testInLong('what a command has ended is refused by the next request at every node', async () => {
+    const report = await campaign.run({
+      title: `${times(2, 30)} x token revoke and partner deactivate`,
+      victims: [],
+      inject: (nodes) =>
+        again(times(2, 30), 1, async () => {
+          const name = `Ended ${Math.random()}`
+          await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
+          const token = (await nodes.operator.do('token', 'issue', name)).trim()
+          expect(await nodes.statuses(token)).toEqual([200, 200, 200, 200])
+          await nodes.operator.do('partner', 'deactivate', name, '--yes')
+          expect(await nodes.statuses(token)).toEqual([401, 401, 401, 401])
+          await nodes.operator.do('partner', 'reactivate', name)
+          expect(await nodes.statuses(token)).toEqual([200, 200, 200, 200])
+          await nodes.operator.do('token', 'revoke', name, '--yes')
+          expect(await nodes.statuses(token)).toEqual([401, 401, 401, 401])
+        }),
+    })
+    expect([report.faults, report.failed.others]).toEqual([[], {}])
+  })
+})

@@ -1,0 +1,32 @@
+import { randomInt } from 'node:crypto'
+
+/** An address of this machine's own that nobody else uses (RFC 5735: all of 127/8). */
+export const linkHost = `127.${randomInt(64, 250)}.${randomInt(256)}.${1 + randomInt(250)}`
+
+const rules = ['-d', '-s'].map((side) => ['INPUT', '-i', 'lo', side, linkHost, '-j', 'DROP'])
+
+function change(how: '-I' | '-D'): string | null {
+  for (const rule of rules) {
+    const { exitCode, stderr } = Bun.spawnSync(['iptables', '-w', how, ...rule], { stderr: 'pipe' })
+    if (exitCode !== 0) return `${stderr}`.trim()
+  }
+  return null
+}
+
+/** Cuts the link to that address: whatever is sent there, or from there, is lost without a word. Leaving its scope mends it. */
+export function cutLink(): Disposable {
+  const why = change('-I')
+  if (why !== null) throw new Error(`the link could not be cut: ${why}`)
+  return { [Symbol.dispose]: () => void change('-D') }
+}
+
+/** Why no link can be cut here; null where one can. */
+export function whyNoCut(): string | null {
+  try {
+    const why = change('-I')
+    if (why === null) change('-D')
+    return why
+  } catch {
+    return 'there is no iptables'
+  }
+}

@@ -1,0 +1,168 @@
+import { booking } from '../support/builders'
+import type { KnownSlot, Nodes } from './nodes'
+import { searchPath } from './nodes'
+
+/** One request to one node. */
+export interface Call {
+  readonly node: number
+  /** On performance's clock, in ms, as is its end. */
+  readonly beganAt: number
+  readonly endedAt: number
+  /** Null where the connection failed. */
+  readonly status: number | null
+  readonly code: string | null
+}
+
+/** What was submitted, by a member who submits nothing else. */
+export interface Submission {
+  readonly number: number
+  readonly slot: KnownSlot | undefined
+  readonly key: string | null
+  /** What was acknowledged; null where nothing was. */
+  answer: { readonly id: number; readonly memberId: number; readonly text: string } | null
+  /** Whether it may be stored though that was not told. */
+  isUnknown: boolean
+}
+
+/** Nobody waits for longer. */
+const patienceMillis = 20_000
+/** How long whoever was told to come back later, or found nobody, waits. */
+const pauseMillis = 100
+
+/** Partners' requests at all nodes at once, for as long as it is not stopped, and what became of each. */
+export class Load {
+  readonly calls: Call[] = []
+  readonly submissions: Submission[] = []
+  /** What must never be: each in words. */
+  readonly faults: string[] = []
+  /** Searches that began after a booking was acknowledged, of which none may offer it. */
+  searches = 0
+  /** Retries that were told that the first try had succeeded, which nobody had been told. */
+  recovered = 0
+  #isStopped = false
+  readonly #workers: Promise<unknown>
+
+  /**
+   * @param from the number of the first submission
+   * @param perNode how many work at each node at once
+   * @param portOf where a node is asked, each time
+   */
+  constructor(
+    private readonly nodes: Nodes,
+    private from: number,
+    perNode: number,
+    private readonly portOf: (node: number) => number,
+  ) {
+    const homes = Array.from({ length: perNode * nodes.nodes.length }, (_, index) => index)
+    this.#workers = Promise.all(homes.map((home) => this.#work(home % nodes.nodes.length)))
+  }
+
+  get acknowledged(): number {
+    return this.submissions.filter(({ answer }) => answer !== null).length
+  }
+
+  /** The number after those that were submitted. */
+  get next(): number {
+    return this.from
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#workers
+  }
+
+  async #work(home: number): Promise<void> {
+    while (!this.#isStopped) {
+      const submission = this.#take()
+      await this.#submit(submission, home)
+      if (submission.answer && submission.slot && submission.number % 4 === 0)
+        await this.#look(submission.slot, home + 1)
+      // Whatever is asked for with a key is answered the same once more, at another node.
+      if (submission.answer && submission.key && submission.number % 3 === 0)
+        await this.#submit(submission, home + 2)
+    }
+  }
+
+  /** Of five: two want the same slot, one has its own, two are intakes. Every second has a key. */
+  #take(): Submission {
+    const number = this.from++
+    const [five, place] = [Math.floor(number / 5), number % 5]
+    const slot = place < 3 ? this.nodes.slots[five * 2 + (place === 2 ? 1 : 0)] : undefined
+    if (place < 3 && !slot) throw new Error('all slots are booked')
+    const key = number % 2 === 0 ? `key-${number}` : null
+    const submission = { number, slot, key, answer: null, isUnknown: false }
+    this.submissions.push(submission)
+    return submission
+  }
+
+  async #submit(submission: Submission, home: number): Promise<void> {
+    const { number, slot, key } = submission
+    const body = JSON.stringify(booking(`member-${number}`, slot))
+    const deadline = performance.now() + 3 * patienceMillis
+    for (let node = home, wasLost = false; ; node++) {
+      const answer = await this.#send(node, '/partners/v1/booking-request/', body, key)
+      if (answer.status === 201) {
+        if (wasLost && answer.isReplay) this.recovered++
+        return this.#note(submission, answer.text)
+      }
+      if (answer.code === 'slot_unavailable' && !submission.answer) return
+      if (answer.status !== null && answer.status !== 503) {
+        this.faults.push(`${number} was answered ${answer.status} ${answer.code}`)
+        return
+      }
+      wasLost = true
+      if (!submission.answer) submission.isUnknown = true
+      await Bun.sleep(pauseMillis)
+      if (!key) return
+      if (performance.now() > deadline) {
+        this.faults.push(`${number} was not answered in a minute`)
+        return
+      }
+    }
+  }
+
+  #note(submission: Submission, text: string): void {
+    const { number, answer } = submission
+    if (answer && answer.text !== text)
+      this.faults.push(`${number} was answered otherwise when it was retried`)
+    const { id, member } = JSON.parse(text)
+    submission.answer = { id, memberId: member.id, text }
+    submission.isUnknown = false
+  }
+
+  async #look({ language, providerId, utcStartTime }: KnownSlot, node: number): Promise<void> {
+    const { status, text } = await this.#send(node, searchPath(language))
+    if (status !== 200) return
+    this.searches++
+    const [found] = JSON.parse(text).results
+    const isOffered = found?.availability.some((slot: KnownSlot) => slot.utcStartTime === utcStartTime)
+    if (found?.providerId !== providerId || isOffered)
+      this.faults.push(`the slot ${providerId} ${utcStartTime} was offered after it was booked`)
+  }
+
+  async #send(node: number, path: string, body?: string, key: string | null = null) {
+    const beganAt = performance.now()
+    const headers = new Headers({ Authorization: `Bearer ${this.nodes.token}` })
+    if (body) headers.set('Content-Type', 'application/json')
+    if (key) headers.set('Idempotency-Key', key)
+    const at = node % this.nodes.nodes.length
+    const url = `http://127.0.0.1:${this.portOf(at)}${path}`
+    const signal = AbortSignal.timeout(patienceMillis)
+    const init = { headers, signal, ...(body && { method: 'POST', body }) }
+    const answer = await fetch(url, init)
+      .then(async (response) => ({ response, text: await response.text() }))
+      .catch(() => null)
+    const { response, text = '' } = answer ?? {}
+    const status = response?.status ?? null
+    const code = response?.headers.get('x-error-code') ?? null
+    if (status === 503 && !response?.headers.has('retry-after')) this.faults.push('a 503 without Retry-After')
+    this.calls.push({
+      node: at,
+      beganAt,
+      endedAt: performance.now(),
+      status,
+      code,
+    })
+    return { status, code, text, isReplay: response?.headers.get('idempotency-replayed') === 'true' }
+  }
+}

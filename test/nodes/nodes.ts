@@ -1,0 +1,134 @@
+import { writeFileSync } from 'node:fs'
+import { provider, region } from '../support/builders'
+import { Operator, type Served } from '../support/operator'
+import { type OfferedSlot, theProgram } from '../support/process'
+
+const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
+/** Three hours a day: some 120 slots in what is offered, so that a page of one provider is soon read. */
+const daily = {
+  weekdays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'],
+  start: '09:00',
+  end: '12:00',
+}
+/** What each provider is found by alone: a language for private use (BCP 47: qaa to qtz). */
+const languageOf = (index: number) => `q${letter(Math.floor(index / 26))}${letter(index % 26)}`
+const letter = (index: number) => String.fromCharCode(97 + index)
+
+/** A slot, and the language by which its provider is searched for. */
+export interface KnownSlot extends OfferedSlot {
+  readonly language: string
+}
+
+/** Servers of one database, each a process, and the operator who gives commands beside them. */
+export class Nodes implements AsyncDisposable {
+  readonly nodes: Served[] = []
+  token = ''
+  /** None of them is offered by a provider twice, and none is soon over. */
+  slots: KnownSlot[] = []
+
+  private constructor(
+    readonly operator: Operator,
+    private readonly addresses: readonly string[],
+    private readonly providers: number,
+  ) {}
+
+  /**
+   * Makes the database, with a partner and slots, and starts the nodes.
+   *
+   * @param addresses where each node finds the database; the commands as the first
+   * @param providers each with some 110 slots
+   */
+  static async start(addresses: readonly string[], providers: number): Promise<Nodes> {
+    const nodes = new Nodes(new Operator(theProgram, addresses[0]), addresses, providers)
+    try {
+      await nodes.#furnish()
+      await Promise.all(addresses.map((_, index) => nodes.begin(index)))
+      nodes.slots = (
+        await Promise.all(Array.from({ length: providers }, (_, at) => nodes.#offered(at)))
+      ).flat()
+      return nodes
+    } catch (error) {
+      await nodes[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  async #furnish(): Promise<void> {
+    const { operator } = this
+    this.rename('Fernhill')
+    await operator.do('init')
+    this.token = await operator.onboard('Lantern', 'North Care')
+    await operator.do('directory', 'load', this.directory)
+  }
+
+  /** Writes the directory's file with another name for all providers: to load it changes each. */
+  rename(lastName: string): void {
+    const described = Array.from({ length: this.providers }, (_, index) =>
+      provider(`on-${index}`, {
+        lastName,
+        workingHours: [daily] as never,
+        languagesSpoken: [languageOf(index)],
+      }),
+    )
+    writeFileSync(this.directory, JSON.stringify({ regions: [region()], providers: described }))
+  }
+
+  /** The file that the directory was loaded from. */
+  get directory(): string {
+    return this.operator.folder.file('directory.json')
+  }
+
+  /** Starts a node, at a port of its own. */
+  async begin(index: number): Promise<void> {
+    const database = ['--database', this.addresses[index] as string]
+    this.nodes[index] = await this.operator.serve(...database, ...unlimited)
+  }
+
+  /** Starts a command, and does not wait for its end. */
+  command(...words: string[]): Bun.Subprocess {
+    const { folder, settings: env } = this.operator
+    const output = { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' } as const
+    return Bun.spawn([...theProgram, ...words], { cwd: folder.path, env: { ...env }, ...output })
+  }
+
+  node(index: number): Served {
+    return this.nodes[index % this.nodes.length] as Served
+  }
+
+  /** Whether each node says that it is ready. */
+  areReady(): Promise<boolean[]> {
+    const ask = async ({ port }: Served) => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok
+    return Promise.all(this.nodes.map(ask))
+  }
+
+  /** What each node answers to a search under a token. */
+  statuses(token: string): Promise<number[]> {
+    return Promise.all(this.nodes.map(async (node) => (await node.get(searchPath('qaa'), token)).status))
+  }
+
+  async #offered(index: number): Promise<KnownSlot[]> {
+    const language = languageOf(index)
+    const soon = Date.now() + 86_400_000
+    const { body } = await this.node(index).get(searchPath(language), this.token)
+    return body.results.flatMap(
+      ({ providerId, availability }: { providerId: number; availability: OfferedSlot[] }) =>
+        availability
+          .filter(({ utcStartTime }) => Date.parse(utcStartTime) > soon)
+          .map(({ utcStartTime }) => ({ providerId, utcStartTime, language })),
+    )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const node of this.nodes) {
+      // One that is halted would not end.
+      if (node.isRunning) node.signal('SIGCONT')
+      await node[Symbol.asyncDispose]()
+    }
+    this.operator[Symbol.dispose]()
+  }
+}
+
+/** Where the one provider is searched for who speaks a language. */
+export function searchPath(language: string): string {
+  return `/partners/v1/providers/?region_id=1&language=${language}`
+}
