@@ -23,7 +23,7 @@ if has systemd-analyze; then
   # That the executable is installed is no matter of the files.
   told 'systemd-analyze verify' "$(systemd-analyze verify "$work"/units/*.service "$work"/units/*.timer 2>&1 | grep -v 'Command /usr/local/bin/anteroom is not executable' || true)"
   cp own-certificate.conf "$work/units/anteroom.service.d/"
-  for unit in ./anteroom.service ./anteroom-backup.service ./anteroom-doctor.service "$work/units/anteroom.service"; do
+  for unit in ./anteroom.service ./anteroom@.service ./anteroom-backup.service ./anteroom-doctor.service "$work/units/anteroom.service"; do
     said=$(systemd-analyze security --offline=true --threshold=19 --no-pager "$unit" 2>&1) && said= || said=$(tail -n 1 <<< "$said")
     told "systemd-analyze security below 2.0: ${unit/$work\/units\/anteroom.service/own-certificate.conf}" "$said"
   done
@@ -44,6 +44,23 @@ if has openssl && certificate; then
     told 'caddy validate' "$(HOME=$work fault_of caddy validate --config "$work/Caddyfile" --adapter caddyfile)"
     told 'caddy fmt' "$(caddy fmt Caddyfile | diff Caddyfile - || true)"
   fi
+fi
+if has haproxy && [[ -e $work/privkey.pem ]]; then
+  cat "$work/fullchain.pem" "$work/privkey.pem" > "$work/anteroom.pem"
+  sed "s,/etc/haproxy/tls/nodes-ca.pem,$work/fullchain.pem,; s,/etc/haproxy/tls,$work,; /^\t\(user\|group\|chroot\) /d" haproxy.cfg > "$work/haproxy.cfg"
+  told 'haproxy -c' "$(haproxy -c -f "$work/haproxy.cfg" 2>&1 | grep -v '^Configuration file is valid$' || true)"
+fi
+# PostgreSQL itself reads its settings: as root it refuses to.
+postgres=$(ls /usr/lib/postgresql/*/bin/postgres 2> /dev/null | tail -n 1)
+if [[ -z $postgres ]]; then
+  echo 'skipped: there is no postgres'
+else
+  mkdir -m 755 "$work/postgres"
+  cp postgresql.conf "$work/postgres/"
+  chmod 755 "$work"
+  as=()
+  [[ $(id -u) != 0 ]] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+  told 'postgres takes the settings' "$("${as[@]}" "$postgres" -C fsync --config-file="$work/postgres/postgresql.conf" -D "$work/postgres" 2>&1 | grep -vxE 'on|.*postgresql.auto.conf.*' || true)"
 fi
 if has hadolint; then told hadolint "$(hadolint Dockerfile 2>&1 || true)"; fi
 exit "$failed"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The operator's way on an empty machine: a minimal Debian is made and booted with systemd as its first process, and
-# test/deploy/in-machine.sh does there what the files of deploy/ and docs/ tell. Run as root, after npm run build:
+# test/deploy/in-machine.sh and nodes-in-machine.sh do there what the files of deploy/ and docs/ tell. Run as root, after npm run
+# build:
 #
 #   test/deploy/machine.sh [EXECUTABLE]
 #
-# Takes two to three minutes, one of them for the Debian: a folder in ANTEROOM_TEST_MACHINE keeps it for the next time.
+# Takes three to four minutes, two of them for the Debian: a folder in ANTEROOM_TEST_MACHINE keeps it for the next time.
 # Where it cannot be done (no root, no systemd-nspawn or debootstrap, no mirror) it says so in a line, exit code 77.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -34,15 +35,15 @@ trap finish EXIT
 trap 'exit 130' INT TERM
 
 base=${ANTEROOM_TEST_MACHINE:-$work/base}
-if [[ ! -e $base/usr/sbin/nginx ]]; then
-  debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates,openssl,curl,nginx-light \
+if [[ ! -e $base/usr/sbin/haproxy ]]; then
+  debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates,openssl,curl,nginx-light,haproxy,postgresql \
     bookworm "$base" > "$work/debootstrap.log" 2>&1 || skip "no Debian: $(tail -n 1 "$work/debootstrap.log")"
 fi
 cp -a "$base" "$work/machine"
 mkdir "$work/machine/root/delivered"
 cp "$executable" "$work/machine/root/delivered/anteroom"
 find deploy -maxdepth 1 -type f -exec cp -t "$work/machine/root/delivered" {} +
-cp test/deploy/in-machine.sh "$work/machine/root/"
+cp test/deploy/in-machine.sh test/deploy/nodes-in-machine.sh "$work/machine/root/"
 
 # By itself: no network but its own loopback, no systemd outside that would have to know of it.
 systemd-nspawn --quiet --directory="$work/machine" --boot --register=no --keep-unit --private-network \
@@ -56,3 +57,4 @@ for attempt in $(seq 150); do
   sleep 0.2
 done
 inside bash /root/in-machine.sh
+inside bash /root/nodes-in-machine.sh

@@ -14,10 +14,16 @@ export interface TlsProxy extends AsyncDisposable {
   logs(): string
 }
 
+export const proxyNames = ['nginx', 'caddy', 'haproxy'] as const
+type ProxyName = (typeof proxyNames)[number]
 type Start = (servicePort: number) => Promise<TlsProxy>
 
 /** The examples, by the program that obeys them. */
-export const proxies: Record<'nginx' | 'caddy', Start> = { nginx: startNginx, caddy: startCaddy }
+export const proxies: Record<ProxyName, Start> = {
+  nginx: startNginx,
+  caddy: startCaddy,
+  haproxy: startHaproxy,
+}
 
 /** Whether a program is there to be tried. */
 export const has = (program: string): boolean => Bun.which(program) !== null
@@ -58,6 +64,24 @@ async function startCaddy(servicePort: number): Promise<TlsProxy> {
   writeFileSync(folder.file('Caddyfile'), site)
   const words = ['caddy', 'run', '--config', folder.file('Caddyfile'), '--adapter', 'caddyfile']
   return await started(words, { HOME: folder.path }, { folder, httpPort, httpsPort, files: [] })
+}
+
+/** deploy/haproxy.cfg but for its ports, its user and its certificates: one node, without TLS to it, that is not asked. */
+async function startHaproxy(servicePort: number): Promise<TlsProxy> {
+  const { folder, httpPort, httpsPort } = await prepare()
+  const pem = ['fullchain.pem', 'privkey.pem'].map((name) => readFileSync(folder.file(name), 'utf8')).join('')
+  writeFileSync(folder.file('anteroom.pem'), pem)
+  const site = example('haproxy.cfg')
+    .replaceAll(/^\t(user|group|chroot) .*\n/gm, '')
+    .replace('bind :80', `bind 127.0.0.1:${httpPort}`)
+    .replace('bind :443', `bind 127.0.0.1:${httpsPort}`)
+    .replaceAll('/etc/haproxy/tls/anteroom.pem', folder.file('anteroom.pem'))
+    .replace('default-server check ', 'default-server ')
+    .replace(' ssl verify required ca-file /etc/haproxy/tls/nodes-ca.pem', '')
+    .replaceAll(/^\tserver .*\n/gm, '')
+  writeFileSync(folder.file('haproxy.cfg'), `${site}\tserver node1 127.0.0.1:${servicePort}\n`)
+  const words = ['haproxy', '-db', '-f', folder.file('haproxy.cfg')]
+  return await started(words, {}, { folder, httpPort, httpsPort, files: ['stdout'] })
 }
 
 function example(name: string): string {

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { isLong } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import type { Answer } from '../support/service'
-import { has, hostName, proxies, send, type TlsProxy } from './proxies'
+import { has, hostName, proxies, proxyNames, send, type TlsProxy } from './proxies'
 
 const directory = fileURLToPath(new URL('../../fixtures/directory.json', import.meta.url))
 
 // test:long alone, and where there is such a program.
-for (const name of isLong ? (['nginx', 'caddy'] as const) : []) {
+for (const name of isLong ? proxyNames : []) {
   describe.skipIf(!has(name) || !has('openssl'))(`the service behind deploy's ${name}`, () => {
     let operator: Operator
     let served: Served
