@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import type { Reply } from '../../src/http/endpoint'
@@ -8,6 +7,7 @@ import type { Steps } from '../../src/http/turns'
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/process'
 import { type Answer, startService, type TestPartner } from '../support/service'
+import { holdWrites } from '../support/storage'
 import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
 
 /** The bookings of one partner that are in flight at a time. */
@@ -73,8 +73,7 @@ describe('while writes wait for the lock that another process holds', () => {
   test('what finds no place is 503 overloaded at once, reads go on, and then all that waited is stored', async () => {
     // For so long the writes of the set-up show that there can be more.
     await Bun.sleep(1_000)
-    using locking = new Database(service.databasePath)
-    locking.run('BEGIN IMMEDIATE')
+    await using held = await holdWrites(service.storage)
     const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
     const answers = new Map<string, Answer>()
     const waiting = names.map(async (name) => answers.set(name, await submit(name, service.partner)))
@@ -94,7 +93,7 @@ describe('while writes wait for the lock that another process holds', () => {
       await statusesOnOneConnection([`${post.join('\r\n')}\r\n\r\n${large}`, `${list.join('\r\n')}\r\n\r\n`]),
     ).toEqual([503, 200])
     const fromOther = submit('waiting-other', other)
-    locking.run('ROLLBACK')
+    await held[Symbol.asyncDispose]()
     await Promise.all(waiting)
     expect((await fromOther).status).toBe(201)
     for (const [name, { status }] of answers) {

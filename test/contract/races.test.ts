@@ -1,8 +1,8 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
+import { countRows, holdWrites } from '../support/storage'
 import { daily, entryOf, expectRefusal, lookUp, paths, slotsAt } from './contract'
 
 setDefaultTimeout(3_600_000)
@@ -20,28 +20,21 @@ const start = () =>
 let service: Awaited<ReturnType<typeof start>>
 let providerId: number
 let rival: TestPartner
-let database: Database
 beforeAll(async () => {
   service = await start()
   rival = await service.addPartner('Rival Partner')
-  database = new Database(service.databasePath, { readonly: true })
   providerId = (await entryOf(service, 31, 'Only')).providerId
 })
-afterAll(async () => {
-  database.close()
-  await service.stop()
-})
+afterAll(() => service.stop())
 
 const [dayMillis, slotMillis] = [86_400_000, 45 * 60_000]
 const firstSlot = Date.parse('2026-12-10T09:00:00Z')
 
 /** How many requests and members there are. */
-const stored = () =>
-  database
-    .query<{ requests: number; members: number }, []>(
-      'SELECT (SELECT count(*) FROM booking_requests) AS requests, (SELECT count(*) FROM members) AS members',
-    )
-    .get() as { requests: number; members: number }
+const stored = async () => ({
+  requests: await countRows(service.storage, 'booking_requests'),
+  members: await countRows(service.storage, 'members'),
+})
 
 let retried = 0
 
@@ -82,7 +75,7 @@ describe('at once', () => {
         .toISOString()
         .replace('.000', '')
       const slot = { providerId, utcStartTime }
-      const before = stored()
+      const before = await stored()
       const answers = await atOnce(crowd, (i) =>
         untilJudged(() =>
           service.post(paths.booking, booking(`racer-${round}-${i}`, slot), i % 2 ? rival.token : undefined),
@@ -92,7 +85,7 @@ describe('at once', () => {
       for (const answer of refusalsIn(answers)) {
         expectRefusal(answer, { status: 400, kind: 'slot_unavailable', absent: ['racer'] })
       }
-      expect(stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
+      expect(await stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
       const winner = answers.findIndex(({ status }) => status === 201)
       const token = winner % 2 ? rival.token : undefined
       const found = await lookUp(service, `racer-${round}-${winner}`, token)
@@ -113,19 +106,19 @@ describe('at once', () => {
 
   test(`50 first intakes of one new member: 50 times 201, one member, 50 intakes, ${memberRounds} times`, async () => {
     for (let round = 0; round < memberRounds; round++) {
-      const before = stored()
+      const before = await stored()
       const answers = await atOnce(50, () => service.post(paths.booking, booking(`newborn-${round}`)))
       expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 50 } })
       expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
       expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50)
-      expect(stored()).toEqual({ requests: before.requests + 50, members: before.members + 1 })
+      expect(await stored()).toEqual({ requests: before.requests + 50, members: before.members + 1 })
       expect((await lookUp(service, `newborn-${round}`)).body.id).toBe(answers[0]?.body.member.id)
     }
   })
 
   test(`50 members of two partners with one email: one 201, the rest 409, one member, ${memberRounds} times`, async () => {
     for (let round = 0; round < memberRounds; round++) {
-      const before = stored()
+      const before = await stored()
       const tokenOf = (i: number) => (i % 3 ? rival.token : undefined)
       const answers = await atOnce(50, (i) => {
         const email = i % 2 ? `contested-${round}@example.com` : `Contested-${round}@Example.com`
@@ -139,7 +132,7 @@ describe('at once', () => {
       for (const answer of refusalsIn(answers)) {
         expectRefusal(answer, { status: 409, kind: 'email_taken', absent: ['claimant', 'ontested'] })
       }
-      expect(stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
+      expect(await stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
       const winner = answers.findIndex(({ status }) => status === 201)
       const found = await lookUp(service, `claimant-${round}-${winner}`, tokenOf(winner))
       expect(found.body.id).toBe(answers[winner]?.body.member.id)
@@ -159,14 +152,13 @@ describe('at once', () => {
   test('a booking that waits for its turn while another process declines the one that holds the slot gets it', async () => {
     const slot = { providerId, utcStartTime: '2026-12-08T09:00:00Z' }
     const { body } = await service.post(paths.booking, booking('returning', slot))
-    using other = new Database(service.databasePath)
-    other.run('BEGIN IMMEDIATE')
+    await using other = await holdWrites(service.storage)
     const asked = service.post(paths.booking, booking('returning', slot))
     // Time for it to look for the slot, and to find that it cannot write.
     await Bun.sleep(300)
-    other.run("UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ?", [body.id])
-    other.run("INSERT INTO changes (noun, record_id) VALUES ('taken', ?)", [providerId])
-    other.run('COMMIT')
+    await other.run(`UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ${body.id}`)
+    await other.run(`INSERT INTO changes (noun, record_id) VALUES ('taken', ${providerId})`)
+    await other.commit()
     const answer = await asked
     expect([answer.status, answer.body.utcStartTime]).toEqual([201, slot.utcStartTime])
   })

@@ -41,6 +41,34 @@ function expectLimited(answer: Answer, code: string, policy: string, standing: s
 const send = ({ token }: Pick<TestPartner, 'token'>, method: string, path: string) =>
   service.send(path, { method, headers: { Authorization: `Bearer ${token}` } })
 
+describe('one of four nodes holds a caller to its part, and tells of no other budget:', () => {
+  test('a partner, whatever the operator has set for them, to a fourth, and to one call at least', async () => {
+    await start({ nodes: 4, reads: perMinute(10), bookings: perMinute(3) })
+    const [first, second, third] = [
+      await service.get(regions),
+      await service.get(regions),
+      await service.get(regions),
+    ]
+    expect(toldBy(first)).toEqual(['"reads";q=2;w=60', '"reads";r=1;t=30'])
+    expect(toldBy(second)).toEqual(['"reads";q=2;w=60', '"reads";r=0;t=60'])
+    expectLimited(third, 'rate_limited', '"reads";q=2;w=60', '"reads";r=0;t=60', 30)
+    expect(toldBy(await service.post(paths.booking, booking('m-1')))[0]).toBe('"bookings";q=1;w=60')
+    const { partner } = service.partner
+    const rates = { readsPerMinute: 'off', bookingsPerMinute: 400 } as const
+    await service.context.store.setPartnerRates(partner.id, rates, service.act())
+    expect(toldBy(await service.get(regions))).toEqual([null, null])
+    expect(toldBy(await service.post(paths.booking, booking('m-2')))[0]).toBe('"bookings";q=100;w=60')
+  })
+
+  test('an address whose tokens are refused', async () => {
+    await start({ nodes: 4, failedAuthentications: perMinute(5) })
+    expect((await service.get(regions, 'none')).status).toBe(401)
+    const limited = await service.get(regions, 'none')
+    const name = 'failed-authentications'
+    expectLimited(limited, 'authentication_limited', `"${name}";q=1;w=60`, `"${name}";r=0;t=60`, 60)
+  })
+})
+
 describe('what a call costs', () => {
   test.each<[what: string, method: string, path: string, status: number, cost: number]>([
     ['a list of regions', 'GET', regions, 200, 1],

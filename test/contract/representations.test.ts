@@ -232,11 +232,10 @@ test('a page has the same tag after a restart, and in another process', async ()
 
 async function startAgain() {
   const { openService } = await import('../../src/service')
-  const { context, databasePath } = service
+  const { context, storage } = service
   const opened = await openService({
     purpose: 'sandbox',
-    database: databasePath,
-    masterKey: { file: `${databasePath}.key` },
+    ...storage,
     create: false,
     clock: context.clock,
     report: () => {},

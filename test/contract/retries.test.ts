@@ -1,10 +1,10 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/process'
 import { defaultNow, startService, type TestService } from '../support/service'
+import { ask, countRows } from '../support/storage'
 import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendRaw } from './contract'
 
 const dayMillis = 24 * 60 * 60_000
@@ -75,11 +75,12 @@ async function first(key: string, body: unknown) {
 }
 
 /** All that a request could have changed: how many rows there are of each kind, and the members. */
-function stored() {
-  using database = new Database(service.databasePath, { readonly: true })
-  const count = (table: string) => database.query(`SELECT count(*) FROM ${table}`).values()[0]?.[0]
-  const members = database.query('SELECT * FROM members ORDER BY id').all()
-  return { members, counts: ['booking_requests', 'replays', 'audit', 'changes'].map(count) }
+async function stored() {
+  const tables = ['booking_requests', 'replays', 'audit', 'changes']
+  return {
+    members: await ask(service.storage, 'SELECT * FROM members ORDER BY id'),
+    counts: await Promise.all(tables.map((table) => countRows(service.storage, table))),
+  }
 }
 
 const reused = {
@@ -94,11 +95,11 @@ describe('a retry', () => {
     for (const slot of [nextSlot(), undefined]) {
       const body = booking(`again-${slot ? 'booking' : 'intake'}`, slot, { phoneNumber: '+1 416 555 0100' })
       const { replay } = await first(`again ${slot?.utcStartTime}`, body)
-      const before = stored()
+      const before = await stored()
       for (let round = 0; round < 3; round++) {
         expect(await send(`again ${slot?.utcStartTime}`, body)).toEqual(replay)
       }
-      expect(stored()).toEqual(before)
+      expect(await stored()).toEqual(before)
     }
   })
 
@@ -139,11 +140,11 @@ describe('a retry', () => {
   test('with another body is 422 and changes nothing, were it another space alone', async () => {
     const body = booking('other')
     await first('other', body)
-    const before = stored()
+    const before = await stored()
     for (const different of [booking('other', nextSlot()), booking('stranger'), `${JSON.stringify(body)} `]) {
       expect(await send('other', different)).toEqual(reused)
     }
-    expect(stored()).toEqual(before)
+    expect(await stored()).toEqual(before)
     expect((await lookUp(service, 'stranger')).status).toBe(404)
   })
 
@@ -322,7 +323,7 @@ test('a stop does not wait until all that has expired is removed', async () => {
 // Last: they move the clock.
 describe('an answer is kept for 24 hours', () => {
   const now = Date.parse(defaultNow)
-  const kept = () => stored().counts[1]
+  const kept = () => countRows(service.storage, 'replays')
 
   test('less a millisecond: then its key is free', async () => {
     const { replay, id } = await first('day', booking('day'))
@@ -339,9 +340,9 @@ describe('an answer is kept for 24 hours', () => {
     expect(everyMinute).toHaveLength(1)
     const lookThrough = () => everyMinute[0]?.[1]()
     lookThrough()
-    await eventually('all but the last to be removed', () => kept() === 1)
+    await eventually('all but the last to be removed', async () => (await kept()) === 1)
     service.setNow(now + 2 * dayMillis)
     lookThrough()
-    await eventually('the last to be removed', () => kept() === 0)
+    await eventually('the last to be removed', async () => (await kept()) === 0)
   })
 })

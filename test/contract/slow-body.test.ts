@@ -1,7 +1,7 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { booking, provider, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
+import { holdWrites } from '../support/storage'
 import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendSlowly } from './contract'
 
 const now = '2026-12-01T12:00:00Z'
@@ -106,23 +106,22 @@ describe('what is taken back while a body is on its way counts, and nothing is b
 
 describe('what is taken back while a booking waits for its turn to be written counts too', () => {
   test.each([
-    ['a partner that is deactivated', 'UPDATE partners SET active = 0 WHERE id = ?', 'partner_inactive'],
+    ['a partner that is deactivated', 'UPDATE partners SET active = false WHERE id = ', 'partner_inactive'],
     [
       'a token that is revoked',
-      "UPDATE partner_keys SET ends_at = starts_at, end_reason = 'revoked' WHERE partner_id = ?",
+      "UPDATE partner_keys SET ends_at = starts_at, end_reason = 'revoked' WHERE partner_id = ",
       'token_invalid',
     ],
   ])('%s', async (what, change, code) => {
     const { partner, token } = await service.addPartner(`Waiting, ${what}`)
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
-    using other = new Database(service.databasePath)
     for (const body of [booking(`waiting-${code}`, slot), booking(`waiting-${code}`)]) {
-      other.run('BEGIN IMMEDIATE')
+      await using other = await holdWrites(service.storage)
       const answer = service.post(paths.booking, body, token)
       await Bun.sleep(100)
-      other.query(change).run(partner.id)
-      other.query("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)").run(partner.id)
-      other.run('COMMIT')
+      await other.run(`${change}${partner.id}`)
+      await other.run(`INSERT INTO changes (noun, record_id) VALUES ('partner', ${partner.id})`)
+      await other.commit()
       expectUnauthorized(await answer, code)
     }
     expect(await isFree(slot.utcStartTime)).toBe(true)

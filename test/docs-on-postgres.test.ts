@@ -1,0 +1,30 @@
+import { expect, setDefaultTimeout } from 'bun:test'
+import { blocksOf, PageCommands, scriptOf } from './support/page-commands'
+import { startPostgres } from './support/postgres'
+import { testOnPostgresInFull } from './support/postgres-databases'
+
+// The commands of the page that takes a PostgreSQL server, run as they are written, on one that is empty.
+
+setDefaultTimeout(300_000)
+
+const page = 'docs/beyond-one-machine.md'
+
+testOnPostgresInFull(
+  'two nodes and four serve an empty PostgreSQL by the commands of the page, which also move a database there and back',
+  async () => {
+    using commands = new PageCommands(200_000)
+    await commands.begin()
+    // As durable as doctor wants it to be.
+    await using server = await startPostgres({ fsync: true, password: 'of the administrator' })
+    const statements = blocksOf(page, 'sql').join('').split(/;\n/).filter(Boolean)
+    expect(statements.length).toBeGreaterThan(5)
+    for (const statement of statements)
+      await server.run(statement, /^CREATE (ROLE|DATABASE)/.test(statement) ? 'postgres' : 'anteroom')
+    const script = scriptOf(page).replaceAll('127.0.0.1:5432', `127.0.0.1:${server.port}`)
+    const { code, output } = await commands.practise(script, 'beyond')
+    expect([code, code === 0 ? '' : output]).toEqual([0, ''])
+    expect(output).toMatch(/service +up, 2 of 2 servers\n/)
+    expect(output).toMatch(/^ *1 201\n *3 400\n/m)
+    expect(output).toMatch(/service +up, 4 of 4 servers\n/)
+  },
+)
