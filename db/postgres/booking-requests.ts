@@ -11,12 +11,10 @@ import {
 } from '../records/booking-requests'
 import { requestFilter } from '../records/request-filter'
 import { type Drizzle, placeholders } from './drizzle'
+import { eachRow } from './each-row'
 import { idList, isAmong } from './id-list'
 import { bookingRequests, members } from './schema'
 import { heldIn } from './slots'
-
-/** Requests that are read at once. */
-const chunkSize = 1_000
 
 const { isWaiting, isWanted, orderOf, theirPartner } = requestFilter({ requests: bookingRequests, members })
 
@@ -112,7 +110,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
 
 /** Queries on what requests hold of a person. */
 function personQueries(db: Drizzle, vault: Vault) {
-  const { id, ids } = placeholders('id', 'ids')
+  const { id, ids, most } = placeholders('id', 'ids', 'most')
   const ofMember = db
     .select()
     .from(bookingRequests)
@@ -124,7 +122,7 @@ function personQueries(db: Drizzle, vault: Vault) {
     .from(bookingRequests)
     .where(gt(bookingRequests.id, id))
     .orderBy(asc(bookingRequests.id))
-    .limit(chunkSize)
+    .limit(most)
     .prepare('')
   const { recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
   const answersOf = db
@@ -148,9 +146,8 @@ function personQueries(db: Drizzle, vault: Vault) {
 
     /** The ids of those whose answers cannot be opened. */
     async *listUnreadable(): AsyncGenerator<number> {
-      const some = (id: number) => answersAfter.execute({ id })
-      for (let rows = await some(0); rows.length > 0; rows = await some(rows.at(-1)?.id ?? 0)) {
-        for (const row of rows) if (!isReadable(row)) yield row.id
+      for await (const row of eachRow((id, most) => answersAfter.execute({ id, most }))) {
+        if (!isReadable(row)) yield row.id
       }
     },
 

@@ -1,7 +1,7 @@
 import type { DatabaseLogin, DatabasePlace } from '../../src/domain/database'
 import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
 import { Refusal } from '../../src/domain/errors'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import type { Connection } from './connection'
 import { isSealedUnder } from './data-key'
 import { openEngine, type Server } from './engine'

@@ -9,12 +9,13 @@ import {
   isCopiedSetting,
   quoted,
   ruleBroken,
+  tableNamed,
 } from '../records/copied-tables'
 import { dataKeyName } from '../records/data-key'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
 import type { Connection } from './connection'
-import { engineTableOf, rowsOf } from './copied-tables'
+import { copiedTables, rowsOf } from './copied-tables'
 import { atPlace } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
@@ -51,7 +52,7 @@ export async function makeOfMoment<T>(
     await createSchema(connection, purpose, masterKey, ourMigrations)
     await connection.send(`DELETE FROM settings WHERE ${isCopiedSetting}`)
     const done = await fill({
-      add: (table, rows) => atPlace(place, add(connection, engineTableOf(table), rows)),
+      add: ({ name }, rows) => atPlace(place, add(connection, tableNamed(copiedTables, name), rows)),
       keepIds: ({ name }, lastId) => atPlace(place, keepIds(connection, name, lastId)),
       rowsOf: (table) => rowsOf(connection, place, table),
       async keepLog(spans) {

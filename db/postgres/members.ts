@@ -1,20 +1,19 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import { type Member, unreadableMember } from '../../src/domain/member'
+import type { Member } from '../../src/domain/member'
 import type { Vault } from '../../src/domain/vault'
 import {
   emailHash,
   externalUserIdHash,
-  isFoundBy,
+  type FaultyMember,
+  faultOf,
   openedOrUnreadable,
   openMember,
   openProfile,
 } from '../records/members'
 import { type Drizzle, placeholders } from './drizzle'
+import { eachRow } from './each-row'
 import { idList, isAmong } from './id-list'
 import { members } from './schema'
-
-/** Members who are read at once. */
-const chunkSize = 1_000
 
 /** Queries on members, who are found by keyed hashes of what they are asked for by. */
 export function memberQueries(db: Drizzle, vault: Vault) {
@@ -66,14 +65,10 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     },
 
     /** The ids of those who cannot be opened, and of those whom another address finds than the one that is theirs. */
-    async *listFaulty(): AsyncGenerator<{ readonly id: number; readonly isUnreadable: boolean }> {
-      const some = (id: number) => after.execute({ id, most: chunkSize })
-      for (let rows = await some(0); rows.length > 0; rows = await some(rows.at(-1)?.id ?? 0)) {
-        for (const row of rows) {
-          const { profile } = openedOrUnreadable(vault, row) as Member
-          const isUnreadable = profile === unreadableMember.profile
-          if (isUnreadable || !isFoundBy(vault, profile, row)) yield { id: row.id, isUnreadable }
-        }
+    async *listFaulty(): AsyncGenerator<FaultyMember> {
+      for await (const row of eachRow((id, most) => after.execute({ id, most }))) {
+        const fault = faultOf(vault, row)
+        if (fault) yield fault
       }
     },
 

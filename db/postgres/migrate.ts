@@ -2,7 +2,7 @@ import { emptyAudit, formatState } from '../../src/domain/audit'
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey } from '../../src/domain/vault'
 import { auditHashes } from '../records/audit-hashes'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import type { Connection } from './connection'
 import { addDataKey } from './data-key'
 import start from './migrations/0001-start.sql' with { type: 'text' }

@@ -3,7 +3,7 @@ import type { Moment, ReadingMoment, TableAtMoment } from '../../src/domain/mome
 import type { Vault } from '../../src/domain/vault'
 import { brokenLog, type EngineTable, hasGivenIds, isCopiedSetting } from '../records/copied-tables'
 import { dataKeyName } from '../records/data-key'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
 import type { Connection } from './connection'
 import { copiedTables, rowsOf } from './copied-tables'

@@ -2,10 +2,8 @@ import { asc, gt, lte } from 'drizzle-orm'
 import type { Vault } from '../../src/domain/vault'
 import { isReadable } from '../records/replays'
 import { type Drizzle, placeholders } from './drizzle'
+import { eachRow } from './each-row'
 import { replays } from './schema'
-
-/** Answers that are read at once. */
-const chunkSize = 1_000
 
 /** Queries on what is kept for retries. */
 export function replayQueries(db: Drizzle, vault: Vault) {
@@ -22,7 +20,7 @@ export function replayQueries(db: Drizzle, vault: Vault) {
     .from(replays)
     .where(gt(replays.id, id))
     .orderBy(asc(replays.id))
-    .limit(chunkSize)
+    .limit(most)
     .prepare('')
 
   return {
@@ -32,9 +30,8 @@ export function replayQueries(db: Drizzle, vault: Vault) {
 
     /** The requests whose answers cannot be opened. */
     async *listUnreadable(): AsyncGenerator<number> {
-      const some = (id: number) => after.execute({ id })
-      for (let rows = await some(0); rows.length > 0; rows = await some(rows.at(-1)?.id ?? 0)) {
-        for (const row of rows) if (!isReadable(vault, row)) yield row.id
+      for await (const row of eachRow((id, most) => after.execute({ id, most }))) {
+        if (!isReadable(vault, row)) yield row.id
       }
     },
   }

@@ -1,16 +1,14 @@
 import { asc, eq, gt, sql } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
-import { openNote } from '../records/request-notes'
+import { isReadable, openNote } from '../records/request-notes'
 import { type Drizzle, placeholders } from './drizzle'
+import { eachRow } from './each-row'
 import { bookingRequests, requestNotes } from './schema'
-
-/** Notes that are read at once. */
-const chunkSize = 1_000
 
 /** Queries on what staff wrote about requests. */
 export function noteQueries(db: Drizzle, vault: Vault) {
-  const { id } = placeholders('id')
+  const { id, most } = placeholders('id', 'most')
   const ofRequest = db
     .select()
     .from(requestNotes)
@@ -35,7 +33,7 @@ export function noteQueries(db: Drizzle, vault: Vault) {
     .from(requestNotes)
     .where(gt(requestNotes.id, id))
     .orderBy(asc(requestNotes.id))
-    .limit(chunkSize)
+    .limit(most)
     .prepare('')
 
   return {
@@ -53,15 +51,8 @@ export function noteQueries(db: Drizzle, vault: Vault) {
 
     /** The ids of those that cannot be opened. */
     async *listUnreadable(): AsyncGenerator<number> {
-      const some = (id: number) => after.execute({ id })
-      for (let rows = await some(0); rows.length > 0; rows = await some(rows.at(-1)?.id ?? 0)) {
-        for (const row of rows) {
-          try {
-            openNote(vault, row)
-          } catch {
-            yield row.id
-          }
-        }
+      for await (const row of eachRow((id, most) => after.execute({ id, most }))) {
+        if (!isReadable(vault, row)) yield row.id
       }
     },
   }

@@ -1,4 +1,4 @@
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import type { Connection } from './connection'
 
 const facts = `SELECT

@@ -1,4 +1,5 @@
 import type { Vault } from '../../src/domain/vault'
+import { whenNeeded } from '../records/when-needed'
 import { auditQueries } from './audit'
 import { bookingRequestQueries } from './booking-requests'
 import { changeQueries } from './changes'
@@ -40,14 +41,3 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
 }
 
 export type Session = ReturnType<typeof openSession>
-
-/** What is made when it is first asked for something: to prepare all statements takes longer than a command that runs five. */
-function whenNeeded<Made extends object>(make: () => Made): Made {
-  let made: Made | undefined
-  return new Proxy({} as Made, {
-    get(_, name) {
-      made ??= make()
-      return made[name as keyof Made]
-    },
-  })
-}

@@ -1,10 +1,11 @@
 import type { Purpose } from '../../src/domain/database'
-import type { Finding, LastBackups, Upkeep } from '../../src/domain/upkeep'
+import { type Finding, type LastBackups, type Upkeep, withRemedy } from '../../src/domain/upkeep'
 import type { MasterKey } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../records/audit-walk'
-import { fileFault, unusable } from '../records/file-fault'
+import { fileFault } from '../records/file-fault'
 import { auditFinding, finding, named } from '../records/findings'
+import { unusable } from '../records/unusable'
 import type { Acts } from './acts'
 import { archivesOf } from './audit-archive'
 import type { Connection } from './connection'
@@ -18,7 +19,7 @@ import { look } from './open'
 import type { Pool } from './pool'
 import { purge } from './purge'
 import { readOn } from './read'
-import { withRemedy } from './remedies'
+import { remedies } from './remedies'
 import { replicationFinding } from './replication'
 import type { Standing } from './request-seals'
 import { schemaFaults } from './schema-facts'
@@ -90,7 +91,7 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
         await whereReadable('sealed values', () => readOn(pool, findSealed, checkMillis)),
         await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
         await whereReadable('backup', async () => backupFinding(on, await lastBackups(read), now)),
-      ].map(withRemedy)
+      ].map((found) => withRemedy(found, remedies))
     },
     checkPlace: () => placeFindings(on),
     findLastBackups: () => lastBackups(read),

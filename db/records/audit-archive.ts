@@ -18,7 +18,8 @@ import { Refusal } from '../../src/domain/errors'
 import type { ArchiveVerdict, AuditPrune } from '../../src/domain/upkeep'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { linesOf, newestIdOf, type WalkedLog } from './audit-walk'
-import { fileFault, unusable } from './file-fault'
+import { fileFault } from './file-fault'
+import { unusable } from './unusable'
 
 /** Lines that are removed at once, and a rest after them in which others find the lock free. */
 const removedAtOnce = 500

@@ -1,6 +1,6 @@
 import type { CopiedRow, CopiedTable, CopiedValue } from '../../src/domain/moment'
 import { dataKeyName } from './data-key'
-import { unusable } from './file-fault'
+import { unusable } from './unusable'
 
 /** A column, by what stands in it. */
 export interface CopiedColumn {
@@ -184,4 +184,11 @@ export function ruleBroken(table: EngineTable, row: CopiedRow, constraint: strin
   const rule =
     constraint === null ? 'a rule of the new database' : `a rule of the new database, ${constraint}`
   return unusable(`${nameOfRow(table, row)} breaks ${rule}: mend it first; nothing was made`)
+}
+
+/** The table of an engine that has a name. */
+export function tableNamed(tables: readonly EngineTable[], name: string): EngineTable {
+  const table = tables.find((each) => each.name === name)
+  if (!table) throw new Error(`no table goes by the name ${name}`)
+  return table
 }

@@ -1,6 +1,6 @@
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey, SealedPlace } from '../../src/domain/vault'
-import { unusable } from './file-fault'
+import { unusable } from './unusable'
 
 /** Under which name the settings have a database's data key. */
 export const dataKeyName = 'data_key'

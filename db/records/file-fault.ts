@@ -1,8 +1,5 @@
-import { Refusal } from '../../src/domain/errors'
-
-export function unusable(message: string): Refusal {
-  return new Refusal('database_unusable', message)
-}
+import type { Refusal } from '../../src/domain/errors'
+import { unusable } from './unusable'
 
 /** What keeps a file from being written at a path, in the operator's words; any other error is what it was. */
 export function fileFault(error: unknown, path: string): unknown {

@@ -49,8 +49,21 @@ function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
   return email === '' ? null : emailHash(vault, email)
 }
 
+/** A member who cannot be opened, or whom another address finds than the one that is theirs. */
+export interface FaultyMember {
+  readonly id: number
+  readonly isUnreadable: boolean
+}
+
+/** What is wrong with a member; null if nothing is. */
+export function faultOf(vault: Vault, row: MemberRow): FaultyMember | null {
+  const { profile } = openedOrUnreadable(vault, row) as Member
+  const isUnreadable = profile === unreadableMember.profile
+  return isUnreadable || !isFoundBy(vault, profile, row) ? { id: row.id, isUnreadable } : null
+}
+
 /** Whether a member is found by the address that is theirs. */
-export function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: MemberRow): boolean {
+function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: MemberRow): boolean {
   const hash = hashOf(vault, profile)
   return hash === null || found === null ? hash === found : hash.equals(found)
 }

@@ -21,3 +21,13 @@ export function openNote(vault: Vault, { recordKey, requestId, sealedText, ...no
   const place = notePlace({ recordKey, requestId, ...note })
   return { ...note, text: openSealedText(vault, sealedText, place, `note ${note.id}`) }
 }
+
+/** Whether it can be opened. */
+export function isReadable(vault: Vault, row: NoteRow): boolean {
+  try {
+    openNote(vault, row)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -9,7 +9,7 @@ import {
   otherMasterKey,
   rewrapped,
 } from '../records/data-key'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { readSetting } from './setting'
 
 const busyTimeoutMillis = 5_000

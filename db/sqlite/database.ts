@@ -3,7 +3,7 @@ import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/do
 import { Refusal } from '../../src/domain/errors'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere } from '../../src/files/durable'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { isSealedUnder } from './data-key'
 import { openEngine } from './engine'
 import { recognizeFile } from './file-head'

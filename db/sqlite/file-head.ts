@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { whyNoAccess } from '../../src/files/access'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 
 // The head of a SQLite file and of its write-ahead log, read without opening either (sqlite.org/fileformat.html): what
 // SQLite would make of a file that is not ours, or of a log that is not the file's, must not happen.

@@ -3,13 +3,21 @@ import { formatState } from '../../src/domain/audit'
 import type { CopiedRow, MakingOfMoment, Unfinished } from '../../src/domain/moment'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
 import { auditHashes } from '../records/audit-hashes'
-import { brokenLog, type EngineTable, isCopiedSetting, quoted, ruleBroken } from '../records/copied-tables'
+import {
+  brokenLog,
+  type EngineTable,
+  isCopiedSetting,
+  quoted,
+  ruleBroken,
+  tableNamed,
+} from '../records/copied-tables'
 import { auditQueries, auditStateName } from './audit'
+import { copiedTables } from './copied-tables'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { createSchema } from './migrate'
-import { engineTableOf, rowsOf } from './moment'
+import { rowsOf } from './moment'
 import { removeOthers, requireNothingAt } from './restore'
 
 /**
@@ -43,7 +51,7 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingOfM
   database.run('BEGIN')
   database.run(`DELETE FROM settings WHERE ${isCopiedSetting}`)
   const done = await fill({
-    add: async ({ name }, rows) => add(database, engineTableOf(name), rows),
+    add: async ({ name }, rows) => add(database, tableNamed(copiedTables, name), rows),
     keepIds: async ({ name }, lastId) => keepIds(database, name, lastId),
     rowsOf: (table) => rowsOf(database, table),
     keepLog: (spans) => keepLog(database, openVault(database, purpose, masterKey), spans),

@@ -1,10 +1,11 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import { type Member, unreadableMember } from '../../src/domain/member'
+import type { Member } from '../../src/domain/member'
 import type { Vault } from '../../src/domain/vault'
 import {
   emailHash,
   externalUserIdHash,
-  isFoundBy,
+  type FaultyMember,
+  faultOf,
   memberColumns,
   openedOrUnreadable,
   openMember,
@@ -71,13 +72,12 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     list,
 
     /** The ids of those who cannot be opened, and of those whom another address finds than the one that is theirs. */
-    *listFaulty(): Generator<{ readonly id: number; readonly isUnreadable: boolean }> {
+    *listFaulty(): Generator<FaultyMember> {
       const some = (id: number) => after.all({ id, most: chunkSize })
       for (let rows = some(0); rows.length > 0; rows = some(rows.at(-1)?.id ?? 0)) {
         for (const row of rows) {
-          const { profile } = openedOrUnreadable(vault, row) as Member
-          const isUnreadable = profile === unreadableMember.profile
-          if (isUnreadable || !isFoundBy(vault, profile, row)) yield { id: row.id, isUnreadable }
+          const fault = faultOf(vault, row)
+          if (fault) yield fault
         }
       }
     },

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { listUnfinished } from '../../src/files/durable'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { isBusy } from './constraint'
 import { copyDatabase } from './copy'
 import {

@@ -9,8 +9,9 @@ import {
   isCopiedSetting,
   portionStatement,
   portionsOf,
+  tableNamed,
 } from '../records/copied-tables'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
 import { isDamage, toRefusal } from './constraint'
 import { copiedTables } from './copied-tables'
@@ -94,18 +95,11 @@ function lastIdOf(database: Database, table: string): number {
 
 /** The records of a table, in the transaction that is open. */
 export function rowsOf(database: Database, { name }: CopiedTable) {
-  const table = engineTableOf(name)
+  const table = tableNamed(copiedTables, name)
   return portionsOf(table, async (isFirst, values) => {
     const statement = portionStatement(table, isFirst, (n) => `?${n}`)
     return readable(table, () => database.query(statement).values(...values))
   })
-}
-
-/** The table of this engine that has a name. */
-export function engineTableOf(name: string): EngineTable {
-  const table = copiedTables.find((each) => each.name === name)
-  if (!table) throw new Error(`no table goes by the name ${name}`)
-  return table
 }
 
 function readable<T>({ name }: EngineTable, read: () => T): T {

@@ -1,4 +1,5 @@
 import type { Vault } from '../../src/domain/vault'
+import { whenNeeded } from '../records/when-needed'
 import { auditQueries } from './audit'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
 import { changeQueries } from './changes'
@@ -39,17 +40,6 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     replays: whenNeeded(() => replayQueries(db, vault)),
     audit: whenNeeded(() => auditQueries(db, vault)),
   }
-}
-
-/** What is made when it is first asked for something: to prepare all statements takes longer than a command that runs five. */
-function whenNeeded<Made extends object>(make: () => Made): Made {
-  let made: Made | undefined
-  return new Proxy({} as Made, {
-    get(_, name) {
-      made ??= make()
-      return made[name as keyof Made]
-    },
-  })
 }
 
 export type Queries = ReturnType<typeof prepareQueries>

@@ -1,7 +1,7 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
-import { noteColumns, openNote } from '../records/request-notes'
+import { isReadable, noteColumns, openNote } from '../records/request-notes'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, requestNotes } from './schema'
@@ -51,13 +51,7 @@ export function noteQueries(db: Drizzle, vault: Vault) {
     /** The ids of those that cannot be opened. */
     *listUnreadable(): Generator<number> {
       for (let rows = after.all({ id: 0 }); rows.length > 0; rows = after.all({ id: rows.at(-1)?.id })) {
-        for (const row of rows) {
-          try {
-            openNote(vault, row)
-          } catch {
-            yield row.id
-          }
-        }
+        for (const row of rows) if (!isReadable(vault, row)) yield row.id
       }
     },
   }

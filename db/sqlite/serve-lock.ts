@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { chownSync, closeSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { listUnfinished } from '../../src/files/durable'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { isBusy } from './constraint'
 
 /** For how long a server that starts waits for the lock. */

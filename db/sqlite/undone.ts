@@ -8,7 +8,7 @@ import {
   type Undone,
   undoneBy,
 } from '../../src/domain/undone'
-import { unusable } from '../records/file-fault'
+import { unusable } from '../records/unusable'
 import { isVacant, recognizeFile } from './file-head'
 import { openUntouched } from './open-untouched'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
 import { Refusal } from '../domain/errors'
-import type { Finding } from '../domain/upkeep'
+import { type Finding, type Remedies, withRemedy } from '../domain/upkeep'
 import type { ZoneData } from '../domain/zone-data'
 import { listMovedBookings, type MovedBooking } from '../operations/check-bookings'
 import { zoneDataNote } from '../operations/check-zones'
@@ -35,7 +35,7 @@ async function examine({ context: { context, zones }, flags }: Call<Service, Fla
     await whereReadable('providers', () => listedFinding(listUnlisted(context))),
     ...(await checkPlace(context)),
     zoneFinding(zones, now),
-  ].map(withRemedy)
+  ].map((found) => withRemedy(found, remedies))
   if (flags.json) printJson(findings)
   else printFindings(findings)
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
@@ -55,8 +55,7 @@ function printFindings(findings: readonly Finding[]): void {
 
 const fromBackup = 'stop the service and restore a backup: anteroom restore'
 
-/** What to do about what is not as it should be, by the check, unless the engine says what. */
-const remedies: Readonly<Record<string, string>> = {
+const whenNoted = {
   settings: 'stop whatever else opens the database, and start the service again',
   'sealed values': "anteroom token rotate for a key's partner; a backup has the rest",
   'audit log': 'find out who could write to the file, and hold it to a backup',
@@ -67,15 +66,10 @@ const remedies: Readonly<Record<string, string>> = {
   'zone data': 'bring the folder up to date, or leave --zones out',
 }
 
-/** The same where it is bad: nothing that is no more than worth knowing is mended by a backup. */
-const remediesWhenBad: typeof remedies = {
-  ...remedies,
-  ...{ schema: fromBackup, integrity: fromBackup, orphans: fromBackup },
-}
-
-function withRemedy(finding: Finding): Finding {
-  const remedy = finding.remedy ?? (finding.state === 'bad' ? remediesWhenBad : remedies)[finding.check]
-  return finding.state === 'ok' || remedy === undefined ? finding : { ...finding, remedy }
+/** What to do about what is not as it should be. Nothing that is no more than worth knowing is mended by a backup. */
+const remedies: Remedies = {
+  whenNoted,
+  whenBad: { ...whenNoted, schema: fromBackup, integrity: fromBackup, orphans: fromBackup },
 }
 
 /** What cannot be read is a finding too, and stops no other. */

@@ -13,6 +13,20 @@ export interface Finding {
   readonly remedy?: string
 }
 
+/** What to do about findings that do not say it themselves, by the check. */
+export interface Remedies {
+  /** About what is worth knowing. */
+  readonly whenNoted: Readonly<Record<string, string>>
+  /** About what is bad. */
+  readonly whenBad: Readonly<Record<string, string>>
+}
+
+/** A finding with what to do about it; what is as it should be has none. */
+export function withRemedy(finding: Finding, { whenNoted, whenBad }: Remedies): Finding {
+  const remedy = finding.remedy ?? (finding.state === 'bad' ? whenBad : whenNoted)[finding.check]
+  return finding.state === 'ok' || remedy === undefined ? finding : { ...finding, remedy }
+}
+
 /** What a server notes of itself for as long as it listens. */
 export interface ServerNote {
   readonly host: string

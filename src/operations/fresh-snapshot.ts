@@ -6,8 +6,8 @@ const mostRounds = 10
 
 /**
  * Optimistic concurrency: what was decided on a snapshot of the directory is decided again, on a newer one, for as long
- * as the Store finds it stale. The directory shows what was written before anybody is answered; where nothing was, nobody
- * waits for that too.
+ * as the Store finds it stale. The directory shows what was written before anybody is answered; where the attempt failed,
+ * nothing was, and nobody waits.
  *
  * @param attempt is told how often it was tried before
  * @throws Refusal storage_busy, or what the attempt throws
