@@ -196,8 +196,8 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
     return Bun.serve(options)
   } catch (error) {
     const { code = '' } = error as { code?: string }
-    // What is no name at all, and what nobody has by that name.
-    if (['EINVAL', 'ENOTFOUND'].includes(code)) {
+    // What is no name at all, what nobody has by that name, and what no name server can be asked for.
+    if (['EINVAL', 'ENOTFOUND', 'EAGAIN'].includes(code)) {
       throw new Refusal('settings_invalid', `--host: ${hostname} cannot be resolved to an address`)
     }
     if (code === 'EADDRNOTAVAIL') {
