@@ -13,7 +13,6 @@ import type { Forwarding } from './behind-proxy'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoint'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
-import { inOnePiece } from './in-one-piece'
 import { misspelt } from './misspelt'
 import { noPlace, type PlacesInFlight, placesInFlight } from './places'
 import { readHeaders, readParams, readQuery } from './query'
@@ -104,16 +103,10 @@ function answering(
       : answerTo(error, 'UNKNOWN', incoming.seen)
   try {
     const judged = judge(incoming)
-    return judged instanceof Promise ? sentLate(judged, incoming).catch(answer) : judged
+    return judged instanceof Promise ? judged.catch(answer) : judged
   } catch (error) {
     return answer(error)
   }
-}
-
-/** What came in a later turn. The answer to HEAD has no body, and tells the length of what it would have. */
-async function sentLate(judged: Promise<Response>, { request, seen }: Incoming): Promise<Response> {
-  const response = await judged
-  return request.method === 'HEAD' ? response : inOnePiece(response, seen.bytes ?? 0)
 }
 
 /** Goes on with a value: at once where it is there, since waiting for it costs more than most of what is done here. */
@@ -153,7 +146,8 @@ function judging(
     if (full) return full
     const identity = identify(context, incoming.token)
     // Where it may be refused after something was waited for, its client may have gone by then.
-    if (identity instanceof Promise || taken?.endpoint.body) addressOf(incoming.request)
+    incoming.seen.isLate = identity instanceof Promise || Boolean(taken?.endpoint.body)
+    if (incoming.seen.isLate) addressOf(incoming.request)
     return andThen(identity, (identity) => {
       context.notebook.noteUse(identity.kid, identity.now)
       incoming.seen.partnerId = identity.partner.id
@@ -232,6 +226,7 @@ function attending(endpoint: Endpoint, serving: Serving, { turns }: Order) {
       const given = valid(checks.body, 'body', body)
       const made = handle({ caller, now, letIn, params, headers, query, body: given, bytes })
       const partnerId = caller.partner.id
+      seen.isLate ||= 'next' in made
       return andThen('next' in made ? turns.take(partnerId, made) : made, (reply) =>
         respond(reply, { request, partnerId, status: answer.status, seen }, turns),
       )

@@ -4,20 +4,18 @@
  */
 const leastBytes = 15 * 1024
 
-/**
- * An answer as it is to be sent where something was waited for: that of a large body as a stream that gives all of it at
- * once, which Bun gathers and tells the length of.
- *
- * @param size of its body, in bytes
- */
-export async function inOnePiece(response: Response, size: number): Promise<Response> {
-  if (size < leastBytes) return response
-  const bytes = await response.bytes()
+/** Whether an answer of so many bytes, about which something was waited for, has to be sent by inOnePiece. */
+export function wouldBeInPieces(size: number): boolean {
+  return size >= leastBytes
+}
+
+/** A large answer as a stream that gives all of it at once, which Bun gathers and tells the length of. */
+export function inOnePiece(bytes: Uint8Array, about: ResponseInit): Response {
   const pull = (sink: ReadableStreamDirectController) => {
     sink.write(bytes)
     sink.end()
   }
   // Nothing is sent until as much is there, and so all of it in the end.
   const body = new ReadableStream({ type: 'direct', pull }, { highWaterMark: bytes.length + 1 })
-  return new Response(body, response)
+  return new Response(body, about)
 }

@@ -1,10 +1,41 @@
 import type { Coding } from './content-coding'
 
 /** One way in which an answer is sent: made once, and shared by all who are sent it. */
-export interface Form {
-  readonly status: number
-  readonly body: Blob | null
-  readonly headers: Headers
+export class Form {
+  /** Of the body, in bytes. */
+  readonly size: number
+  #read: Uint8Array | null = null
+  #wasRead = false
+
+  constructor(
+    readonly status: number,
+    readonly body: Blob | null,
+    readonly headers: Headers,
+  ) {
+    this.size = body?.size ?? 0
+  }
+
+  /** How many bytes are kept of it. */
+  get keptBytes(): number {
+    return this.size + (this.#read?.length ?? 0)
+  }
+
+  /**
+   * The body's bytes, a copy of it. What is read once may never be read again: kept is what is read twice, as each time where
+   * an engine is on a server.
+   */
+  read(): Uint8Array | Promise<Uint8Array> {
+    if (this.#read) return this.#read
+    const reading = this.body?.bytes() ?? Promise.resolve(new Uint8Array())
+    if (!this.#wasRead) {
+      this.#wasRead = true
+      return reading
+    }
+    return reading.then((bytes) => {
+      this.#read = bytes
+      return bytes
+    })
+  }
 }
 
 /** It may be another at any moment, and is for nobody but whoever asked. */
@@ -23,7 +54,6 @@ export class Representation {
   readonly unchanged: Form
   readonly #compressed = new Map<Coding, Form>()
   #isSettled: boolean
-  #bytes: number
 
   /**
    * @param body JSON
@@ -38,15 +68,16 @@ export class Representation {
     isRebuilt = false,
   ) {
     const about = { ...told, ETag: tag, ...revalidated }
-    this.plain = { status: 200, body, headers: new Headers({ 'Content-Type': 'application/json', ...about }) }
-    this.unchanged = { status: 304, body: null, headers: new Headers(about) }
+    this.plain = new Form(200, body, new Headers({ 'Content-Type': 'application/json', ...about }))
+    this.unchanged = new Form(304, null, new Headers(about))
     this.#isSettled = !isRebuilt
-    this.#bytes = body.size
   }
 
   /** How many are kept, of all its forms. */
   get bytes(): number {
-    return this.#bytes
+    let bytes = this.plain.keptBytes
+    for (const form of this.#compressed.values()) bytes += form.keptBytes
+    return bytes
   }
 
   /** What it is in a coding, where that is at hand. */
@@ -66,12 +97,10 @@ export class Representation {
 
   /** Keeps what it is in a coding. */
   keep(coding: Coding, bytes: Uint8Array): Form {
-    const body = new Blob([bytes])
     const headers = new Headers(this.plain.headers)
     headers.set('Content-Encoding', coding)
-    const form = { ...this.plain, body, headers }
+    const form = new Form(this.plain.status, new Blob([bytes]), headers)
     this.#compressed.set(coding, form)
-    this.#bytes += body.size
     return form
   }
 }

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { type Coding, codingFor, compress } from './content-coding'
 import type { Reply } from './endpoint'
 import { unkept } from './errors'
+import { inOnePiece, wouldBeInPieces } from './in-one-piece'
 import { rateHeaders } from './rates'
 import { type Form, Representation, revalidated } from './representation'
 import { type Seen, tellIn } from './seen'
@@ -33,36 +34,48 @@ export function respond<Answer>(
   }
   if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, seen)
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
-  const handOver = (form: Form) => {
-    if ((form.body?.size ?? 0) <= mostBytesAtOnce) return send(form, seen)
-    return turns.queue(partnerId, handingOver(form, seen))
+  const handOver = (form: Form): Response | Promise<Response> => {
+    if (form.size <= mostBytesAtOnce) return send(form, seen)
+    seen.isLate = true
+    return turns.queue(partnerId, turnOf(form)).then((form) => send(form, seen))
   }
   if (coding === null) return handOver(body.plain)
   const compressed = body.compressed(coding)
   if (compressed) return handOver(compressed)
   if (!body.isWorthCompressing() && !isNeeded) return handOver(body.plain)
+  seen.isLate = true
   return compressing(body, coding, turns, partnerId).then(handOver)
 }
 
 /** The largest body that is handed over at once, for the system to send: a page of the usual size. */
 const mostBytesAtOnce = 512 * 1024
 
-/** Hands over a large body: sending it keeps all others waiting for as long as making it does, and so takes a turn. */
-function* handingOver(form: Form, seen: Seen): Steps<Response> {
-  const response = send(form, seen)
+/** To hand over a large body keeps all others waiting for as long as making it does, and so takes a turn. */
+function* turnOf(form: Form): Steps<Form> {
   yield
-  return response
+  return form
 }
 
 /** What some of those who are sent the same are told, and not all of them. */
 const rateNames = Object.keys(rateHeaders)
 
-function send({ status, body, headers }: Form, seen: Seen): Response {
+function send(form: Form, seen: Seen): Response | Promise<Response> {
+  const { body, size } = form
+  seen.bytes = size
+  // The answer to HEAD has no body, and tells the length of what it would have.
+  if (!seen.isLate || seen.method === 'HEAD' || !wouldBeInPieces(size))
+    return new Response(body, telling(form, seen))
+  const bytes = form.read()
+  if (bytes instanceof Promise) return bytes.then((read) => inOnePiece(read, telling(form, seen)))
+  return inOnePiece(bytes, telling(form, seen))
+}
+
+/** To be handed over at once: others are told something else in the same headers. */
+function telling({ status, headers }: Form, seen: Seen): ResponseInit {
   // Whoever has no limit is told of none.
   for (const name of rateNames) if (seen.told[name] === undefined) headers.delete(name)
   tellIn(headers, seen.told)
-  seen.bytes = body?.size ?? 0
-  return new Response(body, { status, headers })
+  return { status, headers }
 }
 
 /** What a client may send to be told only whether what it has is still right, as the document has it. */

@@ -26,6 +26,8 @@ export interface Seen {
   bytes: number
   /** From when it was whole but for its body until its answer was handed over to be sent, in ms. */
   millis: number
+  /** Whether something was waited for since the turn of the event loop in which it came. */
+  isLate: boolean
   /** Headers of its answer, whatever that will be. */
   readonly told: Record<string, string>
 }
@@ -73,6 +75,7 @@ function firstSightOf({ method }: Request, always: Record<string, string>): Seen
     counted: null,
     bytes: 0,
     millis: 0,
+    isLate: false,
     told,
   }
 }

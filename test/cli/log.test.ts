@@ -15,6 +15,7 @@ function seen(different: Partial<Seen> = {}): Seen {
     refusedFor: null,
     bytes: 1_234,
     millis: 0.251_234_5,
+    isLate: false,
     told: { RateLimit: 'canary' },
     counted: null,
     ...different,

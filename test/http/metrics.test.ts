@@ -194,6 +194,7 @@ test('partners beyond two hundred are counted as one, and so are methods that no
     counted: null,
     bytes: 0,
     millis: 1,
+    isLate: false,
     told: {},
   }
   for (let id = 1; id <= 300; id++) measures.look({ ...seen, method: `METHOD${id}`, partnerId: id })
@@ -217,6 +218,7 @@ test('what fails is told apart from what is refused, whoever sends it', () => {
     counted: null,
     bytes: 0,
     millis: 1,
+    isLate: false,
     told: {},
   }
   for (const status of [200, 304, 400, 429, 500, 503, 503])
