@@ -32,6 +32,12 @@ const settings = [
   'extra_float_digits = 1',
   'standard_conforming_strings = on',
   'client_min_messages = warning',
+  // A statement is planned once, for whatever values, while a table may still be small: by an index, even where a few rows
+  // are sooner read whole.
+  'plan_cache_mode = force_generic_plan',
+  'enable_seqscan = off',
+  // What is avoided at any price is never worth compiling.
+  'jit = off',
 ]
 
 /**
@@ -40,6 +46,12 @@ const settings = [
  */
 const acknowledging =
   "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+
+/**
+ * How long a plan is relied on, in ms. The server makes others only once it has counted a table's rows anew (autovacuum): of a
+ * new database that takes minutes, in which each index of an empty table is as good as any other.
+ */
+const planMillis = 5_000
 
 /** One connection to a server, with which nobody else speaks until it is closed. */
 export class Connection {
@@ -57,10 +69,13 @@ export class Connection {
   private owed = 0
   private heardAt = 0
 
+  /** When it last had no plans, on performance's clock. */
+  private plannedAt = performance.now()
+
   private constructor(
     private readonly client: SQL,
     private readonly reserved: ReservedSQL,
-    isPrepared: boolean,
+    private readonly isPrepared: boolean,
   ) {
     const local = isPrepared ? '' : settings.map((each) => `SET LOCAL ${each};`).join('')
     this.begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;${local}`
@@ -135,7 +150,14 @@ export class Connection {
    */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     this.note(false, !this.isOpen)
+    if (this.isPrepared && performance.now() - this.plannedAt > planMillis) this.planAnew()
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
+  }
+
+  /** Where this fails, whatever is sent next does. */
+  private planAnew(): void {
+    this.plannedAt = performance.now()
+    handled(this.answerOf(this.reserved.unsafe('DISCARD PLANS').simple()))
   }
 
   /** Ends it at once, whatever is under way on it: whoever waits for an answer gets a failure. */

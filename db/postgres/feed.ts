@@ -28,7 +28,7 @@ export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return {
     async changesSince(version, after) {
       const since = version && (await readOn(pool, ({ changes }) => changes.since(version)))
-      if (since?.changes.length === 0) return null
+      if (since !== null && since.version === version) return null
       const isMuch = since === null || since.changes.length > fewChanges
       return readChanges((work) => readOn(pool, work, isMuch ? portionMillis : undefined), since, after)
     },
@@ -49,6 +49,7 @@ async function readChanges(read: Read, since: Since | null, after: number): Prom
     regions: isTold('region') ? await read(({ directory }) => directory.listRegions()) : null,
     ...(await readProviders(read, chunksOf('provider'))),
     taken: await readTaken(read, chunksOf('taken'), after),
+    booked: since?.booked,
   }
 }
 

@@ -6,6 +6,7 @@ import { unusable } from '../records/unusable'
 import type { Connection } from './connection'
 import { addDataKey } from './data-key'
 import start from './migrations/0001-start.sql' with { type: 'text' }
+import booked from './migrations/0002-booked.sql' with { type: 'text' }
 import { hasLiveNodes } from './node'
 import { auditStateName } from './request-seals'
 import { writeSetting } from './setting'
@@ -22,7 +23,10 @@ export interface Migration {
 }
 
 /** In order; a database's schema is the number of those that it has had. Landed ones never change. */
-export const ourMigrations: readonly Migration[] = [{ sql: start, oldestBeside: 1 }]
+export const ourMigrations: readonly Migration[] = [
+  { sql: start, oldestBeside: 1 },
+  { sql: booked, oldestBeside: 1 },
+]
 
 /** The schema that this program works with. */
 export const currentSchema = ourMigrations.length

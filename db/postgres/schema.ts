@@ -149,6 +149,10 @@ export const changes = pgTable('changes', {
   version: whole().primaryKey().generatedByDefaultAsIdentity(),
   noun: text().$type<ChangedNoun>().notNull(),
   recordId: whole('record_id').notNull(),
+  requestId: whole('request_id'),
+  startsAt: whole('starts_at'),
+  endsAt: whole('ends_at'),
+  localOffsetMinutes: whole('local_offset_minutes'),
 })
 
 export const audit = pgTable('audit', {

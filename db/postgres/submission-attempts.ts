@@ -1,8 +1,10 @@
 import type { AuditHead } from '../../src/domain/audit'
 import type { BookingRequest, Receipt, Replay } from '../../src/domain/booking-request'
 import { decideSubmission, submitterOf } from '../../src/domain/decide-submission'
+import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import { linesOf, type Noun, type Outcome, type Write, withIds } from '../../src/domain/writes'
+import type { Changed } from './changes'
 import type { GroupFacts } from './group-facts'
 import { lookingAtPartners, sharing, taking, takingNamed } from './locks'
 import type { Session } from './session'
@@ -84,8 +86,7 @@ export class Attempts {
       this.#line = line
     }
     for (const { asked, answer } of toStore) this.#answers.set(asked.recordKey, answer)
-    const taken = new Set(toStore.flatMap(({ outcome }) => outcome.taken))
-    await commit(connection, { changed: [...taken].map((id) => ['taken', id] as const), isAlone: false })
+    await commit(connection, { changed: toStore.flatMap(changedBy), isAlone: false })
     return ends.map((end) => (end.is === 'to be stored' ? { is: 'answered', answer: end.answer } : end))
   }
 
@@ -128,6 +129,13 @@ export class Attempts {
   }
 }
 
+/** A submission that takes a slot adds the request that holds it, and changes nothing of the provider's others. */
+function changedBy({ outcome, writes, requestId }: ToStore): Changed[] {
+  const [row] = writes.flatMap((write) => ('add' in write && write.add === 'request' ? write.row : []))
+  const slot = { ...row, requestId } as TakenSlot
+  return outcome.taken.map((providerId) => ['taken', providerId, slot])
+}
+
 /** Gives what is added its ids, and tells those who are decided after it. */
 function toStore(asked: Asked, outcome: Outcome<Answer>, facts: GroupFacts): ToStore {
   const added = new Map<Noun, number>()
@@ -168,11 +176,12 @@ function receiptIn(writes: readonly Write[]): Receipt | null {
 const order = ['remove replay', 'add member', 'set member', 'add request', 'add replay']
 
 function inOrder(toStore: readonly ToStore[]): Write[] {
-  const rankOf = (write: Write) => {
+  const kindOf = (write: Write) => {
     const [[verb, noun]] = Object.entries(write) as [[string, Noun]]
-    return order.indexOf(`${verb} ${noun}`)
+    return `${verb} ${noun}`
   }
-  return withMembersOnce(toStore).sort((a, b) => rankOf(a) - rankOf(b))
+  const byKind = [...Map.groupBy(withMembersOnce(toStore), kindOf)]
+  return byKind.sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)).flatMap(([, writes]) => writes)
 }
 
 /** What several submissions of a group make of one member is written once. */

@@ -135,8 +135,8 @@ export class Directory {
 
   /** Whoever asks meanwhile is shown all that was, and then all that is. */
   async #show(changes: DirectoryChanges): Promise<void> {
-    const { providers, unreadable, taken } = changes
-    if (providers.length + unreadable.length + taken.size <= portion) {
+    const { providers, unreadable, taken, booked } = changes
+    if (providers.length + unreadable.length + taken.size + (booked?.size ?? 0) <= portion) {
       for (const _ of this.#applying(changes));
       return
     }
@@ -274,13 +274,17 @@ export class Directory {
       this.#take(id, taken)
       yield
     }
+    for (const [id, booked] of changes.booked ?? []) {
+      this.#take(id, withBooked(this.#takenOf(id), booked))
+      yield
+    }
     const compiled = new CompiledOnce()
     for (const provider of changes.providers) {
       this.#providers.set(provider.id, provider)
       this.#tryToList(provider, this.#takenOf(provider.id), compiled)
       yield
     }
-    for (const id of changes.taken.keys()) {
+    for (const id of [...changes.taken.keys(), ...(changes.booked?.keys() ?? [])]) {
       this.#showTaken(id)
       yield
     }
@@ -458,6 +462,13 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
   const calendar = { ...listing.calendar, taken: toIntervals(taken) }
   return { ...listing, calendar, taken }
+}
+
+/** What is taken once these slots are too, in order. */
+function withBooked(taken: readonly TakenSlot[], booked: readonly TakenSlot[]): readonly TakenSlot[] {
+  const ids = new Set(booked.map(({ requestId }) => requestId))
+  const others = taken.filter(({ requestId }) => !ids.has(requestId))
+  return [...others, ...booked].sort((a, b) => a.startsAt - b.startsAt)
 }
 
 function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {

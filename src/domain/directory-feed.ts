@@ -33,6 +33,8 @@ export interface DirectoryChanges {
   readonly unreadable: readonly UnreadableProvider[]
   /** By provider: all their slots that are taken and not long over. */
   readonly taken: ReadonlyMap<number, readonly TakenSlot[]>
+  /** By provider, of none of those: slots that have come to the ones that are taken. What has been told may be told again. */
+  readonly booked?: ReadonlyMap<number, readonly TakenSlot[]> | undefined
 }
 
 /** How the directory learns of what is stored, by this process or another. */

@@ -62,7 +62,7 @@ export class GroupsNode implements AsyncDisposable {
   }
 }
 
-const mostPerSecond = 20_000
+const mostPerSecond = 10_000
 
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let text = ''

@@ -15,6 +15,8 @@ const [providers, connections, nodeCount] = [60, 64, 4]
 const member = 'member-1001'
 /** How long nodes book in a round, and by how many callers each. */
 const [millis, callers] = [2_000, 64]
+/** Rounds of all nodes before the first: each process compiles for itself, for as long as it has a share of the cores. */
+const roundsToWarmUp = 5
 
 /** What a node on PostgreSQL answers beside a service on a file, four nodes beside one, and our client beside pgbench. */
 export async function benchNodes(): Promise<Row[]> {
@@ -116,12 +118,11 @@ async function startOf(told: Told, onServer: Serving, onFile: Serving): Promise<
 async function besideOneNode(told: Told, server: Postgres, by: Asked['by']): Promise<Row> {
   await using nodes = await GroupsNode.startAll(nodeCount, await newDatabaseOn(server))
   const [ours, theirs]: [number[], number[]] = [[], []]
-  for (let round = -1; round < rounds; round++) {
-    const all = await nodes.book({ count: nodeCount, callers, millis, by })
-    const one = await nodes.book({ count: 1, callers, millis, by })
-    if (round < 0) continue
-    ours.push(all)
-    theirs.push(one)
+  for (let round = 0; round < roundsToWarmUp; round++)
+    await nodes.book({ count: nodeCount, callers, millis, by })
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await nodes.book({ count: nodeCount, callers, millis, by }))
+    theirs.push(await nodes.book({ count: 1, callers, millis, by }))
   }
   return comparing(told, { ours, theirs, unit: 'a second', beside: 'one node' })
 }

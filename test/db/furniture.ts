@@ -8,7 +8,7 @@ import {
   type RegionEntry,
 } from '../../src/domain/compare-directory'
 import type { SubmissionDraft } from '../../src/domain/decide-submission'
-import type { DirectoryChanges, DirectoryFeed, Version } from '../../src/domain/directory-feed'
+import type { DirectoryChanges, DirectoryFeed, TakenSlot, Version } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import type { MemberUpdate } from '../../src/domain/member'
@@ -116,7 +116,29 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
   return (await everything(connection)).version
 }
 
-/** The same without its version, which says nothing to anybody but the engine. */
+/**
+ * What has changed since all that was shown before, with all the taken slots of a provider of whom some were booked: an engine
+ * may tell those that were booked alone.
+ */
+export async function toldSince(
+  { feed }: Pick<Connection, 'feed'>,
+  before: DirectoryChanges,
+): Promise<DirectoryChanges | null> {
+  const changes = await feed.changesSince(before.version, 0)
+  if (!changes) return null
+  const { booked = new Map<number, readonly TakenSlot[]>(), ...told } = changes
+  const taken = new Map(told.taken)
+  for (const [id, slots] of booked) {
+    const all = [...(before.taken.get(id) ?? []), ...slots]
+    taken.set(
+      id,
+      all.sort((a, b) => a.startsAt - b.startsAt),
+    )
+  }
+  return { ...told, taken }
+}
+
+/** All that the directory shows, without its version, which says nothing to anybody but the engine. */
 export async function shownBy(connection: Pick<Connection, 'feed'>) {
   const { version: _, ...shown } = await everything(connection)
   return shown

@@ -25,6 +25,7 @@ import {
   shownBy,
   stored,
   takenOf,
+  toldSince,
   untold,
   update,
   versionOf,
@@ -1047,9 +1048,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const { store } = place
       const { partner, first, second, book } = await furnish(place)
       const since = async (change: () => Promise<unknown>) => {
-        const before = await versionOf(place)
+        const before = await everything(place)
         await change()
-        const changes = await place.feed.changesSince(before, 0)
+        const changes = await toldSince(place, before)
         expect(await place.feed.changesSince(changes?.version ?? null, 0)).toBeNull()
         const { version: _, ...told } = changes ?? { version: null }
         return told
@@ -1087,11 +1088,11 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await using place = await open()
       const { store } = place
       const { partner, first, second, book } = await furnish(place)
-      const version = await versionOf(place)
+      const before = await everything(place)
       await book('robin', nine)
       await store.setPartnerActive(partner.id, false, act)
       await load(place, [ontario], [entry('first'), entry('second', { bio: 'New' })])
-      const changes = await place.feed.changesSince(version, 0)
+      const changes = await toldSince(place, before)
       const all = await everything(place)
       expect(changes).toEqual({
         ...all,
@@ -1102,23 +1103,23 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('is told to one who looked before the first record', async () => {
       await using place = await open()
-      const version = await versionOf(place)
+      const before = await everything(place)
       expect(await shownBy(place)).toEqual({ ...nothing, keys: [], regions: [] })
       await place.store.addPartner('First', null, act)
-      const changes = await place.feed.changesSince(version, 0)
+      const changes = await toldSince(place, before)
       expect(changes).toEqual({ ...(await everything(place)), regions: null })
     })
 
     test('has each provider once, however often it changed', async () => {
       await using place = await open()
       const { first, book } = await furnish(place)
-      const version = await versionOf(place)
+      const before = await everything(place)
       for (const bio of ['one', 'two', 'three']) {
         await load(place, [ontario, quebec], [entry('first', { bio }), entry('second')])
       }
       await book('robin', nine)
       await book('kim', nine + minutes(45))
-      const changes = await place.feed.changesSince(version, 0)
+      const changes = await toldSince(place, before)
       expect(changes?.providers.map(({ id, bio }) => [id, bio])).toEqual([[first, 'three']])
       expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
     })
@@ -1128,14 +1129,14 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const { first, book } = await furnish(place)
       const early = await versionOf(place)
       await book('robin', nine)
-      const late = await versionOf(place)
+      const late = await everything(place)
       await book('kim', nine + minutes(45))
       await place.forgetChanges()
       const all = await everything(place)
       expect(all.providers).toHaveLength(2)
       expect(await place.feed.changesSince(early, 0)).toEqual(all)
       // The version right before the oldest change that is kept misses nothing.
-      const changes = await place.feed.changesSince(late, 0)
+      const changes = await toldSince(place, late)
       expect(changes).toEqual({
         ...nothing,
         version: all.version,
@@ -1157,6 +1158,61 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await startsAfter(nine + minutes(45) - 1)).toEqual([nine, nine + minutes(90)])
       expect(await startsAfter(nine + minutes(45))).toEqual([nine + minutes(90)])
       expect(await startsAfter(nine + minutes(135))).toEqual([])
+    })
+  })
+
+  describe('the taken slots of providers, for one who follows them', () => {
+    /** Follows from now on: tells, whenever it is asked, whether all is shown that is stored. */
+    async function follow(place: Place) {
+      const { feed } = await place.openAgain()
+      let shown = await everything(place)
+      return async () => {
+        const told = await toldSince({ feed }, shown)
+        if (told) shown = { ...shown, version: told.version, taken: new Map([...shown.taken, ...told.taken]) }
+        expect(shown.taken).toEqual((await everything(place)).taken)
+      }
+    }
+
+    test('are those that are stored, one act after the other, and all at once', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, second, id, book, assign, move } = await furnishWithIntake(place)
+      const [isShown, isShownInTheEnd] = [await follow(place), await follow(place)]
+      const requests: number[] = []
+      const booking = async (externalUserId: string, startsAt: number) => {
+        requests.push((await stored(book(externalUserId, startsAt))).id)
+      }
+      const idOf = (place: number) => requests[place] as number
+      const acts = [
+        () => booking('kim', nine + minutes(90)),
+        () => booking('lee', nine),
+        () => store.decline(idOf(0), act),
+        () => booking('kim', nine + minutes(180)),
+        () => move(idOf(2), first, nine + minutes(90)),
+        () => store.accept(idOf(1), act),
+        () => assign(second, nine + minutes(270)),
+        () => move(idOf(1), second, nine + minutes(45)),
+        () => store.acknowledge(idOf(2), 60, act),
+        () => booking('max', nine),
+        () => store.declineAll([idOf(2), id], act),
+        () => booking('ann', nine + minutes(90)),
+      ]
+      for (const done of acts) {
+        await done()
+        await isShown()
+      }
+      await isShownInTheEnd()
+    })
+
+    test('are those that are stored where a slot was booked, given up and booked again between two looks', async () => {
+      await using place = await open()
+      const { second, book } = await furnish(place)
+      const isShown = await follow(place)
+      const { id } = await stored(book('robin', nine))
+      await stored(book('kim', nine + minutes(90), { providerId: second }))
+      await place.store.decline(id, act)
+      await stored(book('lee', nine))
+      await isShown()
     })
   })
 
@@ -1201,10 +1257,10 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await using place = await open()
       const { partner, first, book } = await furnish(place)
       const other = await place.openAgain()
-      const version = await versionOf(other)
-      expect(await place.feed.changesSince(version, 0)).toBeNull()
+      const before = await everything(other)
+      expect(await toldSince(place, before)).toBeNull()
       await book('robin', nine)
-      const changes = await other.feed.changesSince(version, 0)
+      const changes = await toldSince(other, before)
       expect([...(changes?.taken.keys() ?? [])]).toEqual([first])
       expect(await other.store.findMember(partner.id, 'robin')).toEqual(
         await place.store.findMember(partner.id, 'robin'),

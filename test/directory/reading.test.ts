@@ -102,6 +102,40 @@ describe('many changes at once', () => {
     await first
   })
 
+  test('of what was booked are put in their order, once, however often they are told', async () => {
+    const { feed, load } = follow()
+    feed.commit({
+      providers: named('Old').slice(0, 2),
+      taken: new Map([[1, [slot(1, now), slot(3, now + 2 * hour)]]]),
+    })
+    const directory = await load()
+    const shown = () => [1, 2].map((id) => directory.findListing(id)?.taken.map(({ requestId }) => requestId))
+    const calendars = () => [1, 2].map((id) => directory.findListing(id)?.calendar.taken.length)
+    feed.commit({
+      booked: new Map([
+        [1, [slot(2, now + hour)]],
+        [2, [slot(5, now + hour), slot(4, now)]],
+      ]),
+    })
+    await directory.catchUp()
+    expect([shown(), calendars()]).toEqual([
+      [
+        [1, 2, 3],
+        [4, 5],
+      ],
+      [3, 2],
+    ])
+    feed.commit({ booked: new Map([[1, [slot(2, now + 3 * hour), slot(6, now - hour)]]]) })
+    await directory.catchUp()
+    expect([shown(), calendars()]).toEqual([
+      [
+        [6, 1, 3, 2],
+        [4, 5],
+      ],
+      [4, 2],
+    ])
+  })
+
   test('leave a provider as they were of whom they tell nothing', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[many, [slot(1, now)]]]) })

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
 import { eq, sql } from 'drizzle-orm'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
@@ -29,6 +29,21 @@ describeOnPostgresInFull('a connection', () => {
     await using pool = new TestPool(database.url, 1)
     const shown = await pool.use((on) => on.send('SHOW synchronous_commit'))
     expect(shown).toEqual([[[seen]]] as never)
+  })
+
+  test('has statements planned anew after some seconds: by then a table that was empty may have grown', async () => {
+    await onConnection(async (on) => {
+      await on.send('CREATE TABLE t (a int); PREPARE asked AS SELECT a FROM t')
+      const planned = async () => JSON.stringify(await on.send('EXPLAIN EXECUTE asked'))
+      const before = await planned()
+      await on.send('INSERT INTO t SELECT * FROM generate_series(1, 10000)')
+      await on.run('SELECT $1::int8', [1])
+      expect(await planned()).toBe(before)
+      const [real, hasTaken] = [performance.now, 5_001]
+      using _ = spyOn(performance, 'now').mockImplementation(() => real.call(performance) + hasTaken)
+      expect(await on.run('SELECT $1::int8', [2])).toEqual([['2']])
+      expect(await planned()).not.toBe(before)
+    })
   })
 
   test('tells the rows of each statement of a text, whether there is one, more or none', async () => {

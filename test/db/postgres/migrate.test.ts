@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Migration, ourMigrations } from '../../../db/postgres/migrate'
 import { Node } from '../../../db/postgres/node'
 import { openDatabase } from '../../../db/postgres/open'
@@ -7,9 +9,11 @@ import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { newTestDatabase, openingOf, refusalOf, type TestConnections } from './connections'
 
 const next = (sql: string, oldestBeside: number): Migration[] => [...ourMigrations, { sql, oldestBeside }]
+/** The schema of one migration more. */
+const later = ourMigrations.length + 1
 const wider = next('CREATE TABLE more (id int)', 1)
 const other = next('CREATE TABLE other (id int)', 1)
-const breaking = next('ALTER TABLE members RENAME TO people', 2)
+const breaking = next('ALTER TABLE members RENAME TO people', later)
 
 const open = (made: TestConnections, migrations = ourMigrations, upgrade = false) =>
   openDatabase(made.on, openingOf(made.url, { upgrade }), migrations)
@@ -30,10 +34,13 @@ describeOnPostgresInFull('migrations', () => {
     await using made = await newTestDatabase()
     await open(made, wider, true)
     const noted = "SELECT encode(value, 'hex') AS hashes FROM settings WHERE name = 'migrations'"
-    const start = await Bun.file(
-      new URL('../../../db/postgres/migrations/0001-start.sql', import.meta.url),
-    ).text()
-    expect(await runSql(made.url, noted)).toEqual([{ hashes: sha256(start, 'CREATE TABLE more (id int)') }])
+    const folder = join(import.meta.dir, '../../../db/postgres/migrations')
+    const files = (await readdir(folder)).sort()
+    const texts = await Promise.all(files.map((file) => Bun.file(join(folder, file)).text()))
+    expect(texts).toHaveLength(ourMigrations.length)
+    expect(await runSql(made.url, noted)).toEqual([
+      { hashes: sha256(...texts, 'CREATE TABLE more (id int)') },
+    ])
   })
 
   test.each([
@@ -60,7 +67,7 @@ describeOnPostgresInFull('migrations', () => {
   test('are made by one of two that upgrade at once', async () => {
     await using made = await newTestDatabase()
     const both = await Promise.all([open(made, wider, true), open(made, wider, true)])
-    expect(both.map(({ schema }) => schema)).toEqual([2, 2])
+    expect(both.map(({ schema }) => schema)).toEqual([later, later])
     expect(both.filter(({ isUpgraded }) => isUpgraded)).toHaveLength(1)
     expect(await runSql(made.url, 'SELECT * FROM more')).toEqual([])
   })
@@ -76,9 +83,9 @@ describeOnPostgresInFull('migrations', () => {
   test('that leave the release before be let its nodes open the database', async () => {
     await using made = await newTestDatabase()
     await open(made, wider, true)
-    expect(await open(made)).toMatchObject({ schema: 2, isUpgraded: false })
+    expect(await open(made)).toMatchObject({ schema: later, isUpgraded: false })
     // To upgrade is nothing: it is newer.
-    expect(await open(made, ourMigrations, true)).toMatchObject({ schema: 2, isUpgraded: false })
+    expect(await open(made, ourMigrations, true)).toMatchObject({ schema: later, isUpgraded: false })
     expect(await opening(made, other)).toBe(
       'database_unusable: the database was made or upgraded by a build of this program with other migrations',
     )
@@ -102,14 +109,14 @@ describeOnPostgresInFull('migrations', () => {
     )
     expect(await contentOf(made.url)).toEqual(before)
     await node.note(null)
-    expect(await open(made, breaking, true)).toMatchObject({ schema: 2, isUpgraded: true })
+    expect(await open(made, breaking, true)).toMatchObject({ schema: later, isUpgraded: true })
   })
 
   test('that leave the release before be are made beside its servers', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     await node.beat(1_000)
-    expect(await open(made, wider, true)).toMatchObject({ schema: 2, isUpgraded: true })
+    expect(await open(made, wider, true)).toMatchObject({ schema: later, isUpgraded: true })
     await node.beat(1_000)
   })
 })

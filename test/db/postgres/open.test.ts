@@ -31,10 +31,10 @@ describeOnPostgresInFull('opening', () => {
   test('makes the tables of an empty database, and opens it again with nothing changed', async () => {
     await using made = await newConnections()
     const first = await openDatabase(made.on, openingOf(made.url))
-    expect(first).toMatchObject({ schema: 1, isUpgraded: false })
+    expect(first).toMatchObject({ schema: 2, isUpgraded: false })
     const before = await contentOf(made.url)
     expect(await openDatabase(made.on, openingOf(made.url, { create: false }))).toMatchObject({
-      schema: 1,
+      schema: 2,
       isUpgraded: false,
     })
     expect(await contentOf(made.url)).toEqual(before)
@@ -53,7 +53,7 @@ describeOnPostgresInFull('opening', () => {
   test('by several at once makes one database, and all of them find it', async () => {
     await using made = await newConnections()
     const first = Array.from({ length: 4 }, () => openDatabase(made.on, openingOf(made.url)))
-    expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual([1, 1, 1, 1])
+    expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual([2, 2, 2, 2])
     expect(
       await runSql(made.url, "SELECT count(*)::int AS keys FROM settings WHERE name = 'data_key'"),
     ).toEqual([{ keys: 1 }])

@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test'
+import { runSql } from '../../support/postgres'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { act, everything, furnish, minutes, nine, stored } from '../furniture'
+import { openPostgresPlace } from './place'
+
+describeOnPostgresInFull('whoever follows bookings on a server', () => {
+  /** What has been told since, of taken slots. */
+  async function toldOf(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
+    await using place = await furnishedPlace()
+    const { version } = await everything(place)
+    await work(place)
+    const { taken, booked } = (await place.feed.changesSince(version, 0)) ?? {}
+    const { first, second } = place
+    const startsIn = (map: typeof taken) =>
+      [first, second].map((id) => map?.get(id)?.map(({ startsAt }) => startsAt) ?? null)
+    return { anew: startsIn(taken), booked: startsIn(booked) }
+  }
+
+  async function furnishedPlace() {
+    const place = await openPostgresPlace()
+    const furniture = await furnish(place)
+    await stored(furniture.book('zoe', nine - minutes(45)))
+    return { ...place, ...furniture }
+  }
+
+  test('is told of what was booked alone, however many slots the provider has', async () => {
+    const told = await toldOf(async ({ book, second }) => {
+      await book('robin', nine)
+      await book('kim', nine + minutes(45))
+      await book('lee', nine, { providerId: second })
+    })
+    expect(told).toEqual({ anew: [null, null], booked: [[nine, nine + minutes(45)], [nine]] })
+  })
+
+  test('is told of all slots of whoever gave one up, beside what was booked of others', async () => {
+    const told = await toldOf(async ({ store, book, second }) => {
+      const { id } = await stored(book('robin', nine))
+      await book('kim', nine + minutes(45))
+      await book('lee', nine, { providerId: second })
+      await store.decline(id, act)
+    })
+    expect(told).toEqual({
+      anew: [[nine - minutes(45), nine + minutes(45)], null],
+      booked: [null, [nine]],
+    })
+  })
+
+  test('is told of all slots where a node of the release before has booked', async () => {
+    const told = await toldOf(async ({ book, url }) => {
+      await book('robin', nine)
+      await runSql(url, 'UPDATE changes SET request_id = NULL')
+    })
+    expect(told).toEqual({ anew: [[nine - minutes(45), nine], null], booked: [null, null] })
+  })
+})
