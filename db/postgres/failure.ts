@@ -44,7 +44,7 @@ export class DatabaseFailure extends Error {
 const words: Record<Meaning, string> = {
   lost: 'the connection to the database broke, and nobody knows what was stored',
   retry: 'the database could not do it at this moment; nothing was stored',
-  busy: 'no connection to the database became free in time',
+  busy: 'the database server did not come to it in time; nothing was stored',
   unreachable: 'the database server cannot be reached',
   full: 'the database server has no room',
   readOnly: 'the database server is a standby, which cannot be written',
