@@ -152,10 +152,10 @@ export function* makePage(
     at = (entries.at(-1) as Entry).end + 1
   }
   draft.addText(']}')
-  const parts: (Buffer<ArrayBuffer> | Blob)[] = []
+  const parts: (Uint8Array<ArrayBuffer> | Blob)[] = []
   let drafted = 0
   for (const { place, start, end } of taken) {
-    parts.push(draft.slice(drafted, place), (before as ProviderPage).representation.body.slice(start, end))
+    parts.push(draft.slice(drafted, place), (before as ProviderPage).representation.plain.slice(start, end))
     drafted = place
   }
   const body = new Blob([...parts, draft.slice(drafted, draft.end)])

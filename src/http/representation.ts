@@ -1,40 +1,47 @@
 import type { Coding } from './content-coding'
 
-/** One way in which an answer is sent: made once, and shared by all who are sent it. */
+/**
+ * One way in which an answer is sent: made once, and shared by all who are sent it. Its body is kept once: as a blob, which is
+ * sent without being copied, or as bytes, for answers that come late.
+ */
 export class Form {
   /** Of the body, in bytes. */
   readonly size: number
-  #read: Uint8Array | null = null
+  #body: Blob | Uint8Array<ArrayBuffer> | null
   #wasRead = false
 
   constructor(
     readonly status: number,
-    readonly body: Blob | null,
+    body: Blob | null,
     readonly headers: Headers,
   ) {
+    this.#body = body
     this.size = body?.size ?? 0
   }
 
-  /** How many bytes are kept of it. */
-  get keptBytes(): number {
-    return this.size + (this.#read?.length ?? 0)
+  get body(): Blob | null {
+    if (this.#body instanceof Uint8Array) this.#body = new Blob([this.#body])
+    return this.#body
   }
 
-  /**
-   * The body's bytes, a copy of it. What is read once may never be read again: kept is what is read twice, as each time where
-   * an engine is on a server.
-   */
-  read(): Uint8Array | Promise<Uint8Array> {
-    if (this.#read) return this.#read
-    const reading = this.body?.bytes() ?? Promise.resolve(new Uint8Array())
+  /** The body's bytes. What is read a second time is kept as bytes: where an engine is on a server, each answer comes late. */
+  read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#body instanceof Uint8Array) return this.#body
+    const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
     if (!this.#wasRead) {
       this.#wasRead = true
       return reading
     }
     return reading.then((bytes) => {
-      this.#read = bytes
+      this.#body = bytes
       return bytes
     })
+  }
+
+  /** A part of the body, to make another of. */
+  slice(start: number, end: number): Blob | Uint8Array<ArrayBuffer> {
+    const body = this.#body ?? new Uint8Array()
+    return body instanceof Uint8Array ? body.subarray(start, end) : body.slice(start, end)
   }
 }
 
@@ -54,6 +61,7 @@ export class Representation {
   readonly unchanged: Form
   readonly #compressed = new Map<Coding, Form>()
   #isSettled: boolean
+  #bytes: number
 
   /**
    * @param body JSON
@@ -62,7 +70,7 @@ export class Representation {
    * @param isRebuilt whether it takes the place of another that is no longer right
    */
   constructor(
-    readonly body: Blob,
+    body: Blob,
     readonly tag: string,
     told: Record<string, string> = {},
     isRebuilt = false,
@@ -71,13 +79,12 @@ export class Representation {
     this.plain = new Form(200, body, new Headers({ 'Content-Type': 'application/json', ...about }))
     this.unchanged = new Form(304, null, new Headers(about))
     this.#isSettled = !isRebuilt
+    this.#bytes = body.size
   }
 
   /** How many are kept, of all its forms. */
   get bytes(): number {
-    let bytes = this.plain.keptBytes
-    for (const form of this.#compressed.values()) bytes += form.keptBytes
-    return bytes
+    return this.#bytes
   }
 
   /** What it is in a coding, where that is at hand. */
@@ -101,6 +108,7 @@ export class Representation {
     headers.set('Content-Encoding', coding)
     const form = new Form(this.plain.status, new Blob([bytes]), headers)
     this.#compressed.set(coding, form)
+    this.#bytes += form.size
     return form
   }
 }

@@ -60,11 +60,11 @@ function* turnOf(form: Form): Steps<Form> {
 const rateNames = Object.keys(rateHeaders)
 
 function send(form: Form, seen: Seen): Response | Promise<Response> {
-  const { body, size } = form
+  const { size } = form
   seen.bytes = size
   // The answer to HEAD has no body, and tells the length of what it would have.
   if (!seen.isLate || seen.method === 'HEAD' || !wouldBeInPieces(size))
-    return new Response(body, telling(form, seen))
+    return new Response(form.body, telling(form, seen))
   const bytes = form.read()
   if (bytes instanceof Promise) return bytes.then((read) => inOnePiece(read, telling(form, seen)))
   return inOnePiece(bytes, telling(form, seen))
@@ -116,7 +116,7 @@ function isAmong(tag: string, ifNoneMatch: string | null): boolean {
 }
 
 /** What is about to be compressed: read once for all who wait for it, since each reading is a copy of the whole. */
-const read = new WeakMap<Representation, Promise<Uint8Array<ArrayBuffer>>>()
+const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
 async function compressing(
   body: Representation,
@@ -124,7 +124,7 @@ async function compressing(
   turns: Turns,
   partnerId: number,
 ): Promise<Form> {
-  const reading = read.get(body) ?? body.body.bytes()
+  const reading = read.get(body) ?? body.plain.read()
   read.set(body, reading)
   const bytes = await reading
   function* step(): Steps<Form> {

@@ -154,7 +154,7 @@ describe('a large page', () => {
     expect(answer.status).toBe(201)
     let step = steps.next()
     while (!step.done) step = steps.next()
-    const made = await (step.value.body as Representation).body.json()
+    const made = await (step.value.body as Representation).plain.body?.json()
     expect(made).toEqual(before.body)
     const after = await service.get(query)
     expect(after.body.results.at(-1).availability).toEqual(last.availability.slice(1))

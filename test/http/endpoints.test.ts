@@ -205,7 +205,7 @@ test('two apps of one process share no answers', async () => {
     }
     const steps = providers.handler(context, baseUrl)(call as never) as Steps<Reply<Representation>>
     const { body } = await new Turns().take(1, steps)
-    return (await (body as Representation).body.json()).results.map(
+    return (await ((body as Representation).plain.body as Blob).json()).results.map(
       ({ details }: { details: { firstName: string } }) => details.firstName,
     )
   }

@@ -44,7 +44,7 @@ function make(found: FoundPage, now: number, before?: ProviderPage): ProviderPag
   }
 }
 
-const textOf = ({ representation }: ProviderPage) => representation.body.text()
+const textOf = ({ representation }: ProviderPage) => (representation.plain.body as Blob).text()
 
 describe('a page of search', () => {
   test('is made of its entries, of none too', async () => {
