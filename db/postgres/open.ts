@@ -1,10 +1,11 @@
 import type { Purpose } from '../../src/domain/database'
-import type { Refusal } from '../../src/domain/errors'
+import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
 import { dataKeyName } from '../records/data-key'
 import { unusable } from '../records/unusable'
 import type { Connection } from './connection'
 import { openVault } from './data-key'
+import { DatabaseFailure } from './failure'
 import { taking } from './locks'
 import {
   createSchema,
@@ -50,6 +51,11 @@ const openingMillis = 15_000
 export const firstMillis = 10_000
 /** An upgrade of a large database takes its time. */
 const upgradeMillis = 6 * 60 * 60 * 1_000
+/**
+ * How long an upgrade waits for tables that others work with, since all who come to those after it wait behind it; and for how
+ * long it tries that again, with a pause in which they have their turn.
+ */
+const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
 
 /**
  * Opens the database that connections lead to: makes its tables, or holds it to what was noted when they were made, before
@@ -72,7 +78,9 @@ export async function openDatabase(
     const masterKey = await opening.takeKey()
     if (!found) await on((connection) => make(connection, opening, masterKey, migrations), openingMillis)
     const deadlineMillis = opening.upgrade ? upgradeMillis : openingMillis
-    return await on((connection) => setUp(connection, opening, masterKey, migrations), deadlineMillis)
+    return await untilFree(() =>
+      on((connection) => setUp(connection, opening, masterKey, migrations), deadlineMillis),
+    )
   } catch (error) {
     throw openingRefusal(error, opening.name)
   }
@@ -121,11 +129,31 @@ async function setUp(
   if (!opening.upgrade) throw olderSchema(schema, migrations)
   const isUpgraded = await inTransaction(connection, alone(upgradeMillis), async () => {
     const from = await proveAll(connection, opening, masterKey, migrations)
+    await connection.send(`SET LOCAL lock_timeout = ${tableMillis}`)
     if (from < migrations.length) await upgradeSchema(connection, from, migrations)
     return from < migrations.length
   })
   return { masterKey, schema: migrations.length, isUpgraded }
 }
+
+/** @throws Refusal storage_busy that says what is waited for, where it does not become free in time */
+async function untilFree<T>(work: () => Promise<T>): Promise<T> {
+  const beganAt = performance.now()
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof DatabaseFailure && error.code === '55P03')) throw error
+      if (performance.now() - beganAt > tryingMillis)
+        throw new Refusal('storage_busy', inUse, { cause: error })
+    }
+    await Bun.sleep(pauseMillis)
+  }
+}
+
+const inUse =
+  'others hold what the upgrade needs: another upgrade, or a transaction that reads its tables, as a dump does; nothing was changed, ' +
+  'try again once they have ended'
 
 /** Tells the schema of a database whose purpose is as it should be. @throws Refusal database_unusable */
 export async function requireFound(

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { type Migration, ourMigrations } from '../../../db/postgres/migrate'
 import { Node } from '../../../db/postgres/node'
 import { openDatabase } from '../../../db/postgres/open'
@@ -110,6 +111,32 @@ describeOnPostgresInFull('migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
     await node.note(null)
     expect(await open(made, breaking, true)).toMatchObject({ schema: later, isUpgraded: true })
+  })
+
+  test('that alter a table wait for whoever reads it, and let others read it meanwhile', async () => {
+    await using made = await newTestDatabase()
+    const altering = next('ALTER TABLE changes ADD COLUMN more int', 1)
+    await using dump = new SQL(made.url, { max: 1 })
+    await using node = new SQL(made.url, { max: 1 })
+    const read = Promise.withResolvers<void>()
+    const dumped = dump.begin(async (transaction) => {
+      await transaction`SELECT count(*) FROM changes`
+      await read.promise
+    })
+    let isUpgraded = false
+    const upgraded = open(made, altering, true).finally(() => {
+      isUpgraded = true
+    })
+    let longest = 0
+    for (let beganAt = performance.now(); performance.now() - beganAt < 1_500; await Bun.sleep(5)) {
+      const askedAt = performance.now()
+      await node`SELECT count(*) FROM changes`
+      longest = Math.max(longest, performance.now() - askedAt)
+    }
+    expect([isUpgraded, longest < 1_000]).toEqual([false, true])
+    read.resolve()
+    await dumped
+    expect(await upgraded).toMatchObject({ schema: later, isUpgraded: true })
   })
 
   test('that leave the release before be are made beside its servers', async () => {
