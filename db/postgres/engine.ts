@@ -22,6 +22,9 @@ import { createUpkeep } from './upkeep'
 /** Connections of one node: two for groups of submissions, one for looks at what has changed, the rest for all others. */
 const poolSize = 8
 
+/** How long a server may answer nothing to a command: lists and counts of all that was ever stored take their time. */
+const commandMillis = 10_000
+
 /** Where a server is, and how it lets us in. */
 export interface Server {
   readonly name: string
@@ -63,15 +66,16 @@ interface Parts extends Opening, OpenedDatabase {
   readonly vault: Vault
 }
 
-function putTogether({ pool, on, vault, purpose, masterKey, schema, largestGroup }: Parts): Engine {
+function putTogether({ pool, on, vault, purpose, masterKey, schema, alone, largestGroup }: Parts): Engine {
   const node = new Node(on)
   const health = new Health(node)
   const acts = createActs(pool)
   const submissions = new Submissions(pool, vault, health, largestGroup)
   const log = logOver(auditHashes(vault), (work) => readOn(pool, ({ audit }) => work(audit)))
+  const silentMillis = alone ? undefined : commandMillis
   let isClosed = false
   return {
-    store: postgresStore(pool, acts, submissions, log),
+    store: postgresStore((work) => readOn(pool, work, silentMillis), acts, submissions, log),
     feed: directoryFeed(pool),
     upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
     watch: (tell, isServer) => health.watch(tell, isServer),

@@ -24,11 +24,17 @@ export async function readOn<T>(
   } catch (error) {
     const left = beganAt + patienceMillis - performance.now()
     const mayTryAgain = isWorthAnotherTry(error) || isLost(error)
-    if (!mayTryAgain || left < leastMillis) throw toRefusal(error)
+    if (!mayTryAgain || left < leastMillis) throw readingRefusal(error)
     return await read(left).catch((failure) => {
-      throw toRefusal(failure)
+      throw readingRefusal(failure)
     })
   }
+}
+
+/** Whoever only reads has stored nothing, whatever became of the connection. */
+function readingRefusal(error: unknown): unknown {
+  const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
+  return toRefusal(failure)
 }
 
 /** Whether nobody knows what became of it. */

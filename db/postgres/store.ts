@@ -3,23 +3,19 @@ import type { Store } from '../../src/domain/store'
 import { verifyLog, type WalkedLog } from '../records/audit-walk'
 import { type Read, storeOver } from '../records/store'
 import type { Acts } from './acts'
-import type { Pool } from './pool'
-import { readOn } from './read'
 import type { Standing } from './request-seals'
-import type { Session } from './session'
 import type { Submissions } from './submissions'
 
 /** What the service notes of itself has no answer, and changes nothing that the directory shows. */
 const noted = { answer: undefined, lines: [], changed: [] } as const
 
-/** The Store on PostgreSQL. */
+/** The Store on PostgreSQL. @param read how facts are read outside of a transaction */
 export function postgresStore(
-  pool: Pool<Session>,
+  read: Read,
   acts: Acts,
   submissions: Submissions,
   log: WalkedLog<Standing>,
 ): Store {
-  const read: Read = (work) => readOn(pool, work)
   const store = storeOver(read, acts.change, {
     async submit(draft) {
       const answer = await submissions.submit(draft)

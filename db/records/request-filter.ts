@@ -56,6 +56,8 @@ export function requestFilter({ requests, members }: RequestTables) {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
       // The plus keeps the planner from the index of all.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
+      // With an end a planner that does not know the values takes a stretch of time for short, and asks the index for it.
+      const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,
         isOfState(filter.state),
@@ -63,7 +65,7 @@ export function requestFilter({ requests, members }: RequestTables) {
         partnerId === undefined ? undefined : sql`${theirPartner} = ${partnerId}`,
         slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
         submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
-        submittedUntil === undefined ? undefined : lte(submittedAt, submittedUntil),
+        end === undefined ? undefined : lte(submittedAt, end),
       )
     },
 

@@ -41,20 +41,24 @@ function rivals(world: BatchWorld, day: Day, random: Random, [booked, intake]: r
 
 const idOf = ({ told }: Done<Move, Outcome>) => ('status' in told ? (told.body as { id: number }).id : 0)
 
-/** How many hold the slot in what is committed, asked again and again until all is done. */
-async function mostHolders(world: BatchWorld, day: Day, all: Promise<unknown>) {
+/** How many hold the slot in what is committed, asked before anything is done and again and again until all is. */
+async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unknown>) {
   const holders = `SELECT count(*) AS count FROM booking_requests
     WHERE provider_id = ${world.providerIds[slot.provider]} AND starts_at = ${startOf(day, slot)}
       AND state IN ('pending', 'accepted')`
-  let isOver = false
-  const over = all.finally(() => {
-    isOver = true
-  })
   let [most, polls] = [0, 0]
-  while (!isOver) {
+  const look = async () => {
     const [asked] = await world.onlooker.ask<{ count: number }>(holders)
     most = Math.max(most, asked?.count ?? 0)
     polls++
+  }
+  await look()
+  let isOver = false
+  const over = begin().finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await look()
     await new Promise((resolve) => setImmediate(resolve))
   }
   await over
@@ -73,12 +77,15 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
       const day = await world.nextDay()
       const furnished = await furnish(world, day)
       const [isElsewhere, isInSteps] = [here % 2 === 1, below(random, 3) > 0]
-      const atOnce = rivals(world, day, random, furnished.map(idOf)).map(async (move) => {
+      const moves = rivals(world, day, random, furnished.map(idOf))
+      const done: Done<Move, Outcome>[] = [...furnished]
+      const atOnce = async (move: Move) => {
         if (isInSteps) await Bun.sleep(random() * 4)
         return world.do(day, move, isElsewhere)
+      }
+      const { most, polls } = await mostHolders(world, day, async () => {
+        done.push(...(await Promise.all(moves.map(atOnce))))
       })
-      const { most, polls } = await mostHolders(world, day, Promise.all(atOnce))
-      const done = [...furnished, ...(await Promise.all(atOnce))]
       const kept = await world.kept(day)
       const order = serialOrder(world.model(day, kept), day.oracle, done)
       const answers = done.map(({ move, told }) => ({ move, told }))

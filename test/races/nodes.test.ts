@@ -131,7 +131,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  const stale = times(60, 2_000)
+  const stale = times(60, 700)
 
   test(`${stale} slots, each booked at one node and searched for at another at once, are never shown again`, async () => {
     for (let round = 0; round < stale; round++) {
