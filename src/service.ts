@@ -183,7 +183,7 @@ async function restore(
 }
 
 /** A database that is there, and where it shall be too. */
-export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey'> {
+export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
   readonly from: DatabaseSetting
   readonly to: DatabaseSetting
   /** Whether a server may work with the one that is copied. */
@@ -192,13 +192,13 @@ export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey'
 
 /** Copies a database to a place where nothing is. @throws Refusal as copyDatabase does */
 export async function copyBetween(
-  { from, to, masterKey: source, purpose, whileServing }: Relocating,
+  { from, to, masterKey: source, purpose, whileServing, clock }: Relocating,
   tell: TellStep,
 ): Promise<Copied> {
   const places = { from: await databaseAt(from), to: await databaseAt(to) }
   const take = once(() => takeCustody({ source, place: places.from, purpose, create: false }))
   const takeKey = async () => masterKeyOf((await take()).key)
-  return copyDatabase({ ...places, purpose, takeKey, whileServing }, tell)
+  return copyDatabase({ ...places, purpose, takeKey, whileServing, clock }, tell)
 }
 
 /** A key that comes by a descriptor cannot be read again. */

@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditHead } from '../../src/domain/audit'
+import { type CopyNote, requireActive } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
 import { linesOf, type Outcome, shownAs, type Write } from '../../src/domain/writes'
 import type { Change } from '../records/store'
@@ -22,8 +23,11 @@ interface Left<T> {
   readonly line: AuditHead | null
 }
 
-/** What is done in a transaction under the lock of the audit log. */
-type Work<T> = (session: Session) => Promise<{
+/** What is done in a transaction under the lock of the audit log. @param copied what the database notes of its copy */
+type Work<T> = (
+  session: Session,
+  copied: CopyNote | null,
+) => Promise<{
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
@@ -52,12 +56,12 @@ export function createActs(pool: Pool<Session>) {
     const attempt = async (session: Session): Promise<T> => {
       const { connection, audit } = session
       const locks = isAlone ? [taking('audit'), taking('directory')] : [taking('audit')]
-      await begin(connection, locks, lockMillis)
+      const copied = await begin(connection, locks, lockMillis)
       if (left?.line && (await audit.isThere(left.line))) {
         await rollBack(connection)
         return left.answer
       }
-      const { answer, lines, changed } = await work(session)
+      const { answer, lines, changed } = await work(session, copied)
       const [line = null] = await audit.append(lines)
       left = { answer, line }
       await commit(connection, { changed, isAlone })
@@ -75,10 +79,11 @@ export function createActs(pool: Pool<Session>) {
 
   const change: Change = (act, ask, decide, isAlone) =>
     run(
-      async (session) => {
+      async (session, copied) => {
         const told = await Promise.all(ask(session))
         const decision = decide(...(told as Parameters<typeof decide>))
         if (decision instanceof Refusal) throw decision
+        if (decision.writes.length > 0) requireActive(copied)
         const { ids } = await session.records.write(decision.writes)
         const lines = act ? linesOf(decision, act, ids[0]) : []
         return { answer: decision.answer(ids), lines, changed: changedBy(decision, ids) }

@@ -34,6 +34,7 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlac
   const find = async () => ((await once((on) => on(look))) ? { owner: undefined } : null)
   return {
     name,
+    fullName: name,
     find,
     isSealedUnder: (purpose, masterKey) =>
       once((on) => on((connection) => isSealedUnder(connection, purpose, masterKey))),

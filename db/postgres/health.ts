@@ -1,4 +1,5 @@
 import type { Watched } from '../../src/domain/database'
+import { Refusal } from '../../src/domain/errors'
 import type { Report } from '../../src/domain/report'
 import { Readiness } from '../records/readiness'
 import { ClockWatch } from './clock'
@@ -83,7 +84,7 @@ export class Health extends Readiness {
       this.noteStored()
     } catch (error) {
       const failure = unwrapped(error)
-      const isTold = failure instanceof DatabaseFailure
+      const isTold = failure instanceof DatabaseFailure || failure instanceof Refusal
       this.noteFault(isTold ? failure.message : 'the database could not be written')
     }
   }

@@ -1,7 +1,9 @@
+import type { CopyNote } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
 import type { Moment, ReadingMoment, TableAtMoment } from '../../src/domain/moment'
-import type { Vault } from '../../src/domain/vault'
+import type { MasterKey, Vault } from '../../src/domain/vault'
 import { brokenLog, type EngineTable, hasGivenIds, isCopiedSetting } from '../records/copied-tables'
+import { copyNoteName, formatCopyNote } from '../records/copy-note'
 import { dataKeyName } from '../records/data-key'
 import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
@@ -10,16 +12,19 @@ import { copiedTables, rowsOf } from './copied-tables'
 import { atPlace } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
+import { DatabaseFailure } from './failure'
+import { taking } from './locks'
 import { olderSchema, ourMigrations } from './migrate'
 import { hasLiveNodes } from './node'
 import { inTransaction, type OnConnection } from './on-connection'
 import { proveAll, requireFound } from './open'
-import { readSetting } from './setting'
+import { readCopyNote, readSetting, writeSetting } from './setting'
+import { rollBack } from './transaction'
 
 /** How long one of the steps of a copy may take, and how long the one side may wait for the other. */
 export const copyMillis = { all: 12 * 60 * 60_000, statement: 30 * 60_000, idle: 15 * 60_000 }
 
-/** For how long a copy waits for somebody who makes or upgrades the database. */
+/** For how long a copy waits for somebody who makes or upgrades the database, or writes to it. */
 const lockMillis = 5_000
 
 /**
@@ -35,7 +40,21 @@ const oneMoment = [
 ]
 
 /**
- * Reads a database as of one moment, while others go on.
+ * The first message of a transaction that holds up everybody who writes, from before the moment until its copy is noted. It
+ * does nothing while the moment is read, on another connection, which sees nothing that is later than itself.
+ */
+const holdingUp = [
+  `SET LOCAL lock_timeout = ${lockMillis}`,
+  `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis.all}`,
+  taking('audit'),
+  taking('directory'),
+]
+
+/** How a moment ends. */
+type Ending = Pick<Moment, 'requireAlone' | 'noteCopy'>
+
+/**
+ * Reads a database as of one moment. Unless a server may be at work, nobody writes meanwhile.
  *
  * @throws Refusal database_unusable as openDatabase does; storage_busy while a server is at work that is not to be
  */
@@ -47,18 +66,59 @@ export async function readMoment<T>(
 ): Promise<T> {
   const opening = { name: place, purpose }
   requireOurSchema(await on((connection) => requireFound(connection, opening)))
-  // On a connection of its own: the moment sees none that starts later.
-  const requireAlone = async () => {
-    if (!whileServing) await atPlace(place, on(requireNoServer))
-  }
-  await requireAlone()
+  if (!whileServing) await atPlace(place, on(requireNoServer))
   const masterKey = await takeKey()
+  const read = (ending: Ending) => readOnce(on, { place, purpose, masterKey, ending }, use)
+  return whileServing ? read(besideServers) : holdUp(on, place, read)
+}
+
+/** Whatever is stored meanwhile is not of the moment, and is not to be held up. */
+const besideServers: Ending = { requireAlone: async () => {}, noteCopy: async () => false }
+
+/** Does a work while nobody writes, and no server is at work. @throws Refusal storage_busy while one does, or is */
+function holdUp<T>(on: OnConnection, place: string, work: (ending: Ending) => Promise<T>): Promise<T> {
+  return on(async (connection) => {
+    const requireAlone = () => atPlace(place, requireNoServer(connection))
+    await connection.send(connection.begin + holdingUp.join(';'))
+    await requireAlone()
+    const done = await work({ requireAlone, noteCopy: (note) => noteCopy(connection, note) })
+    await rollBack(connection)
+    return done
+  }, copyMillis.all)
+}
+
+async function noteCopy(connection: Connection, note: CopyNote): Promise<boolean> {
+  try {
+    await writeSetting(connection, copyNoteName, formatCopyNote(note))
+    await connection.send('COMMIT')
+    return true
+  } catch (error) {
+    // The role may read alone, say: the copy is whole all the same.
+    if (error instanceof DatabaseFailure) return false
+    throw error
+  }
+}
+
+/** What is read, under which key, and how that ends. */
+interface Reading {
+  readonly place: string
+  readonly purpose: ReadingMoment['purpose']
+  readonly masterKey: MasterKey
+  readonly ending: Ending
+}
+
+async function readOnce<T>(
+  on: OnConnection,
+  { place, purpose, masterKey, ending }: Reading,
+  use: (moment: Moment) => Promise<T>,
+): Promise<T> {
+  const opening = { name: place, purpose }
   let done: { readonly told: T } | undefined
   const read = (connection: Connection) =>
     inTransaction(connection, oneMoment, async () => {
       requireOurSchema(await proveAll(connection, opening, masterKey, ourMigrations))
       const vault = openVault(await readSetting(connection, dataKeyName), purpose, masterKey)
-      done = { told: await use({ ...(await momentOf(connection, place, vault)), requireAlone }) }
+      done = { told: await use({ ...(await momentOf(connection, place, vault)), ...ending }) }
       return done
     })
   try {
@@ -89,7 +149,7 @@ async function momentOf(
   connection: Connection,
   place: string,
   vault: Vault,
-): Promise<Omit<Moment, 'requireAlone'>> {
+): Promise<Omit<Moment, keyof Ending>> {
   const tables: TableAtMoment[] = []
   for (const table of copiedTables) tables.push(await atPlace(place, tableAtMoment(connection, table)))
   const { walked, verify } = auditQueries(
@@ -98,6 +158,7 @@ async function momentOf(
   )
   return {
     tables,
+    copyNote: await atPlace(place, readCopyNote(connection)),
     rowsOf: (table) => rowsOf(connection, place, table),
     async proveLog() {
       const verdict = await atPlace(place, verify(null))

@@ -1,7 +1,9 @@
+import { requireActive } from '../../src/domain/copy-note'
 import type { FoundServer, ServerNote } from '../../src/domain/upkeep'
 import { type ClockReading, readClock } from './clock'
 import type { Connection } from './connection'
 import type { OnConnection } from './on-connection'
+import { copyNoteIn, selectCopyNote } from './setting'
 
 /** How often a server tells that it is at work (heartbeat), whether or not it is asked. */
 export const beatMillis = 5_000
@@ -23,16 +25,17 @@ export class Node {
 
   /**
    * Tells that it is at work, by a transaction that reaches the disk, and the standbys where the server is set so: a full
-   * disk or a standby shows here as it does to a booking.
+   * disk or a standby shows here as it does to a booking, and that the database was copied meanwhile.
    *
-   * @throws DatabaseFailure
+   * @throws DatabaseFailure; Refusal storage_failed for a database that was left for its copy
    */
   beat(deadlineMillis: number): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
     const limit = `SET LOCAL lock_timeout = ${lockMillis}`
     return this.on(async (connection) => {
-      await connection.send(`${connection.begin}${limit};${seen};COMMIT`)
+      const answers = await connection.send(`${connection.begin}${limit};${seen};${selectCopyNote};COMMIT`)
+      requireActive(copyNoteIn(answers.at(-2)))
     }, deadlineMillis)
   }
 

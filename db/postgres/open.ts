@@ -1,3 +1,4 @@
+import { requireActive } from '../../src/domain/copy-note'
 import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
@@ -20,7 +21,7 @@ import { inTransaction, type OnConnection } from './on-connection'
 import { openingRefusal } from './opening-refusal'
 import { type Recognized, recognize } from './recognize'
 import { requireRights } from './rights'
-import { readSetting } from './setting'
+import { readCopyNote, readSetting } from './setting'
 
 /** How a database is to be opened. */
 export interface Opening {
@@ -33,6 +34,8 @@ export interface Opening {
   readonly create: boolean
   /** Whether to bring an older schema up to date. */
   readonly upgrade: boolean
+  /** Whether a server opens it. */
+  readonly alone: boolean
 }
 
 /** What was found when a database was opened. */
@@ -63,7 +66,7 @@ const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
  *
  * @param migrations the program's own, unless given
  * @throws Refusal database_unusable for a server that does not do, what is no database of ours, a newer schema, an older one
- *   that is not to be upgraded, other migrations, another purpose, or another master key than it was sealed under;
+ *   that is not to be upgraded, one that was copied and is not to be served, other migrations, another purpose, or another master key than it was sealed under;
  *   storage_busy if another process holds it for too long; whatever `takeKey` throws
  */
 export async function openDatabase(
@@ -75,6 +78,7 @@ export async function openDatabase(
     const found = await on(look, openingMillis, firstMillis)
     if (!found && !opening.create) throw none(opening)
     if (found) requirePurpose(found, opening)
+    if (found && opening.alone) requireActive(await on(readCopyNote), 'database_unusable')
     const masterKey = await opening.takeKey()
     if (!found) await on((connection) => make(connection, opening, masterKey, migrations), openingMillis)
     const deadlineMillis = opening.upgrade ? upgradeMillis : openingMillis

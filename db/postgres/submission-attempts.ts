@@ -1,5 +1,6 @@
 import type { AuditHead } from '../../src/domain/audit'
 import type { BookingRequest, Receipt, Replay } from '../../src/domain/booking-request'
+import { requireActive } from '../../src/domain/copy-note'
 import { decideSubmission, submitterOf } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
@@ -51,9 +52,9 @@ export class Attempts {
     private readonly isAudited: boolean,
   ) {}
 
-  /** What became of each, in order; null where others were faster, so that all is to be decided anew. @throws DatabaseFailure */
+  /** What became of each, in order; null where others were faster, so that all is to be decided anew. @throws DatabaseFailure, or Refusal */
   async run({ connection, submissions, records, audit }: Session): Promise<End[] | null> {
-    await begin(connection, this.#locks(), lockMillis)
+    requireActive(await begin(connection, this.#locks(), lockMillis))
     if (this.#line && (await audit.isThere(this.#line))) {
       await rollBack(connection)
       return this.group.map(({ recordKey }) => ({

@@ -1,13 +1,16 @@
+import type { CopyNote } from '../../src/domain/copy-note'
 import { addingChanges, type Changed } from './changes'
 import type { Connection } from './connection'
 import { DatabaseFailure } from './failure'
 import { type Lock, taking } from './locks'
+import { copyNoteIn, selectCopyNote } from './setting'
 
 /** How long a transaction may wait for its process: a node that is frozen or cut off holds nobody up for longer. */
 const idleMillis = 400
 
 /**
- * Begins a transaction with its locks, in one message.
+ * Begins a transaction with its locks, in one message. Tells what the database notes of its copy: behind the locks, for which
+ * a copy holds everybody up until that is noted.
  *
  * @param locks each as a statement, in the order of the locks
  * @param lockMillis how long a statement waits for a lock: shorter than a server is waited for that answers nothing, which
@@ -17,12 +20,13 @@ export async function begin(
   connection: Connection,
   locks: readonly string[],
   lockMillis: number,
-): Promise<void> {
+): Promise<CopyNote | null> {
   const limits = [
     `SET LOCAL lock_timeout = ${lockMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
   ]
-  await connection.send(connection.begin + [...limits, ...locks].join(';'))
+  const answers = await connection.send(connection.begin + [...limits, ...locks, selectCopyNote].join(';'))
+  return copyNoteIn(answers.at(-1))
 }
 
 /** What a transaction ends with. */

@@ -1,8 +1,10 @@
+import { requireCopied } from '../../src/domain/copy-note'
 import type { Purpose } from '../../src/domain/database'
 import { type Finding, type LastBackups, type Upkeep, withRemedy } from '../../src/domain/upkeep'
 import type { MasterKey } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../records/audit-walk'
+import { copyNoteName } from '../records/copy-note'
 import { fileFault } from '../records/file-fault'
 import { auditFinding, finding, named } from '../records/findings'
 import { unusable } from '../records/unusable'
@@ -33,7 +35,7 @@ import {
   versionFinding,
 } from './server-state'
 import type { Session } from './session'
-import { readSetting, writeSetting } from './setting'
+import { readCopyNote, readSetting, removeSetting, writeSetting } from './setting'
 import { whereReadable } from './where-readable'
 
 const lastDrillName = 'last_drill_at'
@@ -99,6 +101,14 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
     listServers: () => told(on(listServers)),
     purge: () => told(purge(on)),
     keptAfterErasure: async () => keptAfterErasure,
+    findCopyNote: () => told(on(readCopyNote)),
+    reactivate: (act) =>
+      acts.run(async ({ connection }, copied) => {
+        requireCopied(copied)
+        await removeSetting(connection, copyNoteName)
+        const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
+        return { answer: undefined, lines: [line], changed: [] }
+      }),
     noteZoneData: ({ edition, folder }) => note(zoneDataName, JSON.stringify({ edition, folder })),
     async findZoneData() {
       const noted = await read(zoneDataName)

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
@@ -20,6 +21,7 @@ import { upgradeNotes } from './upgrade-notes'
 export function fileDatabase(path: string): DatabasePlace {
   return {
     name: path,
+    fullName: resolve(path),
     find: async () => found(path),
     isSealedUnder: async (purpose, masterKey) => isSealedUnder(path, purpose, masterKey),
     open: (opening) => open(path, opening),
@@ -56,7 +58,7 @@ async function open(path: string, opening: Opening): Promise<Opened> {
   try {
     const masterKey = await takeKey()
     const copy = upgrade && isOutdated(path) ? copyPathOf(path) : null
-    const engine = openEngine({ path, purpose, masterKey, create, upgrade }, largestGroup)
+    const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone }, largestGroup)
     const upgraded = copy === null ? null : { copy, notes: upgradeNotes(copy) }
     return { ...engine, upgraded, close: () => engine.close().finally(unlock) }
   } catch (error) {

@@ -1,4 +1,5 @@
-import type { Database } from 'bun:sqlite'
+import { type Database, SQLiteError } from 'bun:sqlite'
+import type { CopyNote } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
 import type { CopiedTable, Moment, ReadingMoment, TableAtMoment } from '../../src/domain/moment'
 import type { Vault } from '../../src/domain/vault'
@@ -11,19 +12,21 @@ import {
   portionsOf,
   tableNamed,
 } from '../records/copied-tables'
+import { copyNoteName, formatCopyNote } from '../records/copy-note'
 import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
 import { isDamage, toRefusal } from './constraint'
 import { copiedTables } from './copied-tables'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
-import { recognizeFile } from './file-head'
+import { countTransaction, recognizeFile } from './file-head'
 import { openDatabase } from './open'
 import { takeServeLock } from './serve-lock'
+import { readCopyNote, writeSetting } from './setting'
 
 /**
- * Reads the database of a path as of one moment, on a connection of its own, while others go on. No server starts meanwhile,
- * unless one may be at work.
+ * Reads the database of a path as of one moment, on a connection of its own. Unless a server may be at work, none starts
+ * meanwhile, and nobody writes.
  *
  * @throws Refusal as openDatabase does; storage_busy while a server is at work that is not to be
  */
@@ -38,7 +41,8 @@ export async function readMoment<T>(
   const database = openDatabase({ path, purpose, masterKey, create: false, upgrade: false })
   try {
     const vault = openVault(database, purpose, masterKey)
-    database.run('BEGIN')
+    if (whileServing) database.run('BEGIN')
+    else beginAlone(database)
     return await use(momentOf(database, vault))
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
@@ -59,12 +63,46 @@ const serving =
   'a server works with the database that is copied: stop it first, so that nothing is booked there which the copy has not; ' +
   'or try the copy out with --while-serving'
 
+/** How long a command that writes is waited for. */
+const busyTimeoutMillis = 5_000
+
+/** Begins the transaction of the moment as the one that may write, so that its end is the end of the same moment. */
+function beginAlone(database: Database): void {
+  database.run(`PRAGMA busy_timeout = ${busyTimeoutMillis}`)
+  try {
+    database.run('BEGIN IMMEDIATE')
+  } catch (error) {
+    if (!isReadOnly(error)) throw toRefusal(error)
+    database.run('BEGIN')
+  }
+}
+
+/** Whether the file is one that may be read and not written. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_READONLY')
+}
+
+function noteCopy(database: Database, note: CopyNote): boolean {
+  try {
+    writeSetting(database, copyNoteName, formatCopyNote(note))
+    countTransaction(database)
+    database.run('COMMIT')
+    return true
+  } catch (error) {
+    // It may be read alone, or its disk is full: the copy is whole all the same.
+    if (error instanceof SQLiteError) return false
+    throw error
+  }
+}
+
 function momentOf(database: Database, vault: Vault): Moment {
   return {
     tables: copiedTables.map((table) => tableAtMoment(database, table)),
     rowsOf: (table) => rowsOf(database, table),
     // None can start.
     requireAlone: async () => {},
+    copyNote: readCopyNote(database),
+    noteCopy: async (note) => noteCopy(database, note),
     async proveLog() {
       const { walked, verify } = auditQueries(drizzleOn(database), vault)
       const verdict = await verify(null)

@@ -1,5 +1,6 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, openSync } from 'node:fs'
+import { requireActive } from '../../src/domain/copy-note'
 import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
@@ -10,7 +11,7 @@ import { openFormer, openVault, setBack } from './data-key'
 import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf } from './file-head'
 import { createSchema, currentSchema, proveMigrations, upgradeSchema } from './migrate'
 import { proofPlace, type Upgrading } from './reseal'
-import { readSetting } from './setting'
+import { readCopyNote, readSetting } from './setting'
 
 /** How the database of a file is to be opened. */
 export interface Opening {
@@ -21,6 +22,8 @@ export interface Opening {
   readonly create: boolean
   /** Whether to bring an older schema up to date. */
   readonly upgrade: boolean
+  /** Whether a server opens it: not unless given. */
+  readonly alone?: boolean
 }
 
 /** How long opening waits for another process; afterwards the writer waits, without holding up the reads. */
@@ -64,7 +67,7 @@ export function openDatabase(opening: Opening): Database {
 }
 
 /** Each step leaves a database that the same steps can be taken with again. */
-function setUp(database: Database, { path, purpose, masterKey, upgrade }: Opening): void {
+function setUp(database: Database, { path, purpose, masterKey, upgrade, alone = false }: Opening): void {
   const upgrading = { database, purpose, masterKey }
   // First of all: an upgrade too leaves nothing of what it replaces.
   database.run('PRAGMA secure_delete = ON')
@@ -72,6 +75,7 @@ function setUp(database: Database, { path, purpose, masterKey, upgrade }: Openin
   // Before there is a log, so that the file itself has the number that its first transaction goes on from.
   if (schema === 0) createSchema(upgrading)
   else prove(upgrading, schema)
+  if (alone) requireActive(readCopyNote(database), 'database_unusable')
   if (schema > 0 && schema < currentSchema) {
     const way = 'stop its server, then run `anteroom migrate`'
     if (!upgrade) throw unusable(`the database has an older schema: ${way}`)

@@ -3,6 +3,7 @@ import { whenNeeded } from '../records/when-needed'
 import { auditQueries } from './audit'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
 import { changeQueries } from './changes'
+import { copyNoteQuery } from './copy-note'
 import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
 import { memberQueries, memberTable } from './members'
@@ -39,6 +40,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     notes: whenNeeded(() => noteQueries(db, vault)),
     replays: whenNeeded(() => replayQueries(db, vault)),
     audit: whenNeeded(() => auditQueries(db, vault)),
+    copyNote: whenNeeded(() => copyNoteQuery(db)),
   }
 }
 

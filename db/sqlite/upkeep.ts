@@ -1,4 +1,5 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
+import { requireCopied } from '../../src/domain/copy-note'
 import {
   type Finding,
   isBackupTooOld,
@@ -8,6 +9,7 @@ import {
 } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
+import { copyNoteName } from '../records/copy-note'
 import { auditFinding, finding, named, sealedFinding } from '../records/findings'
 import { unusable } from '../records/unusable'
 import { archivesOf } from './audit-archive'
@@ -22,7 +24,7 @@ import type { Queries } from './queries'
 import type { Upgrading } from './reseal'
 import { schemaFaults } from './schema-faults'
 import { isServeLockHeld } from './serve-lock'
-import { readSetting, serverName } from './setting'
+import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
 import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
@@ -37,10 +39,7 @@ export function createUpkeep(
   queries: Queries,
 ): Upkeep {
   const { audit } = queries
-  const note = (name: string, value: string) =>
-    database
-      .query('INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2')
-      .run(name, Buffer.from(value))
+  const note = (name: string, value: string) => writeSetting(database, name, value)
   const archives = archivesOf(audit, writer)
   /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
   const protectOwn =
@@ -88,7 +87,7 @@ export function createUpkeep(
     noteServer: (server) =>
       writer.write(() => {
         if (server) note(serverName, JSON.stringify(server))
-        else database.query('DELETE FROM settings WHERE name = ?').run(serverName)
+        else removeSetting(database, serverName)
       }),
     async listServers() {
       const noted = readSetting(database, serverName)
@@ -101,6 +100,13 @@ export function createUpkeep(
         throw toRefusal(error)
       }),
     keptAfterErasure: async () => 'Backups made before now hold what was erased until they are gone.',
+    findCopyNote: async () => readCopyNote(database),
+    reactivate: (act) =>
+      writer.write(() => {
+        requireCopied(readCopyNote(database))
+        removeSetting(database, copyNoteName)
+        audit.append([{ ...act, action: 'database.reactivate', record: null, outcome: 'done' }])
+      }),
     noteZoneData: ({ edition, folder }) =>
       writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {

@@ -103,6 +103,7 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
     'anteroom database copy --from anteroom.sqlite --to postgres://anteroom@127.0.0.1/anteroom',
     'anteroom database copy --from postgres://anteroom@127.0.0.1/anteroom --to anteroom.sqlite --master-key-file master.key',
   ],
+  'database reactivate': ['anteroom database reactivate --database anteroom.sqlite'],
   migrate: ['anteroom migrate --database /var/lib/anteroom/anteroom.sqlite'],
   'key rotate': ['anteroom key rotate', 'anteroom key rotate --new-key-file /etc/anteroom/new.key --yes'],
   'member find': [

@@ -1,11 +1,25 @@
 import { Command } from 'commander'
 import { type CopyFlags, readCopyConfig } from '../config'
+import { systemClock } from '../domain/clock'
+import { type CopyNote, describeCopy } from '../domain/copy-note'
 import type { DatabaseSetting } from '../domain/database'
 import { isDatabaseAddress } from '../domain/database-address'
+import type { Records } from '../operations/context'
+import { requireCopyNote } from '../operations/find-records'
+import { reactivateDatabase } from '../operations/upkeep'
 import { type Copied, copyBetween, databaseAt } from '../service'
-import { asJson, commandGroup } from './command'
+import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
 import { endCleanly } from './graceful-shutdown'
-import { type CommonFlags, printJson, printLines, printRecord } from './output'
+import {
+  type CommonFlags,
+  confirm,
+  instantText,
+  printJson,
+  printLines,
+  printNotice,
+  printRecord,
+  printResult,
+} from './output'
 import { withProgress } from './progress'
 import { withSettings } from './storage'
 
@@ -13,6 +27,7 @@ import { withSettings } from './storage'
 export function databaseCommand(): Command {
   return commandGroup('database', 'The database itself: copied to another place, or another engine', [
     copyCommand(),
+    reactivateCommand(),
   ])
 }
 
@@ -22,10 +37,13 @@ function copyCommand(): Command {
     .description(description)
     .requiredOption(
       '--from <place>',
-      'the database, which stays as it is: a file, or postgres://user@host/name',
+      'the database, which is not served from then on: a file, or postgres://user@host/name',
     )
     .requiredOption('--to <place>', 'where it shall be: a new file, or an empty database on a server')
-    .option('--while-serving', 'although a server works with it: what that stores from then on is left out')
+    .option(
+      '--while-serving',
+      'although a server works with it, and goes on: what that stores from then on is left out',
+    )
   return asJson(
     withSettings(command, ['settings', 'masterKeyFile', 'masterKeyFd']),
     'print what was copied as JSON',
@@ -42,11 +60,32 @@ async function copy({ json = false, whileServing = false, ...flags }: Flags): Pr
   const from = (await databaseAt(config.from)).name
   const to = (await databaseAt(config.to)).name
   const copied = await withProgress(({ tell }) =>
-    copyBetween({ ...config, purpose: 'production', whileServing }, tell),
+    copyBetween({ ...config, purpose: 'production', whileServing, clock: systemClock }, tell),
   )
-  if (json) return printJson({ from, to, whileServing, ...copied })
-  printCopied(from, to, copied)
-  printLines('', ...(whileServing ? whileServingLines(from) : nextLines(config.to, from)))
+  if (json) printJson({ from, to, whileServing, ...copied, copiedBefore: presentNote(copied.copiedBefore) })
+  else {
+    printCopied(from, to, copied)
+    printLines('', ...(whileServing ? whileServingLines(from) : nextLines(config.to, from, copied)))
+  }
+  for (const notice of noticesOf(from, whileServing, copied)) printNotice(notice)
+}
+
+/** What a person has to see to, since nothing else does. */
+function noticesOf(from: string, whileServing: boolean, { deactivated, copiedBefore }: Copied): string[] {
+  const notices: string[] = []
+  if (!whileServing && !deactivated)
+    notices.push(
+      `${from} may not be written, so it does not note that it was copied, and nothing keeps it from being served beside the copy`,
+    )
+  if (copiedBefore)
+    notices.push(
+      `${from} was ${describeCopy(copiedBefore)} before: where that is served, this copy must not be`,
+    )
+  return notices
+}
+
+function presentNote(note: CopyNote | null) {
+  return note && { to: note.to, at: instantText(note.at) }
 }
 
 function printCopied(from: string, to: string, { tables, auditHead }: Copied): void {
@@ -65,11 +104,30 @@ function whileServingLines(from: string): string[] {
   ]
 }
 
-function nextLines(to: DatabaseSetting, from: string): string[] {
+function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): string[] {
   const key = isDatabaseAddress(to.database) ? ', which has to be named there (ANTEROOM_MASTER_KEY_FILE)' : ''
   return [
     `The same master key opens it${key}.`,
     `From now on one of the two is served and never both: start the servers with the copy, and keep ${from} apart, or remove it.`,
+    ...(deactivated
+      ? [
+          `${from} notes that: serve refuses it, and so does all that would change it (anteroom database reactivate).`,
+        ]
+      : []),
     'Then: anteroom doctor, anteroom status',
   ]
+}
+
+function reactivateCommand(): Command {
+  const description = 'Go on with a database that was copied to be served elsewhere'
+  return asking(asJson(recordsCommand('reactivate', description, reactivate)))
+}
+
+async function reactivate({ context, flags, act }: Call<Records>): Promise<void> {
+  const note = await requireCopyNote(context)
+  const loss = `The database was ${describeCopy(note)}. What that one has stored since is not in this one`
+  await confirm(`${loss}, and must be served no more. Go on with this one?`, flags)
+  await reactivateDatabase(context, act())
+  const line = `The database is active. ${loss}: see that it is served no more.`
+  printResult(flags, { active: true, copied: presentNote(note) }, line)
 }

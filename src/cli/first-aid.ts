@@ -7,11 +7,12 @@ const mostLines = 10
 
 /** What to do about what was found, most urgent first. @param isBackupOld whether the last backup is older than it may be */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
-  const { waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
+  const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const server = serviceState(status.servers)
   const ended = status.servers.filter(({ state }) => state === 'down').length
   const lines = [
-    server === 'down' && 'the service is down: read its log, start it again (anteroom serve)',
+    copied && 'this database was left for its copy: use that one (copied to)',
+    server === 'down' && !copied && 'the service is down: read its log, start it again (anteroom serve)',
     server === 'unready' && 'the service can store nothing: anteroom doctor, and read its log',
     server === 'silent' && 'the service does not answer: read its log, start it again',
     server !== 'down' &&

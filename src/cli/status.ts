@@ -50,9 +50,11 @@ function printServers(rows: ReturnType<typeof serverRows>): void {
 
 /** How things stand as JSON: instants in UTC. */
 function presentStatus(status: Status) {
-  const { servers, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } = status
+  const { copied, servers, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } =
+    status
   return {
     ...presentServers(servers),
+    copied: copied && { to: copied.to, at: instantText(copied.at) },
     waiting: {
       intakes: waiting.intakes,
       oldestIntakeAt: instantText(waiting.oldestIntakeAt),
@@ -70,9 +72,10 @@ function presentStatus(status: Status) {
 }
 
 function recordOf(status: Status, now: number): Record<string, string | number | null> {
-  const { waiting, unreadRisk, isRiskWhole, nextCutover, movedBookings } = status
+  const { copied, waiting, unreadRisk, isRiskWhole, nextCutover, movedBookings } = status
   return {
     ...serviceLines(status.servers, now),
+    ...(copied && { 'copied to': copied.to, 'copied at': agoText(copied.at, now) }),
     'waiting intakes': waiting.intakes,
     'oldest intake': agoText(waiting.oldestIntakeAt, now),
     'pending requests': waiting.pending,

@@ -44,6 +44,7 @@ export const auditActions = [
   'directory.load',
   'database.back-up',
   'database.drill',
+  'database.reactivate',
   'key.rotate',
   'audit.prune',
   // The upgrade that brought keyed hashes found the log broken before.

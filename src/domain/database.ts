@@ -138,6 +138,8 @@ export interface Found {
 export interface DatabasePlace {
   /** As it may be shown to anybody: without a password. */
   readonly name: string
+  /** The same, wherever it is read: the path of a file from the root on. */
+  readonly fullName: string
   /** What there is by now; null for nothing. */
   find(): Promise<Found | null>
   /** Whether the database that is there is sealed under a master key; false if that cannot be told. */
@@ -145,7 +147,7 @@ export interface DatabasePlace {
   /**
    * Opens the database.
    *
-   * @throws Refusal database_unusable for none, what is no database of ours, a newer schema, an older one that is not to be
+   * @throws Refusal database_unusable for none, one that a server is not to serve since it was copied, what is no database of ours, a newer schema, an older one that is not to be
    *   upgraded, other migrations, another purpose, or another master key than it was sealed under; storage_busy if others
    *   hold it; whatever `takeKey` throws
    */

@@ -1,4 +1,5 @@
 import type { AuditChain, AuditSpan } from './audit'
+import type { CopyNote } from './copy-note'
 import type { Purpose } from './database'
 import type { TellStep } from './upkeep'
 import type { MasterKey } from './vault'
@@ -36,6 +37,13 @@ export interface Moment {
   rowsOf(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>
   /** @throws Refusal storage_busy where a server has begun to work with it that is not to */
   requireAlone(): Promise<void>
+  /** What it notes of an earlier copy. */
+  readonly copyNote: CopyNote | null
+  /**
+   * Notes where it was copied to, in place of what it noted before, once and at its end. No server may be at work: from the
+   * moment on nothing was written, and nothing is afterwards. False where it cannot be noted.
+   */
+  noteCopy(note: CopyNote): Promise<boolean>
 }
 
 /** A database in the making, which nobody sees before it is whole. Every method may throw Refusal database_unusable. */
@@ -55,7 +63,7 @@ export interface ReadingMoment {
   readonly purpose: Purpose
   /** Gives the master key, once the database is known to be none of a stranger's. */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether a server may work with it meanwhile: what that stores afterwards is not of the moment. */
+  /** Whether a server may work with it meanwhile: what that stores afterwards is not of the moment. Else nobody writes to it. */
   readonly whileServing: boolean
 }
 

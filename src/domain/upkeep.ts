@@ -1,4 +1,5 @@
 import type { Act, AuditArchive, AuditChain, AuditHead } from './audit'
+import type { CopyNote } from './copy-note'
 import type { MasterKey, Protect } from './vault'
 import type { ZoneEdition } from './zone-data'
 
@@ -167,6 +168,11 @@ export interface Upkeep {
   purge(): Promise<boolean>
   /** Where what was erased is left beyond the engine's reach, in words for staff. */
   keptAfterErasure(): Promise<string>
+
+  /** Where the database was copied to, to be served there and no more here; null for nowhere. */
+  findCopyNote(): Promise<CopyNote | null>
+  /** Takes that note back. @throws Refusal record_unknown where there is none */
+  reactivate(act: Act): Promise<void>
 
   /** Notes which zone data the server works with, for the commands beside it. */
   noteZoneData(zones: ZoneEdition): Promise<void>

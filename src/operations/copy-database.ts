@@ -1,4 +1,6 @@
 import type { AuditHead } from '../domain/audit'
+import type { Clock } from '../domain/clock'
+import type { CopyNote } from '../domain/copy-note'
 import type { DatabasePlace, Purpose } from '../domain/database'
 import { Refusal } from '../domain/errors'
 import type { CopiedRow, CopiedTable, CopiedValue, Moment, Unfinished } from '../domain/moment'
@@ -12,8 +14,9 @@ export interface Copying {
   readonly purpose: Purpose
   /** Gives the master key under which the one is sealed, and the other will be. */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether a server may work with the one that is copied. */
+  /** Whether a server may work with the one that is copied, and go on with it. */
   readonly whileServing: boolean
+  readonly clock: Clock
 }
 
 /** What a copy holds. */
@@ -22,6 +25,10 @@ export interface Copied {
   readonly tables: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>
   /** The newest act of the audit log. */
   readonly auditHead: AuditHead
+  /** Whether the one that was copied notes where to, so that it is not served beside its copy. */
+  readonly deactivated: boolean
+  /** What that noted of an earlier copy; null for none. */
+  readonly copiedBefore: CopyNote | null
 }
 
 /**
@@ -29,18 +36,26 @@ export interface Copied {
  * value, and the audit log. Each table is read back and compared, and the log walked, before there is a database. Neither log
  * gets a line of it: the copy's is to be the one that was there, and what others noted of its head shall hold for both.
  *
+ * What no server may work with is left for its copy: it notes where that is, and is not served from then on.
+ *
  * @throws Refusal database_unusable, storage_busy where a server is at work that is not to be
  */
 export async function copyDatabase(copying: Copying, tell: TellStep): Promise<Copied> {
-  const { from, to, purpose, takeKey, whileServing } = copying
+  const { from, to, purpose, takeKey, whileServing, clock } = copying
   return from.readMoment({ purpose, takeKey, whileServing }, async (moment) => {
+    const at = clock.now()
     const masterKey = await takeKey()
     const fill = (unfinished: Unfinished) => carryOver(moment, unfinished, tell)
-    return to.makeOfMoment({ purpose, masterKey, fill, tell })
+    const carried = await to.makeOfMoment({ purpose, masterKey, fill, tell })
+    // Last of all: one that is killed before leaves no database that is kept from being served for nothing.
+    const deactivated = !whileServing && (await moment.noteCopy({ to: to.fullName, at }))
+    return { ...carried, deactivated, copiedBefore: moment.copyNote }
   })
 }
 
-async function carryOver(moment: Moment, unfinished: Unfinished, tell: TellStep): Promise<Copied> {
+type Carried = Pick<Copied, 'tables' | 'auditHead'>
+
+async function carryOver(moment: Moment, unfinished: Unfinished, tell: TellStep): Promise<Carried> {
   tell('checking the audit log')
   const spans = await moment.proveLog()
   const all = moment.tables.reduce((sum, { rows }) => sum + rows, 0)

@@ -1,4 +1,5 @@
 import type { RequestRecord } from '../domain/booking-request'
+import { type CopyNote, requireCopied } from '../domain/copy-note'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
@@ -6,6 +7,11 @@ import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { Context, Records } from './context'
 import type { ProviderName } from './providers'
+
+/** What the database notes of its copy. @throws Refusal record_unknown where it notes none */
+export async function requireCopyNote({ upkeep }: Records): Promise<CopyNote> {
+  return requireCopied(await upkeep.findCopyNote())
+}
 
 /** The organization of a name or an id. @throws Refusal record_unknown */
 export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {

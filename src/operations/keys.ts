@@ -1,4 +1,5 @@
 import type { Act } from '../domain/audit'
+import { requireActive } from '../domain/copy-note'
 import type { Records } from './context'
 
 /** What a rotation of the master key has left. */
@@ -13,13 +14,15 @@ export interface KeyRotation {
  * Puts a new master key in force: the data key is sealed under it and no more under the old one. Whoever has the
  * database open goes on.
  *
- * @throws Refusal as Custody.rotate and Upkeep.rewrap do
+ * @throws Refusal as Custody.rotate and Upkeep.rewrap do; storage_failed for a database that was left for its copy
  */
 export async function rotateMasterKey(
   { custody, upkeep }: Records,
   newKeyFile: string | undefined,
   act: Act,
 ): Promise<KeyRotation> {
+  // Before there is a key that nothing is sealed under.
+  requireActive(await upkeep.findCopyNote())
   const path = custody.hasRotated
     ? null
     : await custody.rotate(newKeyFile, (next) => upkeep.rewrap(next, act))

@@ -1,3 +1,4 @@
+import type { CopyNote } from '../domain/copy-note'
 import { keyStateAt } from '../domain/partner'
 import type { RefusalCount } from '../domain/refusal-count'
 import type { FoundServer, LastBackups, ServerNote } from '../domain/upkeep'
@@ -43,6 +44,8 @@ export interface ServerStatus extends Pick<FoundServer, 'note' | 'seenAt'> {
 
 /** How things stand. Instants in ms. */
 export interface Status {
+  /** Where the database was copied to, to be served there and no more here; null for nowhere. */
+  readonly copied: CopyNote | null
   /** Those that serve, and those that ended without taking away what they noted. */
   readonly servers: readonly ServerStatus[]
   readonly waiting: Waiting
@@ -72,6 +75,7 @@ export async function readStatus(context: Context, ask: AskServer, now: number):
   const waiting = await store.listRequestIds({ state: 'waiting' })
   const refused = await refusedToday(context, now)
   return {
+    copied: await upkeep.findCopyNote(),
     servers,
     waiting: await countWaiting(context),
     unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),

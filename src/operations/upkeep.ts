@@ -1,4 +1,5 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
+import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/copy-note'
 import { Refusal } from '../domain/errors'
 import type { ArchiveVerdict, AuditPrune, BackingUp, Finding, Manifest, ServerNote } from '../domain/upkeep'
 import type { Protection } from '../domain/vault'
@@ -79,8 +80,20 @@ function describeZoneData({ edition, folder }: ZoneEdition): string {
 }
 
 /** Whether the database is as it should be. @param oldest the age in ms beyond which the last backup is bad; null for any */
-export function checkDatabase({ upkeep, clock }: Records, oldest: number | null): Promise<Finding[]> {
-  return upkeep.check(clock.now(), oldest)
+export async function checkDatabase({ upkeep, clock }: Records, oldest: number | null): Promise<Finding[]> {
+  const note = await upkeep.findCopyNote()
+  const found = await upkeep.check(clock.now(), oldest)
+  return note ? [copyFinding(note), ...found] : found
+}
+
+function copyFinding(note: CopyNote): Finding {
+  const detail = `${describeCopy(note)}: what is stored since is there, and no server starts with this one`
+  return { check: 'copy', state: 'bad', detail, remedy: copyRemedy }
+}
+
+/** Has a database that was left for its copy be served again. @throws Refusal record_unknown where it was not */
+export function reactivateDatabase({ upkeep }: Records, act: Act): Promise<void> {
+  return upkeep.reactivate(act)
 }
 
 /** Whether all is as it should be where the database lies. */
@@ -130,11 +143,13 @@ export function verifyAudit({ store }: Records, noted: AuditHead | null): Promis
  * Moves old lines of the audit log to an archive, and tells how many.
  *
  * @throws Refusal field_invalid for an instant to come or if there is another file already, database_unusable if no archive
- *   could be made
+ *   could be made, storage_failed for a database that was left for its copy
  */
 export async function pruneAudit({ upkeep }: Records, prune: AuditPrune, act: Act): Promise<number> {
   // A year that is mistyped would take the whole log.
   if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
+  // Before an archive is written.
+  requireActive(await upkeep.findCopyNote())
   return upkeep.pruneAudit(prune, act)
 }
 

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/eventually'
@@ -41,6 +41,10 @@ beforeAll(async () => {
   await operator.do('member', 'erase', '--partner', 'Lantern', '--external-id', 'P-erased', '--yes')
 })
 afterAll(() => operator[Symbol.dispose]())
+// What a test has left for its copy, the next goes on with.
+afterEach(async () => {
+  await operator.run(['database', 'reactivate', '--yes'])
+})
 
 async function keyed(service: Served): Promise<unknown> {
   const { status, body } = await service.post(booking('P-2'), token, { 'Idempotency-Key': 'one' })
@@ -68,6 +72,8 @@ interface Told {
   readonly to: string
   readonly tables: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>
   readonly auditHead: { readonly id: number; readonly hash: string }
+  readonly deactivated: boolean
+  readonly copiedBefore: { readonly to: string; readonly at: string } | null
 }
 
 /** Copies, and tells what that printed. */
@@ -191,6 +197,7 @@ describeOnPostgres('from a file to a server and back', () => {
       '',
       'The same master key opens it, which has to be named there (ANTEROOM_MASTER_KEY_FILE).',
       `From now on one of the two is served and never both: start the servers with the copy, and keep ${database} apart, or remove it.`,
+      `${database} notes that: serve refuses it, and so does all that would change it (anteroom database reactivate).`,
       'Then: anteroom doctor, anteroom status',
       '',
     ])
@@ -220,6 +227,163 @@ describeOnPostgres('from a file to a server and back', () => {
     )
     const there = await copyIn(database, one as string)
     expect((await copyIn(one as string, other as string)).tables).toEqual(there.tables)
+  })
+})
+
+/** Holds that a database that was copied is read, and neither served nor changed, until whoever decides so takes the note back. */
+async function isLeft(from: string, to: string): Promise<void> {
+  const { at: instant, ...told } = await noteOf(from, to)
+  expect(told).toEqual({ deactivated: true, copiedBefore: null, to })
+  const note = `copied to ${to} at ${instant}`
+  const why = `the database was ${note}: use that one, or go on with this one: anteroom database reactivate`
+  expect(await operator.run([...serving, ...at(from)])).toEqual(refused(6, why))
+  const changes = [
+    ['organization', 'add', 'Two truths'],
+    ['partner', 'deactivate', 'Lantern', '--yes'],
+    ['directory', 'load', file('changed.json'), '--yes'],
+    ['member', 'erase', '--partner', 'Lantern', '--external-id', 'P-1', '--yes'],
+    ['key', 'rotate', '--new-key-file', file('new.key'), '--yes'],
+    ['audit', 'prune', '--before', '2026-01-01T00:00:00Z', '--output', file('pruned.jsonl'), '--yes'],
+  ]
+  for (const words of changes) expect(await operator.run([...words, ...at(from)])).toEqual(refused(6, why))
+  expect([existsSync(file('new.key')), existsSync(file('pruned.jsonl'))]).toEqual([false, false])
+  const reads = [
+    ['organization', 'list'],
+    ['request', 'list'],
+    ['request', 'show', '1', '--screening'],
+    ['member', 'show', '1'],
+    ['audit', 'verify'],
+    ['audit', 'export'],
+    ['token', 'list'],
+    ['directory', 'export'],
+  ]
+  for (const words of reads) {
+    const { code, stderr } = await operator.run([...words, ...at(from)])
+    expect([words, code, stderr]).toEqual([words, 0, ''])
+  }
+  const { stdout: status } = await operator.run(['status', ...at(from)])
+  expect(status).toContain(`\ncopied to         ${to}\ncopied at         ${instant} (0 min ago)\n`)
+  expect(status).toContain('\nWhat to do:\n  this database was left for its copy: use that one (copied to)\n')
+  expect(status).not.toContain('start it again')
+  expect(JSON.parse((await operator.run(['status', '--json', ...at(from)])).stdout).copied).toEqual({
+    to,
+    at: instant,
+  })
+  const doctor = await operator.run(['doctor', '--json', ...at(from)])
+  expect(doctor.code).toBe(8)
+  expect(JSON.parse(doctor.stdout)[0]).toEqual({
+    check: 'copy',
+    state: 'bad',
+    detail: `${note}: what is stored since is there, and no server starts with this one`,
+    remedy: 'use that one, or go on with this one: anteroom database reactivate',
+  })
+  const loss = `The database was ${note}. What that one has stored since is not in this one`
+  expect(await operator.run(['database', 'reactivate', ...at(from)])).toEqual(
+    refused(2, 'this needs --yes where there is no terminal to ask on'),
+  )
+  expect(await operator.do('database', 'reactivate', '--yes', ...at(from))).toBe(
+    `The database is active. ${loss}: see that it is served no more.\n`,
+  )
+  expect(await operator.run(['database', 'reactivate', '--yes', ...at(from)])).toEqual(
+    refused(3, 'the database is active: it was not left for a copy'),
+  )
+  const lines = (await operator.do('audit', 'export', ...at(from))).trim().split('\n')
+  const acts = lines.map((line) => JSON.parse(line)).filter(({ action }) => action === 'database.reactivate')
+  expect(acts.slice(-3).map(({ outcome }) => outcome)).toEqual(['not_confirmed', 'done', 'record_unknown'])
+  await operator.do('organization', 'add', 'Two truths', ...at(from))
+  await using service = await serveAt(from)
+  await service.stop()
+}
+
+/** Copies, and tells what was said of it, and what is noted of it by then. */
+async function noteOf(from: string, to: string) {
+  const { deactivated, copiedBefore } = await copied(from, to)
+  const { stdout } = await operator.run(['status', '--json', ...at(from)])
+  return { deactivated, copiedBefore, ...(JSON.parse(stdout).copied as { to: string; at: string }) }
+}
+
+const serving = ['serve', '--port', '0', '--base-url', 'https://api.example.org']
+
+const isActive = async (place: string) =>
+  expect(JSON.parse((await operator.run(['status', '--json', ...at(place)])).stdout).copied).toBeNull()
+
+describe('a database that was copied', () => {
+  beforeAll(() =>
+    writeFileSync(
+      file('changed.json'),
+      JSON.stringify({ regions: [region()], providers: [provider('on-2')] }),
+    ),
+  )
+
+  test('to a file is left for it, by the path from the root on, and the copy is not', async () => {
+    copyFileSync(database, file('left.sqlite'))
+    await isLeft(file('left.sqlite'), file('taken.sqlite'))
+    await isActive(file('taken.sqlite'))
+    await operator.do('database', 'copy', '--from', file('taken.sqlite'), '--to', 'near.sqlite', ...atKey)
+    const { stdout } = await operator.run(['status', '--json', ...at(file('taken.sqlite'))])
+    expect(JSON.parse(stdout).copied.to).toBe(file('near.sqlite'))
+  })
+
+  test('has backups still, and what is restored of one is left as it was', async () => {
+    copyFileSync(database, file('backed-up.sqlite'))
+    const { to, at: instant } = await noteOf(file('backed-up.sqlite'), file('backed.sqlite'))
+    await operator.do('backup', file('left.age'), ...at(file('backed-up.sqlite')))
+    await operator.do('restore', file('left.age'), '--to', file('restored.sqlite'), '--yes', ...atKey)
+    expect((await operator.run([...serving, ...at(file('restored.sqlite'))])).stderr).toStartWith(
+      `anteroom: the database was copied to ${to} at ${instant}: `,
+    )
+  })
+
+  test('can be copied again, which tells of the copy before', async () => {
+    copyFileSync(database, file('twice.sqlite'))
+    const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))
+    const { code, stderr } = await copy(file('twice.sqlite'), file('practice.sqlite'), '--while-serving')
+    const notice = `anteroom: ${file('twice.sqlite')} was copied to ${first.to} at ${first.at} before: where that is served, this copy must not be\n`
+    expect([code, stderr]).toEqual([0, notice])
+    expect(
+      JSON.parse((await operator.run(['status', '--json', ...at(file('twice.sqlite'))])).stdout).copied,
+    ).toEqual({
+      to: first.to,
+      at: first.at,
+    })
+    expect((await copy(file('twice.sqlite'), file('third.sqlite'))).stderr).toBe(notice)
+    for (const each of ['first', 'practice', 'third']) await isActive(file(`${each}.sqlite`))
+  })
+
+  test('to try it out is served and changed as before', async () => {
+    copyFileSync(database, file('served.sqlite'))
+    const { deactivated } = await copied(file('served.sqlite'), file('tried.sqlite'), '--while-serving')
+    expect(deactivated).toBe(false)
+    for (const each of ['served', 'tried']) await isActive(file(`${each}.sqlite`))
+    await operator.do('organization', 'add', 'One truth', ...at(file('served.sqlite')))
+  })
+})
+
+describeOnPostgres('a database that was copied', () => {
+  test('from a file to a server, and from there to a file, is left for its copy each time', async () => {
+    await using server = await newDatabase()
+    copyFileSync(database, file('moving.sqlite'))
+    await isLeft(file('moving.sqlite'), server.url)
+    await isActive(server.url)
+    await isLeft(server.url, file('came-back.sqlite'))
+    await isActive(file('came-back.sqlite'))
+  })
+
+  test('by a role that may only read is told not to be left for its copy', async () => {
+    await using server = await newDatabase()
+    await copied(database, server.url)
+    await runSql(
+      server.url,
+      'CREATE ROLE onlooker LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO onlooker',
+    )
+    await runSql(server.url, 'GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO onlooker')
+    const from = server.url.replace('postgres@', 'onlooker@')
+    const { code, stdout, stderr } = await copy(from, file('seen.sqlite'), '--json')
+    expect([code, JSON.parse(stdout).deactivated]).toEqual([0, false])
+    expect(stderr).toBe(
+      `anteroom: ${from} may not be written, so it does not note that it was copied, and nothing keeps it from being served beside the copy\n`,
+    )
+    await isActive(server.url)
   })
 })
 
@@ -414,6 +578,7 @@ describeOnPostgres('a copy that ends in the middle', () => {
       `anteroom: there is no database at ${server.url}; anteroom init makes one\n`,
     )
     expect((await copied(large, server.url)).tables.members?.rows).toBe(20_003)
+    expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
   })
 
   test('by a kill leaves no file of the name, and can be done again', async () => {

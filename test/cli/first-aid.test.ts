@@ -7,6 +7,7 @@ const at = Date.parse('2026-12-01T12:00:00Z')
 const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: at }
 const serverThatIs = (state: ServerState) => ({ state, note, seenAt: null })
 const well: Status = {
+  copied: null,
   servers: [serverThatIs('up')],
   waiting: { intakes: 0, oldestIntakeAt: null, pending: 3 },
   unreadRisk: 0,

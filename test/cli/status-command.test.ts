@@ -20,6 +20,7 @@ test('status says up while the service answers, and down once it was stopped', a
   expect(up).toEqual({
     code: 0,
     service: { state: 'up', host: '127.0.0.1', port: served.port, version, since: expect.any(String) },
+    copied: null,
     waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
     unreadRisk: { count: 0, ofAll: true },
     backup: { madeAt: null, drilledAt: null },

@@ -3,15 +3,15 @@ import { serverDatabase } from '../../db/postgres/database'
 import { fileDatabase } from '../../db/sqlite/database'
 import { takeServeLock } from '../../db/sqlite/serve-lock'
 import type { DatabasePlace } from '../../src/domain/database'
-import type { Moment, ReadingMoment } from '../../src/domain/moment'
+import type { Moment, ReadingMoment, Unfinished } from '../../src/domain/moment'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { runSql } from '../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
-import { furnish, type Place } from './furniture'
+import { act, answers, furnish, now, type Place } from './furniture'
 import { openPlace, testKey } from './place'
 import { refusalOf } from './postgres/connections'
-import { openPostgresPlace } from './postgres/place'
+import { openPostgresEngine, openPostgresPlace } from './postgres/place'
 
 setDefaultTimeout(60_000)
 
@@ -47,7 +47,106 @@ async function seesOneMoment(place: DatabasePlace, connection: Place): Promise<v
   expect(seen).toEqual([1, [1], [1], before])
 }
 
+const elsewhere = { to: '/elsewhere.sqlite', at: now }
+const alone: ReadingMoment = { ...beside, whileServing: false }
+
+/** Holds that a database which notes its copy is read, and neither served nor changed, until the note is taken back. */
+async function isLeftForItsCopy(
+  place: DatabasePlace,
+  connection: Place,
+  freeAt: () => DatabasePlace,
+): Promise<void> {
+  const { store, upkeep } = connection
+  if (!upkeep) throw new Error('it is looked after')
+  const { partner, intake } = await furnish(connection)
+  await intake('robin')
+  expect(await upkeep.findCopyNote()).toBeNull()
+  const noted = await place.readMoment(alone, async (moment) => [
+    moment.copyNote,
+    await moment.noteCopy(elsewhere),
+  ])
+  expect(noted).toEqual([null, true])
+  expect(await upkeep.findCopyNote()).toEqual(elsewhere)
+  const why =
+    'the database was copied to /elsewhere.sqlite at 2026-12-01T12:00:00Z: use that one, or go on with this one: ' +
+    'anteroom database reactivate'
+  const { purpose, takeKey } = beside
+  const serve = () => place.open({ purpose, takeKey, create: false, upgrade: true, alone: true })
+  expect(await refusalOf(serve)).toBe(`database_unusable: ${why}`)
+  const head = await store.auditHead()
+  const writes: (() => Promise<unknown>)[] = [
+    () => intake('kim'),
+    () => store.addOrganization('North Care', act),
+    () => store.setPartnerActive(partner.id, false, act),
+  ]
+  for (const write of writes) expect(await refusalOf(write)).toBe(`storage_failed: ${why}`)
+  expect(await store.auditHead()).toEqual(head)
+  expect((await store.listRequests({})).length).toBe(1)
+  const [request] = await store.listRequests({})
+  expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
+  expect(await store.verifyAudit(head)).toMatchObject({ intact: true })
+  // A copy of it notes nothing, and is told what it notes itself.
+  const free = freeAt()
+  const before = await place.readMoment(beside, async (moment) => {
+    await free.makeOfMoment({ ...making, fill: (unfinished) => fillFrom(moment, unfinished) })
+    return moment.copyNote
+  })
+  expect(before).toEqual(elsewhere)
+  expect(await free.readMoment(beside, async ({ copyNote }) => copyNote)).toBeNull()
+  await upkeep.reactivate(act)
+  expect(await upkeep.findCopyNote()).toBeNull()
+  expect((await store.listAudit(1)).map(({ actor, action, outcome }) => [actor, action, outcome])).toEqual([
+    ['olive', 'database.reactivate', 'done'],
+  ])
+  expect(await refusalOf(() => upkeep.reactivate(act))).toBe(
+    'record_unknown: the database is active: it was not left for a copy',
+  )
+  await intake('kim')
+  const server = await serve()
+  await server.close()
+}
+
+async function fillFrom(moment: Moment, unfinished: Unfinished): Promise<void> {
+  const spans = await moment.proveLog()
+  for (const table of moment.tables)
+    for await (const rows of moment.rowsOf(table)) await unfinished.add(table, rows)
+  await unfinished.keepLog(spans)
+}
+
+/** Holds that nobody writes from the moment on, until its copy is noted. */
+async function holdsWritersUp(place: DatabasePlace, connection: Place): Promise<void> {
+  const { partner, intake } = await furnish(connection)
+  const { store } = connection
+  const ends = await place.readMoment(alone, async (moment) => {
+    const writing = [intake('robin'), store.setPartnerActive(partner.id, false, act)].map((write) =>
+      refusalOf(() => write),
+    )
+    const seen = await idsIn(moment, 'members')
+    expect(seen).toEqual([])
+    const busy = await Promise.all(writing)
+    const late = refusalOf(() => store.addOrganization('Late', act))
+    await moment.noteCopy(elsewhere)
+    return [...busy, await late]
+  })
+  expect(ends.slice(0, 2)).toEqual([
+    'storage_busy: the service is busy; try again',
+    'storage_busy: the service is busy; try again',
+  ])
+  expect(ends[2]).toStartWith('storage_failed: the database was copied to /elsewhere.sqlite')
+  expect((await store.listOrganizations()).map(({ name }) => name)).toEqual(['Harbour'])
+}
+
 describe('a moment of a file', () => {
+  test('that notes its copy leaves a database that is read, and neither served nor changed', async () => {
+    await using place = await openPlace()
+    await isLeftForItsCopy(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
+  })
+
+  test('that no server is to be beside holds up who writes, until its copy is noted', async () => {
+    await using place = await openPlace()
+    await holdsWritersUp(fileDatabase(place.path), place)
+  })
+
   test('has nothing of what is booked while it is read', async () => {
     await using place = await openPlace()
     await seesOneMoment(fileDatabase(place.path), place)
@@ -63,6 +162,51 @@ describe('a moment of a file', () => {
 })
 
 describeOnPostgresInFull('a moment on a server', () => {
+  test('that notes its copy leaves a database that is read, and neither served nor changed', async () => {
+    await using place = await openPostgresPlace()
+    await using free = await newDatabase()
+    await isLeftForItsCopy(onServer(place.url), place, () => onServer(free.url))
+  })
+
+  test('that no server is to be beside holds up who writes, until its copy is noted', async () => {
+    await using place = await openPostgresPlace()
+    await holdsWritersUp(onServer(place.url), place)
+  })
+
+  test('of a role that may only read is read, and notes no copy', async () => {
+    await using place = await openPostgresPlace()
+    await runSql(
+      place.url,
+      'CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader; GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO reader',
+    )
+    const url = new URL(place.url)
+    url.username = 'reader'
+    const asReader = onServer(url.href)
+    const told = await asReader.readMoment(alone, async (moment) => [
+      await idsIn(moment, 'members'),
+      await moment.noteCopy(elsewhere),
+    ])
+    expect(told).toEqual([[], false])
+    expect(await place.upkeep?.findCopyNote()).toBeNull()
+  })
+
+  test('is told by a server that had none of it until now: it is not ready any more', async () => {
+    await using place = await openPostgresPlace()
+    const server = await openPostgresEngine(place.url)
+    const told: string[] = []
+    const watched = server.watch((line) => void told.push(line), false)
+    expect(await watched.isReady()).toBe(true)
+    // As one that was frozen for so long that the others forgot it.
+    await runSql(place.url, 'DELETE FROM nodes')
+    await onServer(place.url).readMoment(alone, (moment) => moment.noteCopy(elsewhere))
+    await Bun.sleep(1_100)
+    expect(await watched.isReady()).toBe(false)
+    expect(told).toEqual([
+      expect.stringContaining('not ready: the database was copied to /elsewhere.sqlite at '),
+    ])
+    await server.close()
+  })
+
   test('has nothing of what is booked while it is read', async () => {
     await using place = await openPostgresPlace()
     await seesOneMoment(onServer(place.url), place)

@@ -21,6 +21,8 @@ function placeOf(moment: Partial<Moment>): DatabasePlace {
     },
     proveLog: async () => spans,
     requireAlone: async () => {},
+    copyNote: null,
+    noteCopy: async () => true,
     ...moment,
   }
   const place: Partial<DatabasePlace> = { readMoment: (_, use) => use(whole) }
@@ -43,6 +45,7 @@ function emptyPlace(stored: (row: CopiedRow) => CopiedRow = (row) => row) {
     keepLog: async ({ acts }) => void steps.push(`log up to ${acts.head.id}`),
   }
   const place: Partial<DatabasePlace> = {
+    fullName: '/there',
     async makeOfMoment({ fill }) {
       const done = await fill(unfinished)
       steps.push('made')
@@ -52,11 +55,16 @@ function emptyPlace(stored: (row: CopiedRow) => CopiedRow = (row) => row) {
   return { place: place as DatabasePlace, steps }
 }
 
-const copy = (from: DatabasePlace, to: DatabasePlace, tell = (_: string, __?: number) => {}) =>
-  copyDatabase(
-    { from, to, purpose: 'production', takeKey: async () => ({}) as MasterKey, whileServing: false },
-    tell,
-  )
+const copy = (
+  from: DatabasePlace,
+  to: DatabasePlace,
+  tell = (_: string, __?: number) => {},
+  whileServing = false,
+) => {
+  const takeKey = async () => ({}) as MasterKey
+  const clock = { now: () => 1_000 }
+  return copyDatabase({ from, to, purpose: 'production', takeKey, whileServing, clock }, tell)
+}
 
 test('a copy is made once all was read back as it was, and tells how far it is', async () => {
   const { place, steps } = emptyPlace()
@@ -68,7 +76,12 @@ test('a copy is made once all was read back as it was, and tells how far it is',
   )
   const text = 'letters id text sealed read\n1,"one",x01ff,true\n2,null,null,false\n'
   const sha256 = new Bun.CryptoHasher('sha256').update(text).digest('hex')
-  expect(copied).toEqual({ tables: { letters: { rows: 2, sha256 } }, auditHead: head })
+  expect(copied).toEqual({
+    tables: { letters: { rows: 2, sha256 } },
+    auditHead: head,
+    deactivated: true,
+    copiedBefore: null,
+  })
   expect(steps).toEqual(['add 2 letters', 'letters up to 9', 'log up to 7', 'made'])
   expect(told).toEqual([
     'checking the audit log',
@@ -99,4 +112,31 @@ test('nothing is made of what began to be served meanwhile', async () => {
   const requireAlone = () => Promise.reject(new Error('served'))
   await expect(copy(placeOf({ requireAlone }), place)).rejects.toThrow('served')
   expect(steps).toEqual(['add 2 letters', 'letters up to 9', 'log up to 7'])
+})
+
+test('what was copied notes where to once the copy is there, and nothing where a server may go on with it', async () => {
+  const noted: unknown[] = []
+  const noteCopy: Moment['noteCopy'] = async (note) => {
+    noted.push(note)
+    return true
+  }
+  const copyNote = { to: '/before', at: 1 }
+  const told = async (whileServing: boolean, moment: Partial<Moment> = { copyNote, noteCopy }) => {
+    const { deactivated, copiedBefore } = await copy(
+      placeOf(moment),
+      emptyPlace().place,
+      undefined,
+      whileServing,
+    )
+    return { deactivated, copiedBefore }
+  }
+  expect(await told(false)).toEqual({ deactivated: true, copiedBefore: copyNote })
+  expect(noted).toEqual([{ to: '/there', at: 1_000 }])
+  expect(await told(true)).toEqual({ deactivated: false, copiedBefore: copyNote })
+  expect(noted.length).toBe(1)
+  const failing = emptyPlace(() => [])
+  await expect(copy(placeOf({ noteCopy }), failing.place)).rejects.toThrow('was not stored')
+  expect(noted.length).toBe(1)
+  const unwritable = { noteCopy: async () => false }
+  expect(await told(false, unwritable)).toEqual({ deactivated: false, copiedBefore: null })
 })

@@ -39,6 +39,7 @@ async function submit(externalUserId: string, screeningAnswers: ScreeningAnswer[
 
 test('of a service that is new, nothing waits', async () => {
   expect(await status()).toEqual({
+    copied: null,
     servers: [],
     waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
     unreadRisk: 0,

@@ -47,6 +47,7 @@ export const openingOf = (url: string, different: Partial<Opening> = {}): Openin
   takeKey: async () => masterKeyOf(testKey),
   create: true,
   upgrade: false,
+  alone: false,
   ...different,
 })
 
