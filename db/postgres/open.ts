@@ -151,7 +151,7 @@ async function untilFree<T>(work: () => Promise<T>): Promise<T> {
       if (performance.now() - beganAt > tryingMillis)
         throw new Refusal('storage_busy', inUse, { cause: error })
     }
-    await Bun.sleep(pauseMillis)
+    await new Promise((resolve) => setTimeout(resolve, pauseMillis))
   }
 }
 
