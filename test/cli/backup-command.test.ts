@@ -12,7 +12,7 @@ import {
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { booking, provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
-import { startSandbox, theProgram } from '../support/process'
+import { startSandbox, theProgram, withFewProviders } from '../support/process'
 
 const operator = new Operator()
 const file = (name: string) => operator.folder.file(name)
@@ -228,7 +228,7 @@ describe('restore', () => {
     const other = ['--master-key-file', file('other.key')]
     const kept = file('sandbox.sqlite')
     {
-      await using sandbox = await startSandbox(['--database', kept])
+      await using sandbox = await startSandbox(['--database', kept, ...withFewProviders])
       await sandbox.stop()
     }
     const cases: [string, string[], string | RegExp][] = [

@@ -1252,6 +1252,62 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
+  storeServesTwoConnections(open)
+
+  describe('closing', () => {
+    test('leaves everything there for the next who opens', async () => {
+      await using place = await open()
+      const { partner, book } = await furnish(place)
+      await book('robin', nine)
+      const member = await place.store.findMember(partner.id, 'robin')
+      const before = await everything(place)
+      await place.close()
+      const again = await place.openAgain()
+      expect(member).not.toBeNull()
+      expect(await again.store.findMember(partner.id, 'robin')).toEqual(member)
+      expect(await everything(again)).toEqual(before)
+    })
+
+    test('refuses or stores what is under way, and tells truly which', async () => {
+      await using place = await open()
+      const { partner, intake } = await furnish(place)
+      const version = await versionOf(place)
+      const submissions = ['a', 'b', 'c'].map((id) => endOf(intake(id, { version })))
+      await place.close()
+      const isStored = (await Promise.all(submissions)).map((end) => end === 'stored')
+      const again = await place.openAgain()
+      const found = await Promise.all(['a', 'b', 'c'].map((id) => again.store.findMember(partner.id, id)))
+      expect(found.map((member) => member !== null)).toEqual(isStored)
+    })
+
+    test('twice does no harm, and what comes after is refused', async () => {
+      await using place = await open()
+      const { intake } = await furnish(place)
+      const version = await versionOf(place)
+      await place.close()
+      await place.close()
+      await expect(intake('robin', { version })).rejects.toThrow()
+    })
+  })
+
+  test('a comparison is a value: made from what a snapshot shows, of whichever connection', async () => {
+    await using place = await open()
+    await furnish(place)
+    const other = await place.openAgain()
+    const [mine, theirs] = await Promise.all(
+      [place, other].map(async (connection) => {
+        const facts = await everything(connection)
+        const described = { regions: [ontario], providers: [entry('first', { bio: 'New' })] }
+        return compareDirectory(described, { ...facts, regions: facts.regions ?? [] })
+      }),
+    )
+    expect(mine).toEqual(theirs as typeof mine)
+    expect(await endOf(other.store.loadDirectory(mine as NonNullable<typeof mine>, act))).toBe('stored')
+  })
+}
+
+/** What it promises where several write: engines differ most there. */
+export function storeServesTwoConnections(open: () => Promise<Place>): void {
   describe('two connections', () => {
     test('see what the other has committed, at once', async () => {
       await using place = await open()
@@ -1418,56 +1474,5 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(found.at(-1)).toBe(29)
       expect(found).toEqual(found.toSorted((a, b) => a - b))
     })
-  })
-
-  describe('closing', () => {
-    test('leaves everything there for the next who opens', async () => {
-      await using place = await open()
-      const { partner, book } = await furnish(place)
-      await book('robin', nine)
-      const member = await place.store.findMember(partner.id, 'robin')
-      const before = await everything(place)
-      await place.close()
-      const again = await place.openAgain()
-      expect(member).not.toBeNull()
-      expect(await again.store.findMember(partner.id, 'robin')).toEqual(member)
-      expect(await everything(again)).toEqual(before)
-    })
-
-    test('refuses or stores what is under way, and tells truly which', async () => {
-      await using place = await open()
-      const { partner, intake } = await furnish(place)
-      const version = await versionOf(place)
-      const submissions = ['a', 'b', 'c'].map((id) => endOf(intake(id, { version })))
-      await place.close()
-      const isStored = (await Promise.all(submissions)).map((end) => end === 'stored')
-      const again = await place.openAgain()
-      const found = await Promise.all(['a', 'b', 'c'].map((id) => again.store.findMember(partner.id, id)))
-      expect(found.map((member) => member !== null)).toEqual(isStored)
-    })
-
-    test('twice does no harm, and what comes after is refused', async () => {
-      await using place = await open()
-      const { intake } = await furnish(place)
-      const version = await versionOf(place)
-      await place.close()
-      await place.close()
-      await expect(intake('robin', { version })).rejects.toThrow()
-    })
-  })
-
-  test('a comparison is a value: made from what a snapshot shows, of whichever connection', async () => {
-    await using place = await open()
-    await furnish(place)
-    const other = await place.openAgain()
-    const [mine, theirs] = await Promise.all(
-      [place, other].map(async (connection) => {
-        const facts = await everything(connection)
-        const described = { regions: [ontario], providers: [entry('first', { bio: 'New' })] }
-        return compareDirectory(described, { ...facts, regions: facts.regions ?? [] })
-      }),
-    )
-    expect(mine).toEqual(theirs as typeof mine)
-    expect(await endOf(other.store.loadDirectory(mine as NonNullable<typeof mine>, act))).toBe('stored')
   })
 }
