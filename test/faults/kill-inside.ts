@@ -29,7 +29,7 @@ export async function killInside(operator: Operator, name: string, command: Kill
   let millis = await took(await command.ready())
   expect(await command.check()).toBe('new')
 
-  const rounds = times(5, 100)
+  const rounds = times(3, 100)
   const left = { old: 0, new: 0 }
   let tried = 0
   for (; left.old + left.new < rounds && tried < 4 * rounds; tried++) {

@@ -27,10 +27,10 @@ const steps = times(32, 90)
 const again = process.env.SIMULATION_SEED
 /** Beside the first, those that alone meet with what is rare: the test below tells if a change has made them meet with other. */
 const rare = [
-  93, 97, 100, 109, 114, 129, 137, 139, 148, 149, 152, 154, 161, 167, 171, 173, 175, 176, 181, 186, 187, 189,
-  196, 199, 203, 207, 210, 214, 223, 234, 241, 244, 250, 251,
+  23, 39, 42, 46, 52, 55, 56, 60, 64, 67, 71, 74, 82, 97, 100, 109, 114, 129, 137, 148, 149, 154, 161, 167,
+  171, 173, 175, 176, 186, 187, 203, 210, 214, 223, 234, 241, 244, 251,
 ]
-const first = Array.from({ length: times(90, 10_000) }, (_, index) => index + 1)
+const first = Array.from({ length: times(20, 10_000) }, (_, index) => index + 1)
 const seeds = again ? [Number(again)] : [...new Set([...first, ...rare])]
 
 /** When lives begin: before clocks are changed, at ends of months and of years, before a leap day, and on a day like others. */
