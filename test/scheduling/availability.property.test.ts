@@ -13,7 +13,10 @@ const seed = process.env.FAST_CHECK_SEED
 const timeout = isLong ? 3_600_000 : 60_000
 
 function holds<T>(property: fc.IProperty<T>, runs: number): void {
-  fc.assert(property, { numRuns: isLong ? runs * 100 : Math.ceil(runs / 2), ...(seed && { seed: Number(seed) }) })
+  fc.assert(property, {
+    numRuns: isLong ? runs * 100 : Math.ceil(runs / 2),
+    ...(seed && { seed: Number(seed) }),
+  })
 }
 
 describe('availability, whatever the practice and the moment', () => {
