@@ -12,6 +12,7 @@ import {
   type Sandbox,
   startSandbox,
   theProgram,
+  withFewProviders,
   withFilesUpTo,
 } from './support/process'
 
@@ -29,7 +30,7 @@ let sandbox = undefined as unknown as Sandbox
 let slots: OfferedSlot[] = []
 
 beforeAll(async () => {
-  const furnished = await startSandbox(['--database', path])
+  const furnished = await startSandbox(['--database', path, ...withFewProviders])
   await furnished.stop()
   sandbox = await startSandbox(['--database', path], { command: withFilesUpTo(300) })
   slots = await sandbox.offered()
@@ -490,7 +491,7 @@ describe('a process that fails prints nothing of what it was told', () => {
   test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)('on %s', async (signal) => {
     // Without a core, which would hold all that was in memory.
     const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
-    await using crashing = await startSandbox([], { command })
+    await using crashing = await startSandbox(withFewProviders, { command })
     expect((await crashing.post(canary())).status).toBe(201)
     expect((await crashing.get('/partners/v1/user/?external_user_id=canary-crash')).status).toBe(200)
     const { stderr } = await crashing.stop(signal)
@@ -511,7 +512,7 @@ describe('a process that fails prints nothing of what it was told', () => {
     )
     const main = new URL('../src/main.ts', import.meta.url).pathname
     const command = [process.execPath, '--preload', preload, main]
-    await using failing = await startSandbox([], { command })
+    await using failing = await startSandbox(withFewProviders, { command })
     failing.signal('SIGUSR2')
     await eventually('the line', () => failing.stderr.includes('\n'))
     expect(failing.stderr).toMatch(/^nobody answered: (TypeError at |RangeError at |object\n).*$/m)

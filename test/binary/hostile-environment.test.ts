@@ -13,7 +13,14 @@ import {
 import { join } from 'node:path'
 import { booking } from '../support/builders'
 import { isLong } from '../support/long'
-import { Folder, runProgram, type Sandbox, startSandbox, theProgram } from '../support/process'
+import {
+  Folder,
+  runProgram,
+  type Sandbox,
+  startSandbox,
+  theProgram,
+  withFewProviders,
+} from '../support/process'
 
 // The executable in a folder and an environment that somebody else has prepared: nothing of either is heeded, or the
 // start is refused. Out of reach: LD_PRELOAD and its like, which the system obeys before there is a program, and
@@ -27,7 +34,9 @@ const furnished = folder.file('furnished.sqlite')
 let undisturbed: readonly unknown[] = []
 
 beforeAll(async () => {
-  await using sandbox = await startSandbox(['--database', furnished, '--now', now], { env: {} })
+  await using sandbox = await startSandbox(['--database', furnished, '--now', now, ...withFewProviders], {
+    env: {},
+  })
   expect((await sandbox.stop()).code).toBe(0)
   undisturbed = (await answersIn({}, emptyFolder())).answers
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
   copyFileSync,
@@ -11,8 +11,11 @@ import {
 } from 'node:fs'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { booking, provider, region } from '../support/builders'
+import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
-import { startSandbox, theProgram } from '../support/process'
+import { startSandbox, theProgram, withFewProviders } from '../support/process'
+
+setDefaultTimeout(60_000)
 
 const operator = new Operator()
 const file = (name: string) => operator.folder.file(name)
@@ -115,7 +118,7 @@ describe('backup', () => {
     await isTheirs(file('of-plain.sqlite'))
   })
 
-  test('opens for those who were named, and with a passphrase instead', async () => {
+  test('opens for those who were named', async () => {
     const identity = await generateIdentity()
     const recipient = await identityToRecipient(identity)
     const twice = [
@@ -130,16 +133,43 @@ describe('backup', () => {
       (await restore(file('shared.age'), file('a.sqlite'), '--identity-file', file('identity'))).code,
     ).toBe(0)
     await isTheirs(file('a.sqlite'))
-    writeFileSync(file('passphrase'), 'correct horse battery\n', { mode: 0o600 })
-    const said = await operator.do('backup', file('phrase.age'), '--passphrase-file', file('passphrase'))
-    expect(said).toContain('It opens with the passphrase. ')
-    expect((await restore(file('phrase.age'), file('b.sqlite'))).stderr).toContain(
-      'the backup opens with a passphrase',
-    )
-    const phrased = ['--passphrase-file', file('passphrase')]
-    expect((await restore(file('phrase.age'), file('b.sqlite'), ...phrased)).code).toBe(0)
-    await isTheirs(file('b.sqlite'))
   })
+
+  // The program's source, as what is preloaded is heeded by no executable.
+  const quick = [
+    process.execPath,
+    '--preload',
+    new URL('../support/quick-passphrases.ts', import.meta.url).pathname,
+    new URL('../../src/main.ts', import.meta.url).pathname,
+  ]
+
+  test('opens with a passphrase instead', async () => {
+    await isUnderPassphrase('quick', quick, 10)
+  })
+
+  test.if(isLong)('under a passphrase takes 2^18 rounds of scrypt to guess at once', async () => {
+    await isUnderPassphrase('slow', theProgram, 18)
+  })
+
+  /** Holds that a backup which a program makes under a passphrase opens by that alone. */
+  async function isUnderPassphrase(name: string, program: readonly string[], workFactor: number) {
+    const [backup, restored] = [file(`${name}.age`), file(`${name}.sqlite`)]
+    writeFileSync(file('passphrase'), 'correct horse battery\n', { mode: 0o600 })
+    const phrased = ['--passphrase-file', file('passphrase')]
+    const { exitCode, stdout } = Bun.spawnSync([...program, 'backup', backup, ...phrased], {
+      cwd: operator.folder.path,
+      env: { ...operator.settings },
+    })
+    expect([exitCode, stdout.toString()]).toEqual([
+      0,
+      expect.stringContaining('It opens with the passphrase. '),
+    ])
+    const head = new RegExp(`^age-encryption.org/v1\\n-> scrypt \\S+ ${workFactor}\\n`)
+    expect(readFileSync(backup, 'latin1')).toMatch(head)
+    expect((await restore(backup, restored)).stderr).toContain('the backup opens with a passphrase')
+    expect((await restore(backup, restored, ...phrased)).code).toBe(0)
+    await isTheirs(restored)
+  }
 
   test('to no name is refused, and none is noted as made', async () => {
     const made = async () =>
@@ -228,7 +258,7 @@ describe('restore', () => {
     const other = ['--master-key-file', file('other.key')]
     const kept = file('sandbox.sqlite')
     {
-      await using sandbox = await startSandbox(['--database', kept])
+      await using sandbox = await startSandbox(['--database', kept, ...withFewProviders])
       await sandbox.stop()
     }
     const cases: [string, string[], string | RegExp][] = [

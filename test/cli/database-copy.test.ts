@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from '
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/eventually'
 import { makeFormer } from '../support/former'
+import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { runSql, startPostgres } from '../support/postgres'
 import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
@@ -549,11 +550,12 @@ describe('places that are none', () => {
 
 describeOnPostgres('a copy that ends in the middle', () => {
   const large = file('large.sqlite')
+  const many = times(8_000, 20_000)
 
   beforeAll(() => {
     copyFileSync(database, large)
     using content = new Database(large)
-    content.run(`WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 20000)
+    content.run(`WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < ${many})
       INSERT INTO members SELECT n + 100, 'many' || n, 1, randomblob(32), randomblob(32), 1, randomblob(60),
         randomblob(600), 0, 0 FROM many`)
   })
@@ -577,7 +579,7 @@ describeOnPostgres('a copy that ends in the middle', () => {
     expect((await operator.run(['status', ...at(server.url)])).stderr).toBe(
       `anteroom: there is no database at ${server.url}; anteroom init makes one\n`,
     )
-    expect((await copied(large, server.url)).tables.members?.rows).toBe(20_003)
+    expect((await copied(large, server.url)).tables.members?.rows).toBe(many + 3)
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
   })
 
@@ -592,7 +594,7 @@ describeOnPostgres('a copy that ends in the middle', () => {
     program.signal('SIGKILL')
     expect((await program.exit()).signal).toBe('SIGKILL')
     expect([existsSync(to), begun().length > 0]).toEqual([false, true])
-    expect((await copied(server.url, to)).tables.members?.rows).toBe(20_003)
+    expect((await copied(server.url, to)).tables.members?.rows).toBe(many + 3)
     expect(begun()).toEqual(['killed.sqlite'])
   })
 

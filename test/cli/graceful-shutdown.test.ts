@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { shutdownRequest } from '../../src/cli/graceful-shutdown'
 import { testOfFile } from '../support/engine'
 import { Operator, stopping } from '../support/operator'
-import { eventually, Folder, startSandbox, theProgram } from '../support/process'
+import { eventually, Folder, startSandbox, theProgram, withFewProviders } from '../support/process'
 
 // Whoever runs the tests under nohup hands that down; as a terminal starts a program, SIGHUP is not ignored.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
@@ -15,7 +15,10 @@ const withTemporary = (path: string) => ({ PATH: process.env.PATH ?? '', TMPDIR:
 
 test('a terminal that goes stops the sandbox, with exit code 0 and no file left', async () => {
   using temporary = new Folder()
-  await using sandbox = await startSandbox([], { command: fromTerminal, env: withTemporary(temporary.path) })
+  await using sandbox = await startSandbox(withFewProviders, {
+    command: fromTerminal,
+    env: withTemporary(temporary.path),
+  })
   expect(readdirSync(temporary.path)).not.toEqual([])
   expect(await sandbox.stop('SIGHUP')).toMatchObject({ code: 0, signal: null, stderr: '' })
   expect(readdirSync(temporary.path)).toEqual([])
@@ -82,7 +85,7 @@ test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () =>
 })
 
 test('what was started under nohup outlives its terminal', async () => {
-  await using sandbox = await startSandbox([], { command: underNohup })
+  await using sandbox = await startSandbox(withFewProviders, { command: underNohup })
   sandbox.signal('SIGHUP')
   const regions = '/partners/v1/provider-regions/?country_code=CA'
   for (let call = 0; call < 20; call++) expect((await sandbox.get(regions)).status).toBe(200)
@@ -93,7 +96,7 @@ test('what was started under nohup outlives its terminal', async () => {
 test('with a hundred bookings in flight a stop cuts none, and all that were acknowledged are stored', async () => {
   using folder = new Folder()
   const file = `${folder.path}/sandbox.sqlite`
-  await using sandbox = await startSandbox(['--database', file])
+  await using sandbox = await startSandbox(['--database', file, ...withFewProviders])
   let stopping: Promise<unknown> | undefined
   const acknowledged: number[] = []
   const one = async (client: number) => {

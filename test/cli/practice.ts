@@ -1,7 +1,8 @@
 import { systemClock } from '../../src/domain/clock'
 import { weekdays } from '../../src/domain/provider'
+import type { Store } from '../../src/domain/store'
 import { loadDirectory } from '../../src/operations/load-directory'
-import { openService } from '../../src/service'
+import { openService, type Service } from '../../src/service'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import { actAt } from '../support/service'
@@ -11,6 +12,8 @@ export interface Practice {
   readonly operator: Operator
   readonly service: Served
   readonly token: string
+  /** The database as this process sees it, for what would take a command each time. */
+  readonly store: Store
   /** The free slots that a search finds of a provider, by ref: their starts. */
   slotsOf(ref: string): Promise<string[]>
   stop(): Promise<void>
@@ -22,13 +25,14 @@ const refs = ['on-1', 'on-2', 'qc-1'] as const
 export async function startPractice(): Promise<Practice> {
   const operator = new Operator()
   await operator.do('init')
-  await load(operator)
+  const { context, close } = await furnish(operator)
   const token = await operator.onboard('Lantern', 'North Care')
   const service = await operator.serve()
   return {
     operator,
     service,
     token,
+    store: context.store,
     async slotsOf(ref) {
       const id = refs.indexOf(ref as (typeof refs)[number]) + 1
       const regionId = ref === 'qc-1' ? 2 : 1
@@ -38,12 +42,14 @@ export async function startPractice(): Promise<Practice> {
     },
     async stop() {
       await service.stop()
+      await close()
       operator[Symbol.dispose]()
     },
   }
 }
 
-async function load({ storage }: Operator): Promise<void> {
+/** Loads the directory, and leaves the database open. */
+async function furnish({ storage }: Operator): Promise<Service> {
   const service = await openService({
     purpose: 'production',
     ...storage,
@@ -59,5 +65,5 @@ async function load({ storage }: Operator): Promise<void> {
     }),
   )
   await loadDirectory(service.context, { regions: [region(), quebec], providers }, actAt(systemClock.now()))
-  await service.close()
+  return service
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
-import { runProgram, startSandbox } from '../support/process'
+import { runProgram, startSandbox, withFewProviders } from '../support/process'
 import type { Answer } from '../support/service'
 
 const regions = `${paths.regions}?country_code=CA`
@@ -126,7 +126,7 @@ describe('an operator', () => {
 
 describe('in the sandbox', () => {
   test('there are no limits unless a flag sets them', async () => {
-    await using sandbox = await startSandbox()
+    await using sandbox = await startSandbox(withFewProviders)
     const answers = [await sandbox.get(regions), await sandbox.post(booking('m-1'))]
     expect(answers.map(policyOf)).toEqual([null, null])
     for (let call = 0; call < 150; call++) expect((await sandbox.get(regions, 'none')).status).toBe(401)

@@ -33,20 +33,15 @@ async function submit(
 const show = (id: number) => practice.operator.ask<Record<string, unknown>>('request', 'show', `${id}`)
 const act = (...words: (string | number)[]) => practice.operator.run(['request', ...words.map(String)])
 
-/** A request as it is kept: what is told beside it has the time of day where its member is. */
-async function storedOf(id: number) {
-  const { contact: _, ...stored } = await show(id)
-  return stored
-}
-
 /** Asserts that a command was refused with one line on stderr, and that the request is as it was. */
 async function expectRefused(id: number, words: (string | number)[], code: number, said: RegExp) {
-  const before = await storedOf(id)
+  const before = await practice.store.findRequest(id)
+  expect(before).not.toBeNull()
   const { stdout, stderr, ...exit } = await act(...words)
   expect({ code: exit.code, stdout }).toEqual({ code, stdout: '' })
   expect(stderr).toMatch(said)
   expect(stderr.trim().split('\n')).toHaveLength(1)
-  expect(await storedOf(id)).toEqual(before)
+  expect(await practice.store.findRequest(id)).toEqual(before)
 }
 
 test('show tells a slot by the clocks of the provider and of the member too', async () => {

@@ -5,7 +5,15 @@ import { exitCodes } from '../../src/cli/exit-code'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { isLong } from '../support/long'
-import { eventually, Folder, Program, runProgram, type Sandbox, startSandbox } from '../support/process'
+import {
+  eventually,
+  Folder,
+  Program,
+  runProgram,
+  type Sandbox,
+  startSandbox,
+  withFewProviders,
+} from '../support/process'
 
 setDefaultTimeout(30_000)
 
@@ -178,7 +186,7 @@ describe('a sandbox without a database of its own', () => {
 
 describe('a sandbox that is asked to stop', () => {
   test('by SIGINT exits with code 0 at once, whoever is still connected', async () => {
-    await using sandbox = await startSandbox()
+    await using sandbox = await startSandbox(withFewProviders)
     const connection = await Bun.connect({
       hostname: '127.0.0.1',
       port: Number(new URL(sandbox.report.baseUrl).port),
@@ -193,7 +201,7 @@ describe('a sandbox that is asked to stop', () => {
   })
 
   test('answers what is under way first', async () => {
-    await using sandbox = await startSandbox()
+    await using sandbox = await startSandbox(withFewProviders)
     const slots = await sandbox.offered()
     const answers = slots.slice(0, 40).map((slot, index) =>
       sandbox.post(booking(`member-${index}`, slot)).then(
@@ -214,7 +222,7 @@ describe('a sandbox that is asked to stop', () => {
   test.if(isLong)(
     'waits for a client that never sends the rest of its request, and not for ever',
     async () => {
-      await using sandbox = await startSandbox()
+      await using sandbox = await startSandbox(withFewProviders)
       const { hostname, port } = new URL(sandbox.report.baseUrl)
       let hasArrived = false
       const connection = await Bun.connect({
@@ -258,7 +266,13 @@ describe('a sandbox that is asked to stop', () => {
 })
 
 test('--open-requests and --email-conflicts-per-hour are held to, so that they can be tested against', async () => {
-  await using sandbox = await startSandbox(['--open-requests', '1', '--email-conflicts-per-hour', '1'])
+  await using sandbox = await startSandbox([
+    '--open-requests',
+    '1',
+    '--email-conflicts-per-hour',
+    '1',
+    ...withFewProviders,
+  ])
   const { baseUrl, examples } = sandbox.report
   const headers = { Authorization: `Bearer ${sandbox.token()}`, 'Content-Type': 'application/json' }
   const found = await fetch(`${baseUrl}/partners/v1/providers/?region_id=${examples.regionId}`, { headers })
@@ -296,6 +310,7 @@ describe('--port, --host and --base-url', () => {
       '127.0.0.2',
       '--base-url',
       'https://api.example.com/sandbox/',
+      ...withFewProviders,
     ])
     const { baseUrl, docsUrl, openapiUrl, examples } = sandbox.report
     expect({ baseUrl, docsUrl, openapiUrl }).toEqual({
@@ -331,7 +346,7 @@ describe('--port, --host and --base-url', () => {
   })
 
   test('a port that another sandbox listens on is taken, and every request reaches the first', async () => {
-    await using first = await startSandbox()
+    await using first = await startSandbox(withFewProviders)
     const { port } = new URL(first.report.baseUrl)
     const exit = await runProgram(['sandbox', '--port', port, '--json'])
     expect(exit).toEqual({
@@ -399,7 +414,7 @@ describe('--database', () => {
   test('without its key is refused, and no other key is put in its place', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
-    const sandbox = await startSandbox(['--database', path])
+    const sandbox = await startSandbox(['--database', path, ...withFewProviders])
     await sandbox.stop()
     const key = readFileSync(`${path}.key`)
     await Bun.file(`${path}.key`).delete()

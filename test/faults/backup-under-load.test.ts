@@ -9,7 +9,7 @@ setDefaultTimeout(isLong ? 600_000 : 60_000)
 
 const operator = new Operator()
 const file = (name: string) => operator.folder.file(name)
-const megabytes = times(12, 320)
+const megabytes = times(6, 320)
 let token = ''
 
 /** Members whom nobody opens: what a backup has to carry. */
@@ -115,9 +115,9 @@ test('a backup is made of a database under bookings and searches, none of which 
   await using service = await operator.serve('--bookings-per-minute', 'off', '--reads-per-minute', 'off')
   const under = load(service, 8)
   tellFigure(`database ${(statSync(operator.database).size / 1e6).toFixed(0)} MB`)
-  await under.period('before', Bun.sleep(times(1_000, 5_000)))
+  await under.period('before', Bun.sleep(times(500, 5_000)))
   const during = await under.period('during the backup', operator.do('backup', file('backup.age')))
-  await under.period('after', Bun.sleep(times(500, 3_000)))
+  await under.period('after', Bun.sleep(times(250, 3_000)))
   const booked = await under.stop()
   expect([...under.statuses].sort()).toEqual([200, 201])
   // The copy of a database that is held up for as long as it takes would show in the worst of them.

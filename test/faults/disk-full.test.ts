@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { booking } from '../support/builders'
 import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
-import { Folder, runProgram, startSandbox, withFilesUpTo } from '../support/process'
+import { Folder, runProgram, startSandbox, withFewProviders, withFilesUpTo } from '../support/process'
 import { faultsIn } from './database'
 
 setDefaultTimeout(30_000)
@@ -17,7 +17,7 @@ test.each(sizes)(
   async (blocks) => {
     using folder = new Folder()
     const path = folder.file('full.sqlite')
-    const furnished = await startSandbox(['--database', path])
+    const furnished = await startSandbox(['--database', path, ...withFewProviders])
     expect((await furnished.stop()).code).toBe(0)
 
     // Room for a write-ahead log of some bookings and no more; the database itself is larger already.
@@ -81,7 +81,7 @@ test.skipIf(!hasPrlimit)(
   async () => {
     using folder = new Folder()
     const path = folder.file('full.sqlite')
-    const furnished = await startSandbox(['--database', path])
+    const furnished = await startSandbox(['--database', path, ...withFewProviders])
     await furnished.stop()
     await using sandbox = await startSandbox(['--database', path], { command: withFilesUpTo(300) })
     const slots = await sandbox.offered()

@@ -29,10 +29,12 @@ export async function killInside(operator: Operator, name: string, command: Kill
   let millis = await took(await command.ready())
   expect(await command.check()).toBe('new')
 
-  const rounds = times(5, 100)
+  const rounds = times(3, 100)
+  // A machine that was busy while it was measured makes the first kills come too late.
+  const mostTries = times(20, 400)
   const left = { old: 0, new: 0 }
   let tried = 0
-  for (; left.old + left.new < rounds && tried < 4 * rounds; tried++) {
+  for (; left.old + left.new < rounds && tried < mostTries; tried++) {
     await using program = run(await command.ready())
     await Bun.sleep(startMillis + (millis - startMillis) * (((tried % rounds) + Math.random()) / rounds))
     program.signal('SIGKILL')

@@ -12,6 +12,7 @@ import {
   type Sandbox,
   startSandbox,
   theProgram,
+  withFewProviders,
 } from '../support/process'
 import type { Answer } from '../support/service'
 import { traced, whyUntraceable } from '../support/trace'
@@ -116,7 +117,7 @@ class Victim {
   }
 }
 
-const cycles = times(14, 1_000)
+const cycles = times(8, 1_000)
 // To compare a database takes the longer the more it holds.
 const cyclesPerDatabase = 50
 
@@ -175,7 +176,7 @@ test.each(rounds)(
   async (round) => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
-    await using killed = await startSandbox(['--database', path])
+    await using killed = await startSandbox(['--database', path, ...withFewProviders])
     const slots = (await killed.offered()).slice(0, 400)
     const answered: Answered[] = []
     const connections = bookUntilTheEnd(killed, slots, answered)
@@ -256,7 +257,7 @@ test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
   async (round) => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
-    await using killed = await startSandbox(['--database', path])
+    await using killed = await startSandbox(['--database', path, ...withFewProviders])
     const count = (what: string) => ask(path, `SELECT count(*) FROM ${what}`) ?? 0
     const [members, requests] = [count('members'), count('booking_requests')]
     const slots = (await killed.offered()).slice(0, 400)

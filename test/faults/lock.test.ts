@@ -1,7 +1,14 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { booking } from '../support/builders'
-import { eventually, Folder, type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
+import {
+  eventually,
+  Folder,
+  type OfferedSlot,
+  type Sandbox,
+  startSandbox,
+  withFewProviders,
+} from '../support/process'
 
 setDefaultTimeout(30_000)
 
@@ -11,7 +18,7 @@ let sandbox = undefined as unknown as Sandbox
 let slots: OfferedSlot[] = []
 
 beforeAll(async () => {
-  sandbox = await startSandbox(['--database', path])
+  sandbox = await startSandbox(['--database', path, ...withFewProviders])
   slots = await sandbox.offered()
 })
 

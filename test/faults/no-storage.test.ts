@@ -5,7 +5,15 @@ import { connect, type Socket } from 'node:net'
 import { booking } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
 import { Operator } from '../support/operator'
-import { eventually, Folder, type Sandbox, startSandbox, theProgram, withFilesUpTo } from '../support/process'
+import {
+  eventually,
+  Folder,
+  type Sandbox,
+  startSandbox,
+  theProgram,
+  withFewProviders,
+  withFilesUpTo,
+} from '../support/process'
 import { faultsIn } from './database'
 
 setDefaultTimeout(isLong ? 600_000 : 60_000)
@@ -86,7 +94,7 @@ test('on a full disk bookings are refused, and stored again once there is room',
       const ballast = folder.file('ballast')
       const onTmpfs = { begin: () => fill(ballast), end: () => rmSync(ballast) }
       const fault = isMounted ? onTmpfs : { begin() {}, end: lift }
-      const furnished = await startSandbox(['--database', path])
+      const furnished = await startSandbox(['--database', path, ...withFewProviders])
       expect((await furnished.stop()).code).toBe(0)
       const told = await goThrough(path, fault, isMounted ? theProgram : withFilesUpTo(300))
       expect(told).toMatch(/there is no room on the disk|fails to read or write/)
@@ -201,7 +209,7 @@ test('out of file descriptors it serves the connections that it has, and the oth
   for (let round = 0; round < times(1, 20); round++) {
     const path = folder.file(`few-${round}.sqlite`)
     const command = ['sh', '-c', 'ulimit -n 80; exec "$@"', 'sh', ...theProgram]
-    await using sandbox = await startSandbox(['--database', path], { command })
+    await using sandbox = await startSandbox(['--database', path, ...withFewProviders], { command })
     const slots = await sandbox.offered()
     const held: Connection[] = []
     for (let isServed = true; isServed && held.length < 200; ) {

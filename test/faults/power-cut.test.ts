@@ -169,7 +169,7 @@ test.skipIf(untraceable !== null)(
 )
 
 describe('after a power cut that takes what was not synced', () => {
-  const cuts = Array.from({ length: times(6, 200) }, (_, index) => index)
+  const cuts = Array.from({ length: times(3, 200) }, (_, index) => index)
   const tally = { survived: 0, acknowledged: 0, worstStart: 0 }
 
   test.skipIf(untraceable !== null).each(cuts)(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { booking } from '../support/builders'
 import { times } from '../support/long'
-import { Folder, type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
+import { Folder, type OfferedSlot, type Sandbox, startSandbox, withFewProviders } from '../support/process'
 import { faultsIn } from './database'
 
 setDefaultTimeout(30_000)
@@ -12,7 +12,7 @@ let [one, other] = [] as unknown as [Sandbox, Sandbox]
 let slots: OfferedSlot[] = []
 
 beforeAll(async () => {
-  one = await startSandbox(['--database', path])
+  one = await startSandbox(['--database', path, ...withFewProviders])
   other = await startSandbox(['--database', path])
   slots = await one.offered()
 })
@@ -130,8 +130,8 @@ test('two sandboxes that are started at once on one new database both come up, w
   using place = new Folder()
   const database = place.file('new.sqlite')
   const started = await Promise.allSettled([
-    startSandbox(['--database', database]),
-    startSandbox(['--database', database]),
+    startSandbox(['--database', database, ...withFewProviders]),
+    startSandbox(['--database', database, ...withFewProviders]),
   ])
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   try {

@@ -27,7 +27,7 @@ const steps = 840
 const startedAt = Date.parse('2026-12-01T00:00:00Z')
 const seeds = process.env.ISOLATION_SEED
   ? [Number(process.env.ISOLATION_SEED)]
-  : Array.from({ length: process.env.TEST_LONG ? 600 : 4 }, (_, index) => index + 1)
+  : Array.from({ length: process.env.TEST_LONG ? 600 : 2 }, (_, index) => index + 1)
 /** Behind the persons whom a partner knows: ids that belong to persons of others. */
 const stolenPersons = 6
 /** Behind them: persons of whom one world alone knows. */

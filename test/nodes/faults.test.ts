@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from '../support/eventually'
 import { isLong, times } from '../support/long'
 import { type Postgres, startPostgres } from '../support/postgres'
-import { describeOnPostgres } from '../support/postgres-databases'
+import { describeOnPostgres, testOnPostgresInFull } from '../support/postgres-databases'
 import { Campaign, type Report } from './campaign'
 import { cutLink, linkHost, whyNoCut } from './link'
 import { Nodes } from './nodes'
@@ -20,6 +20,7 @@ const testInLong = test.skipIf(!isLong)
 
 const whyNot = whyNoCut()
 if (whyNot !== null) console.log(`SKIPPED: a link that is cut: ${whyNot}`)
+const testOfLink = whyNot === null ? testOnPostgresInFull : test.skip
 
 describeOnPostgres('four nodes under bookings', () => {
   let server: Postgres
@@ -73,40 +74,46 @@ describeOnPostgres('four nodes under bookings', () => {
     expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
   })
 
-  test('a node that is frozen has lost and doubled nothing, and holds nobody up', async () => {
-    const report = await campaign.run({
-      title: `${times(4, 40)} x SIGSTOP of a node`,
-      victims: [2],
-      inject: (nodes) => again(times(4, 40), 200, () => freeze((signal) => nodes.node(2).signal(signal))),
-    })
-    expect([report.faults, report.failed.others]).toEqual([[], {}])
-    expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
-  })
+  testOnPostgresInFull(
+    'a node that is frozen has lost and doubled nothing, and holds nobody up',
+    async () => {
+      const report = await campaign.run({
+        title: `${times(4, 40)} x SIGSTOP of a node`,
+        victims: [2],
+        inject: (nodes) => again(times(4, 40), 200, () => freeze((signal) => nodes.node(2).signal(signal))),
+      })
+      expect([report.faults, report.failed.others]).toEqual([[], {}])
+      expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+    },
+  )
 
-  test('a command that is frozen holds nobody up, and does its work or says that it has not', async () => {
-    let issued = 0
-    const report = await campaign.run({
-      title: `${times(2, 30)} x SIGSTOP of token issue and directory load`,
-      victims: [],
-      inject: (nodes) =>
-        again(times(2, 30), 100, async () => {
-          const isLoad = issued % 2 === 0
-          const name = `Frozen ${issued++}`
-          nodes.rename(name)
-          if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
-          const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
-          const command = nodes.command(...words)
-          await Bun.sleep(100 + Math.random() * 300)
-          await freeze((signal) => command.kill(signal))
-          // What was halted while it connected finds that it took too long, and has done nothing.
-          expect([0, 7]).toContain(await command.exited)
-        }),
-    })
-    expect([report.faults, report.failed.others]).toEqual([[], {}])
-    expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
-  })
+  testOnPostgresInFull(
+    'a command that is frozen holds nobody up, and does its work or says that it has not',
+    async () => {
+      let issued = 0
+      const report = await campaign.run({
+        title: `${times(2, 30)} x SIGSTOP of token issue and directory load`,
+        victims: [],
+        inject: (nodes) =>
+          again(times(2, 30), 100, async () => {
+            const isLoad = issued % 2 === 0
+            const name = `Frozen ${issued++}`
+            nodes.rename(name)
+            if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
+            const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
+            const command = nodes.command(...words)
+            await Bun.sleep(100 + Math.random() * 300)
+            await freeze((signal) => command.kill(signal))
+            // What was halted while it connected finds that it took too long, and has done nothing.
+            expect([0, 7]).toContain(await command.exited)
+          }),
+      })
+      expect([report.faults, report.failed.others]).toEqual([[], {}])
+      expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+    },
+  )
 
-  test.skipIf(whyNot !== null)(
+  testOfLink(
     'a node whose link to the server is cut has lost and doubled nothing, says so in time, and holds nobody up',
     async () => {
       const report = await campaign.run({
@@ -141,23 +148,26 @@ describeOnPostgres('four nodes under bookings', () => {
     expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
   })
 
-  test('a server that is paused leaves nobody waiting for long, and is used again', async () => {
-    const report = await campaign.run({
-      title: `${times(1, 15)} x SIGSTOP of the server`,
-      victims: everybody,
-      inject: (nodes) =>
-        again(times(1, 15), 1_000, async () => {
-          server.pause()
-          await Bun.sleep(3_000)
-          expect(await nodes.areReady()).toEqual([false, false, false, false])
-          server.resume()
-          await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
-        }),
-    })
-    expect(report.faults).toEqual([])
-    expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
-    expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
-  })
+  testOnPostgresInFull(
+    'a server that is paused leaves nobody waiting for long, and is used again',
+    async () => {
+      const report = await campaign.run({
+        title: `${times(1, 15)} x SIGSTOP of the server`,
+        victims: everybody,
+        inject: (nodes) =>
+          again(times(1, 15), 1_000, async () => {
+            server.pause()
+            await Bun.sleep(3_000)
+            expect(await nodes.areReady()).toEqual([false, false, false, false])
+            server.resume()
+            await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
+          }),
+      })
+      expect(report.faults).toEqual([])
+      expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
+      expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+    },
+  )
 
   testInLong(
     'a server that lets no more connections in refuses bookings in time, and is used again',

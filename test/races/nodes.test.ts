@@ -9,7 +9,7 @@ import { daily, expectRefusal, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
-import { describeOnPostgres } from '../support/postgres-databases'
+import { describeOnPostgres, testOnPostgresInFull } from '../support/postgres-databases'
 import { type Answer, startService } from '../support/service'
 import { countRows, type NewStorage, newStorageOnPostgres } from '../support/storage'
 
@@ -99,7 +99,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  test('60 first intakes of one new member: all 201, one member', async () => {
+  testOnPostgresInFull('60 first intakes of one new member: all 201, one member', async () => {
     for (let round = 0; round < rounds; round++) {
       const before = await stored()
       const answers = await submitAtOnce(60, () => booking(`new-${round}`))
@@ -109,7 +109,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  test('one address for 60 new members: one 201, 59 times 409', async () => {
+  testOnPostgresInFull('one address for 60 new members: one 201, 59 times 409', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `one-${round}@example.com`
       const answers = await submitAtOnce(60, (index) => booking(`e${round}-${index}`, undefined, { email }))
@@ -182,92 +182,101 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  test('while loads move the hours by minutes, and so all starts, no two in the table overlap', async () => {
-    const random = randomFrom(seed)
-    let [slowestMillis, held, refused] = [0, 0, 0]
-    const others: string[] = []
-    const shift = (minutes: number) => {
-      const workingHours = [daily(`00:${`${minutes}`.padStart(2, '0')}`, '23:45')]
-      return staff.load({
-        ...directory,
-        providers: directory.providers.map((one) => ({ ...one, workingHours })),
-      })
-    }
-    for (let round = 0; round < rounds; round++) {
-      const shifts = [(5 * round) % 40, (5 * round + 10) % 40] as const
-      await shift(shifts[0])
-      const answers = Array.from({ length: 120 }, async (_, index) => {
-        await Bun.sleep(random() * 40)
-        const minute = Math.floor(random() * 20) * 45 + (shifts[index % 2] as number)
-        const slot = { ...slotOn(12, minute), providerId: idOf(index % 3) }
-        const askedAt = performance.now()
-        const answer = await nodeOf(index).post(paths.booking, booking(`o${round}-${index}`, slot))
-        slowestMillis = Math.max(slowestMillis, performance.now() - askedAt)
-        return answer
-      })
-      await Bun.sleep(15)
-      await shift(shifts[1])
-      const told = tally(await Promise.all(answers))
-      held += told[201] ?? 0
-      refused += told[400] ?? 0
-      others.push(...Object.keys(told).filter((status) => status !== '201' && status !== '400'))
-    }
-    await staff.load(directory)
-    expect({ isAnyHeld: held > 0, isAnyRefused: refused > 0, others }).toEqual({
-      isAnyHeld: true,
-      isAnyRefused: true,
-      others: [],
-    })
-    const holders = `(SELECT * FROM booking_requests WHERE state IN ('pending', 'accepted'))`
-    const overlap = 'a.starts_at < b.ends_at AND b.starts_at < a.ends_at'
-    const pairs = `${holders} a JOIN ${holders} b ON a.provider_id = b.provider_id AND a.id < b.id AND ${overlap}`
-    expect(await countRows(place.storage, pairs)).toBe(0)
-    tellFigure(
-      `hours that move under bookings: ${held} stored, slowest answer ${slowestMillis.toFixed(0)} ms`,
-    )
-  })
-
-  test('many slots that are asked for in all orders: each is had once, and nobody waits for a deadlock', async () => {
-    const waits: number[] = []
-    for (let round = 0; round < rounds; round++) {
-      const places = Array.from({ length: 24 }, (_, index) => index)
-      const answers = await Promise.all(
-        nodes.flatMap((node, number) =>
-          (number % 2 ? places : places.toReversed()).map(async (at) => {
-            const askedAt = performance.now()
-            const body = booking(`c${round}-${number}-${at}`, slotOn(14 + (round % 10), at * 45))
-            const answer = await node.post(paths.booking, body)
-            waits.push(performance.now() - askedAt)
-            return answer
-          }),
-        ),
-      )
-      expect(tally(answers)).toEqual({ 201: 24, 400: 72 })
-    }
-    const slowest = Math.max(...waits)
-    tellFigure(`slots in all orders: ${rounds} rounds, slowest answer ${slowest.toFixed(0)} ms`)
-    // The server looks for a deadlock after a second.
-    expect(slowest).toBeLessThan(1_000)
-  })
-
-  test('two members that exchange their addresses at once: neither is lost, and no address is of two', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const [one, other] = [`x${round}@example.com`, `y${round}@example.com`]
-      await submitAtOnce(2, (index) =>
-        booking(`swap-${round}-${index}`, undefined, { email: index ? other : one }),
-      )
-      const answers = await submitAtOnce(8, (index) =>
-        booking(`swap-${round}-${index % 2}`, undefined, { email: index % 2 ? one : other }),
-      )
-      expect(tally(answers)).toEqual({ 409: 8 })
-      for (const [index, email] of [one, other].entries()) {
-        const found = await nodeOf(index).get(`${paths.user}?external_user_id=swap-${round}-${index}`)
-        expect([found.status, found.body.email]).toEqual([200, email])
+  testOnPostgresInFull(
+    'while loads move the hours by minutes, and so all starts, no two in the table overlap',
+    async () => {
+      const random = randomFrom(seed)
+      let [slowestMillis, held, refused] = [0, 0, 0]
+      const others: string[] = []
+      const shift = (minutes: number) => {
+        const workingHours = [daily(`00:${`${minutes}`.padStart(2, '0')}`, '23:45')]
+        return staff.load({
+          ...directory,
+          providers: directory.providers.map((one) => ({ ...one, workingHours })),
+        })
       }
-    }
-  })
+      for (let round = 0; round < rounds; round++) {
+        const shifts = [(5 * round) % 40, (5 * round + 10) % 40] as const
+        await shift(shifts[0])
+        const answers = Array.from({ length: 120 }, async (_, index) => {
+          await Bun.sleep(random() * 40)
+          const minute = Math.floor(random() * 20) * 45 + (shifts[index % 2] as number)
+          const slot = { ...slotOn(12, minute), providerId: idOf(index % 3) }
+          const askedAt = performance.now()
+          const answer = await nodeOf(index).post(paths.booking, booking(`o${round}-${index}`, slot))
+          slowestMillis = Math.max(slowestMillis, performance.now() - askedAt)
+          return answer
+        })
+        await Bun.sleep(15)
+        await shift(shifts[1])
+        const told = tally(await Promise.all(answers))
+        held += told[201] ?? 0
+        refused += told[400] ?? 0
+        others.push(...Object.keys(told).filter((status) => status !== '201' && status !== '400'))
+      }
+      await staff.load(directory)
+      expect({ isAnyHeld: held > 0, isAnyRefused: refused > 0, others }).toEqual({
+        isAnyHeld: true,
+        isAnyRefused: true,
+        others: [],
+      })
+      const holders = `(SELECT * FROM booking_requests WHERE state IN ('pending', 'accepted'))`
+      const overlap = 'a.starts_at < b.ends_at AND b.starts_at < a.ends_at'
+      const pairs = `${holders} a JOIN ${holders} b ON a.provider_id = b.provider_id AND a.id < b.id AND ${overlap}`
+      expect(await countRows(place.storage, pairs)).toBe(0)
+      tellFigure(
+        `hours that move under bookings: ${held} stored, slowest answer ${slowestMillis.toFixed(0)} ms`,
+      )
+    },
+  )
 
-  test(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
+  testOnPostgresInFull(
+    'many slots that are asked for in all orders: each is had once, and nobody waits for a deadlock',
+    async () => {
+      const waits: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        const places = Array.from({ length: 24 }, (_, index) => index)
+        const answers = await Promise.all(
+          nodes.flatMap((node, number) =>
+            (number % 2 ? places : places.toReversed()).map(async (at) => {
+              const askedAt = performance.now()
+              const body = booking(`c${round}-${number}-${at}`, slotOn(14 + (round % 10), at * 45))
+              const answer = await node.post(paths.booking, body)
+              waits.push(performance.now() - askedAt)
+              return answer
+            }),
+          ),
+        )
+        expect(tally(answers)).toEqual({ 201: 24, 400: 72 })
+      }
+      const slowest = Math.max(...waits)
+      tellFigure(`slots in all orders: ${rounds} rounds, slowest answer ${slowest.toFixed(0)} ms`)
+      // The server looks for a deadlock after a second.
+      expect(slowest).toBeLessThan(1_000)
+    },
+  )
+
+  testOnPostgresInFull(
+    'two members that exchange their addresses at once: neither is lost, and no address is of two',
+    async () => {
+      for (let round = 0; round < rounds; round++) {
+        const [one, other] = [`x${round}@example.com`, `y${round}@example.com`]
+        await submitAtOnce(2, (index) =>
+          booking(`swap-${round}-${index}`, undefined, { email: index ? other : one }),
+        )
+        const answers = await submitAtOnce(8, (index) =>
+          booking(`swap-${round}-${index % 2}`, undefined, { email: index % 2 ? one : other }),
+        )
+        expect(tally(answers)).toEqual({ 409: 8 })
+        for (const [index, email] of [one, other].entries()) {
+          const found = await nodeOf(index).get(`${paths.user}?external_user_id=swap-${round}-${index}`)
+          expect([found.status, found.body.email]).toEqual([200, email])
+        }
+      }
+    },
+  )
+
+  testOnPostgresInFull(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
     for (let round = 0; round < rounds; round++) {
       const answers = await submitAtOnce(40, (index) =>
         booking(`eager-${round}`, {
@@ -281,29 +290,32 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  test('a member who is deactivated while all nodes store their requests stays so', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
-      const { id } = first.body.member
-      const changing = submitAtOnce(24, (index) =>
-        booking(`gone-${round}`, undefined, {
-          email: `gone-${round}@example.com`,
-          firstName: `Name ${index}`,
-        }),
-      )
-      await deactivateMember(staff.context, { id }, staff.act())
-      const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
-      expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
-        new Set(['member_deactivated']),
-      )
-      const codes = (await changing).map(({ status, headers }) =>
-        status === 201 ? '201' : headers.get('x-error-code'),
-      )
-      expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
-      const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
-      expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
-    }
-  })
+  testOnPostgresInFull(
+    'a member who is deactivated while all nodes store their requests stays so',
+    async () => {
+      for (let round = 0; round < rounds; round++) {
+        const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
+        const { id } = first.body.member
+        const changing = submitAtOnce(24, (index) =>
+          booking(`gone-${round}`, undefined, {
+            email: `gone-${round}@example.com`,
+            firstName: `Name ${index}`,
+          }),
+        )
+        await deactivateMember(staff.context, { id }, staff.act())
+        const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
+        expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
+          new Set(['member_deactivated']),
+        )
+        const codes = (await changing).map(({ status, headers }) =>
+          status === 201 ? '201' : headers.get('x-error-code'),
+        )
+        expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
+        const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
+        expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
+      }
+    },
+  )
 })
 
 /** How many answers there were of each status. */

@@ -3,6 +3,7 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
 import { openBackup, protectBackup } from '../../src/vault/backup'
 import { Folder } from '../support/folder'
+import '../support/quick-passphrases'
 
 const folder = new Folder()
 afterAll(() => folder[Symbol.dispose]())

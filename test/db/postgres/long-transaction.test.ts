@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { eventually } from '../../support/eventually'
 import { runSql } from '../../support/postgres'
-import { describeOnPostgres } from '../../support/postgres-databases'
+import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { act, type Connection, furnish, minutes, now, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 
@@ -44,48 +44,51 @@ async function besideLongTransaction() {
   }
 }
 
-describeOnPostgres('beside a long transaction, which keeps what is gone from being cleared away', () => {
-  test('answers that were forgotten are passed over once, and not by each booking', async () => {
-    await using place = await besideLongTransaction()
-    const other = await place.openAgain()
-    const { intake } = await furnish({ ...place, store: { ...place.store, submit: other.store.submit } })
-    const { id } = await stored(intake('robin'))
-    const [copies, forgotten] = [`generate_series(1, ${many}) AS n`, now - minutes(24 * 60)]
-    await runSql(
-      place.url,
-      `INSERT INTO booking_requests SELECT id + n, 'r' || n, member_id, true, 'unassigned', null, null, null, null, null, null,
+describeOnPostgresInFull(
+  'beside a long transaction, which keeps what is gone from being cleared away',
+  () => {
+    test('answers that were forgotten are passed over once, and not by each booking', async () => {
+      await using place = await besideLongTransaction()
+      const other = await place.openAgain()
+      const { intake } = await furnish({ ...place, store: { ...place.store, submit: other.store.submit } })
+      const { id } = await stored(intake('robin'))
+      const [copies, forgotten] = [`generate_series(1, ${many}) AS n`, now - minutes(24 * 60)]
+      await runSql(
+        place.url,
+        `INSERT INTO booking_requests SELECT id + n, 'r' || n, member_id, true, 'unassigned', null, null, null, null, null, null,
          null, sealed_screening_answers, submitted_at FROM booking_requests, ${copies} WHERE id = ${id};
        INSERT INTO replays SELECT ${id} + n, 1, sha256(n::text::bytea), sha256('b'), 'r', ${forgotten} - n FROM ${copies};
        DELETE FROM replays;
        SELECT setval('booking_requests_id_seq', ${id + many})`,
-    )
-    const before = await readOf(place.url, 'replays_submitted')
-    for (let at = 0; at < 5; at++) await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
-    const read = (await readInAllOf(place.url, 'replays_submitted', [other, place])) - before
-    expect(Math.round(read / many)).toBe(1)
-  })
-
-  test('seals that were removed are passed over once, and not by each act', async () => {
-    await using place = await besideLongTransaction()
-    const other = await place.openAgain()
-    const { intake, partner } = await furnish({
-      ...place,
-      store: { ...place.store, submit: other.store.submit },
+      )
+      const before = await readOf(place.url, 'replays_submitted')
+      for (let at = 0; at < 5; at++) await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
+      const read = (await readInAllOf(place.url, 'replays_submitted', [other, place])) - before
+      expect(Math.round(read / many)).toBe(1)
     })
-    const { id } = await stored(intake('robin'))
-    const copies = `generate_series(1, ${2 * many}) AS n`
-    await runSql(
-      place.url,
-      `INSERT INTO request_seals SELECT request_id + n, act_id, act_hash, seal FROM request_seals, ${copies};
+
+    test('seals that were removed are passed over once, and not by each act', async () => {
+      await using place = await besideLongTransaction()
+      const other = await place.openAgain()
+      const { intake, partner } = await furnish({
+        ...place,
+        store: { ...place.store, submit: other.store.submit },
+      })
+      const { id } = await stored(intake('robin'))
+      const copies = `generate_series(1, ${2 * many}) AS n`
+      await runSql(
+        place.url,
+        `INSERT INTO request_seals SELECT request_id + n, act_id, act_hash, seal FROM request_seals, ${copies};
        DELETE FROM request_seals WHERE request_id > ${id};
        SELECT setval('booking_requests_id_seq', ${id + 3 * many})`,
-    )
-    await stored(intake('kim'))
-    const before = await readOf(place.url, 'request_seals_pkey')
-    for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
-      await other.store.renamePartner(partner.id, name, act)
-    }
-    const read = (await readInAllOf(place.url, 'request_seals_pkey', [other, place])) - before
-    expect(Math.round(read / (2 * many))).toBe(1)
-  })
-})
+      )
+      await stored(intake('kim'))
+      const before = await readOf(place.url, 'request_seals_pkey')
+      for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
+        await other.store.renamePartner(partner.id, name, act)
+      }
+      const read = (await readInAllOf(place.url, 'request_seals_pkey', [other, place])) - before
+      expect(Math.round(read / (2 * many))).toBe(1)
+    })
+  },
+)
