@@ -118,7 +118,7 @@ function knownBy(done: readonly Done<Move, Outcome>[]) {
   return { requests: bodies.map(({ id }) => id), members: bodies.map(({ member }) => member.id) }
 }
 
-const batches = times(180, 20_000)
+const batches = times(240, 20_000)
 const seen = new Map<string, number>()
 
 test(`of ${batches} batches of moves at once each is as if they were done one after another`, async () => {
