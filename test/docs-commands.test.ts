@@ -36,7 +36,7 @@ test.concurrent.each(pages)(
     const { code, output } = await commands.practise(scriptOf(page), page.replaceAll(/\W/g, '-'))
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
   },
-  60_000,
+  180_000,
 )
 
 // A clone's own commands are npm's, which not everybody has who has Bun.
@@ -48,5 +48,5 @@ test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const)
     const { code, output } = await commands.run(block, root)
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
   },
-  60_000,
+  180_000,
 )

@@ -154,11 +154,10 @@ describeOnPostgres('at four nodes at once', () => {
     const codesAt = async () =>
       Promise.all(
         nodes.map(async (node, index) => {
-          const answer = await node.post(
-            paths.booking,
-            booking(`taken-${token.length}-${index}`, slot),
-            token,
-          )
+          const ask = () => node.post(paths.booking, booking(`taken-${token.length}-${index}`, slot), token)
+          // What a machine with too much else to do had no time for says so, and is asked for again.
+          let answer = await ask()
+          while (answer.headers.get('x-error-code') === 'storage_busy') answer = await ask()
           return answer.status === 201 ? 'stored' : answer.headers.get('x-error-code')
         }),
       )
