@@ -49,7 +49,7 @@ const acknowledging =
 
 /**
  * How long a plan is relied on, in ms. The server makes others only once it has counted a table's rows anew (autovacuum): of a
- * new database that takes minutes, in which each index of an empty table is as good as any other.
+ * new database that takes minutes, in which all indexes of an empty table look equally good.
  */
 const planMillis = 5_000
 
