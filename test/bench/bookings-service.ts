@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cpuMicrosOf } from '../support/cpu'
 import type { Bookable } from './bookable'
 import type { Serving } from './bookings-server'
-import { cpuMicrosOf } from './cpu'
 import { type Load, type Measured, measure } from './load'
 
 const seconds = 2

@@ -1,7 +1,7 @@
+import { cpuMicrosOf, mainThreadMillisOf } from '../support/cpu'
 import { type Ask, lookUp, receive, search, settled, textOf } from './asks'
 import { book, type Slot, slotsOf, timed } from './booked'
 import { Connection } from './connection'
-import { cpuMicrosOf, mainThreadMillisOf } from './cpu'
 import { addPastBookings } from './past'
 import { median, type Row, rounds, toText } from './row'
 import { Serving } from './service'

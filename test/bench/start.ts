@@ -1,6 +1,6 @@
+import { mainThreadMillisOf } from '../support/cpu'
 import { buildWords, Folder } from '../support/process'
 import { type Ask, regionList } from './asks'
-import { mainThreadMillisOf } from './cpu'
 import { attempt, comparing, median, type Row, rounds, type Told, toText } from './row'
 import { Serving } from './service'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { cpuMicrosOf } from '../support/cpu'
 import { type Ask, settled } from './asks'
 import { Bare } from './bare'
-import { cpuMicrosOf } from './cpu'
 import { comparing, type Row, rounds, type Told } from './row'
 
 const connections = 16

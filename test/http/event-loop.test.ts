@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { paths, segment } from '../contract/contract'
 import { booking } from '../support/builders'
+import { mainThreadMillisFor } from '../support/cpu'
 import { type Sandbox, startSandbox } from '../support/process'
 
 setDefaultTimeout(120_000)
 
 /** How long one request may keep all others waiting. */
 const mostMillis = 50
-/** How often a shape is tried: a machine that is busy with something else delays answers too, but not each time. */
+/** How often a shape is tried: a machine that is busy with something else makes everything slower, but not each time. */
 const mostTries = 12
 
 /** Requests that come together. */
@@ -105,31 +106,18 @@ const headers: Record<string, Record<string, string>> = {
   'a cookie of pairs': { Cookie: full('a=1; ', 10_000) },
 }
 
-/** The longest that another partner waited for an answer while a request was answered, and that request's status. */
-async function longestDelay(send: () => Promise<Response>): Promise<{ millis: number; status: number }> {
-  let status: number | undefined
-  const sent = send().then(async (response) => {
-    await response.arrayBuffer()
-    status = response.status
-  })
-  let millis = 0
-  do {
-    const since = performance.now()
-    await (await sandbox.get(`${paths.regions}?country_code=IE`, sandbox.token('active', 1))).body
-    millis = Math.max(millis, performance.now() - since)
-  } while (status === undefined)
-  await sent
-  return { millis, status }
-}
-
-async function shortestOfLongest(send: () => Promise<Response>): Promise<number> {
-  let shortest = Infinity
-  for (let tried = 0; tried < mostTries && shortest > mostMillis; tried++) {
-    const { millis, status } = await longestDelay(send)
-    expect(status).toBeLessThan(500)
-    shortest = Math.min(shortest, millis)
+/** What a request takes of the thread that answers everybody, in ms, at the least of some tries: nobody waits longer for it. */
+async function leastMillisOf(send: () => Promise<Response>): Promise<number> {
+  let least = Infinity
+  for (let tried = 0; tried < mostTries && least >= mostMillis; tried++) {
+    const millis = await mainThreadMillisFor(sandbox.pid, async () => {
+      const response = await send()
+      await response.arrayBuffer()
+      expect(response.status).toBeLessThan(500)
+    })
+    least = Math.min(least, millis)
   }
-  return shortest
+  return least
 }
 
 function submit(body: string): Promise<Response> {
@@ -143,18 +131,18 @@ function submit(body: string): Promise<Response> {
 describe('nobody waits longer than 50 ms', () => {
   test.each(Object.entries(bodies))('for a body of %s', async (_, body) => {
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(bodyLimit)
-    expect(await shortestOfLongest(() => submit(body))).toBeLessThan(mostMillis)
+    expect(await leastMillisOf(() => submit(body))).toBeLessThan(mostMillis)
   })
 
   test.each(Object.entries(queries))('for a query of %s', async (_, target) => {
-    const shortest = await shortestOfLongest(() =>
+    const least = await leastMillisOf(() =>
       fetch(sandbox.report.baseUrl + target, { headers: { Authorization: `Bearer ${sandbox.token()}` } }),
     )
-    expect(shortest).toBeLessThan(mostMillis)
+    expect(least).toBeLessThan(mostMillis)
   })
 
   test.each(Object.entries(headers))('for %s', async (_, different) => {
-    const shortest = await shortestOfLongest(() =>
+    const least = await leastMillisOf(() =>
       fetch(sandbox.report.baseUrl + paths.booking, {
         method: 'POST',
         headers: {
@@ -165,21 +153,40 @@ describe('nobody waits longer than 50 ms', () => {
         body: '{}',
       }),
     )
-    expect(shortest).toBeLessThan(mostMillis)
+    expect(least).toBeLessThan(mostMillis)
   })
 })
 
+/** The longest that another partner waited for an answer while requests were answered, in ms. */
+async function longestDelay(answered: Promise<unknown>): Promise<number> {
+  let isUnderWay = true
+  const ended = answered.finally(() => {
+    isUnderWay = false
+  })
+  let millis = 0
+  do {
+    const since = performance.now()
+    await sandbox.get(`${paths.regions}?country_code=IE`, sandbox.token('active', 1))
+    millis = Math.max(millis, performance.now() - since)
+  } while (isUnderWay)
+  await ended
+  return millis
+}
+
 test('of the time that many large bodies of one partner take together, another waits for a quarter at most', async () => {
   const body = withMember('x', list('{}'))
-  const sendAll = async () => {
-    const answers = await Promise.all(Array.from({ length: manyAtOnce }, () => submit(body)))
-    return answers.at(-1) as Response
-  }
   let least = 1
   for (let tried = 0; tried < mostTries && least > 0.25; tried++) {
     const since = performance.now()
-    const { millis, status } = await longestDelay(sendAll)
-    expect(status).toBe(201)
+    const statuses = Promise.all(
+      Array.from({ length: manyAtOnce }, async () => {
+        const response = await submit(body)
+        await response.arrayBuffer()
+        return response.status
+      }),
+    )
+    const millis = await longestDelay(statuses)
+    expect(await statuses).toEqual(Array(manyAtOnce).fill(201))
     least = Math.min(least, millis / (performance.now() - since))
   }
   expect(least).toBeLessThan(0.25)

@@ -13,3 +13,14 @@ export async function mainThreadMillisOf(pid: number): Promise<number> {
   const [nanos] = (await Bun.file(`/proc/${pid}/schedstat`).text()).split(' ')
   return Number(nanos) / 1e6
 }
+
+/**
+ * What something takes of a program's main thread, in ms: nobody else who asks that thread waits longer for it. What others
+ * make of the machine meanwhile is not in it, but where no Linux tells what a thread took.
+ */
+export async function mainThreadMillisFor(pid: number, work: () => Promise<unknown>): Promise<number> {
+  const taken = () => (process.platform === 'linux' ? mainThreadMillisOf(pid) : performance.now())
+  const before = await taken()
+  await work()
+  return (await taken()) - before
+}
