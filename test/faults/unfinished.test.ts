@@ -151,7 +151,8 @@ describe('a backup', () => {
       cwd: operator.folder.path,
       env: { ANTEROOM_DATABASE: operator.database },
     })
-    const isReadable = (path: string) => readFileSync(path).includes('SQLite format 3')
+    // What is listed may have its own name by the time that it is read.
+    const isReadable = (path: string) => existsSync(path) && readFileSync(path).includes('SQLite format 3')
     const copy = () => namesIn(operator.folder).find((name) => name.startsWith('anteroom.sqlite.copy.'))
     await eventually('the copy', () => copy() !== undefined || !program.isRunning)
     expect(statSync(operator.folder.file(copy() as string)).mode & 0o777).toBe(0o600)
