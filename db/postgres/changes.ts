@@ -95,7 +95,10 @@ function toSince(version: Version, told: readonly Told[]): Since {
   return { version: (told.at(-1)?.[0] as unknown as Version | undefined) ?? version, changes, booked }
 }
 
-/** A change as the record of changes names it: of a provider's slots, with the one that was booked where nothing else is changed. */
+/**
+ * A change as the record of changes names it: of a provider's slots, with the one that was booked where nothing else is
+ * changed.
+ */
 export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot]
 
 /**

@@ -65,9 +65,9 @@ const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
  * anything of it is changed.
  *
  * @param migrations the program's own, unless given
- * @throws Refusal database_unusable for a server that does not do, what is no database of ours, a newer schema, an older one
- *   that is not to be upgraded, one that was copied and is not to be served, other migrations, another purpose, or another master key than it was sealed under;
- *   storage_busy if another process holds it for too long; whatever `takeKey` throws
+ * @throws Refusal database_unusable for a server that does not do, what is no database of ours, one that was left for its
+ *   copy, a newer schema, an older one that is not to be upgraded, other migrations, another purpose, or another master key
+ *   than it was sealed under; storage_busy if another process holds it for too long; whatever `takeKey` throws
  */
 export async function openDatabase(
   on: OnConnection,

@@ -52,7 +52,11 @@ export class Attempts {
     private readonly isAudited: boolean,
   ) {}
 
-  /** What became of each, in order; null where others were faster, so that all is to be decided anew. @throws DatabaseFailure, or Refusal */
+  /**
+   * What became of each, in order; null where others were faster, so that all is to be decided anew.
+   *
+   * @throws DatabaseFailure, or Refusal
+   */
   async run({ connection, submissions, records, audit }: Session): Promise<End[] | null> {
     requireActive(await begin(connection, this.#locks(), lockMillis))
     if (this.#line && (await audit.isThere(this.#line))) {

@@ -147,9 +147,9 @@ export interface DatabasePlace {
   /**
    * Opens the database.
    *
-   * @throws Refusal database_unusable for none, one that a server is not to serve since it was copied, what is no database of ours, a newer schema, an older one that is not to be
-   *   upgraded, other migrations, another purpose, or another master key than it was sealed under; storage_busy if others
-   *   hold it; whatever `takeKey` throws
+   * @throws Refusal database_unusable for none, what is no database of ours, one that was left for its copy, a newer schema,
+   *   an older one that is not to be upgraded, other migrations, another purpose, or another master key than it was sealed
+   *   under; storage_busy if others hold it; whatever `takeKey` throws
    */
   open(opening: Opening): Promise<Opened>
   /** Makes a new database and its master key: an end in between leaves neither, or what the same call goes on with. */

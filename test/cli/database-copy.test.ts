@@ -7,12 +7,12 @@ import { makeFormer } from '../support/former'
 import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { runSql, startPostgres } from '../support/postgres'
-import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
+import { describeOnPostgres, describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
 import { Program, theProgram, withFilesUpTo } from '../support/process'
 
 setDefaultTimeout(120_000)
 
-const operator = new Operator()
+const operator = new Operator(theProgram, null)
 const { database } = operator
 const key = `${database}.key`
 const file = (name: string) => operator.folder.file(name)
@@ -360,7 +360,7 @@ describe('a database that was copied', () => {
   })
 })
 
-describeOnPostgres('a database that was copied', () => {
+describeOnPostgresInFull('a database that was copied', () => {
   test('from a file to a server, and from there to a file, is left for its copy each time', async () => {
     await using server = await newDatabase()
     copyFileSync(database, file('moving.sqlite'))
@@ -388,7 +388,7 @@ describeOnPostgres('a database that was copied', () => {
   })
 })
 
-describeOnPostgres('a copy is refused', () => {
+describeOnPostgresInFull('a copy is refused', () => {
   test('to a database that has tables, ours or others', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
@@ -481,7 +481,7 @@ describeOnPostgres('a copy is refused', () => {
 
   test('of an older schema, before anything is made', async () => {
     await using server = await newDatabase()
-    using older = new Operator()
+    using older = new Operator(theProgram, null)
     await older.do('init')
     {
       using content = new Database(older.database)
@@ -539,7 +539,7 @@ describe('places that are none', () => {
   })
 
   test('a disk without room leaves nothing', async () => {
-    using small = new Operator(withFilesUpTo(100))
+    using small = new Operator(withFilesUpTo(100), null)
     const to = small.folder.file('full.sqlite')
     expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
       refused(6, `no sound copy could be made at ${to}; is there room for it?`),
@@ -548,7 +548,7 @@ describe('places that are none', () => {
   })
 })
 
-describeOnPostgres('a copy that ends in the middle', () => {
+describeOnPostgresInFull('a copy that ends in the middle', () => {
   const large = file('large.sqlite')
   const many = times(8_000, 20_000)
 

@@ -64,7 +64,7 @@ const refusalsIn = (answers: readonly Answer[]) => answers.filter(({ status }) =
 
 describe('at once', () => {
   const crowd = times(200, 500)
-  const slotRounds = times(12, 200)
+  const slotRounds = times(8, 200)
 
   test(`${crowd} bookings of one slot by members of two partners: one 201, the rest 400, one request, one member, ${slotRounds} times`, async () => {
     const told: Record<number, number> = {}
@@ -102,7 +102,7 @@ describe('at once', () => {
     )
   })
 
-  const memberRounds = times(12, 200)
+  const memberRounds = times(8, 200)
 
   test(`50 first intakes of one new member: 50 times 201, one member, 50 intakes, ${memberRounds} times`, async () => {
     for (let round = 0; round < memberRounds; round++) {

@@ -117,7 +117,7 @@ class Victim {
   }
 }
 
-const cycles = times(8, 1_000)
+const cycles = times(6, 1_000)
 // To compare a database takes the longer the more it holds.
 const cyclesPerDatabase = 50
 

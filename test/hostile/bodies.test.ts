@@ -11,7 +11,7 @@ import { expectOneOfTheShapes, type WireAnswer } from './wire'
 
 setDefaultTimeout(isLong ? 3_600_000 : 120_000)
 
-const runs = times(4_000, 1_000_000)
+const runs = times(2_500, 1_000_000)
 const batchSize = 500
 const concurrency = 16
 

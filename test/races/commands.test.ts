@@ -230,7 +230,7 @@ async function playRound(world: World, round: number, taking: Taking): Promise<s
   }
 }
 
-const rounds = times(80, 10_000)
+const rounds = times(50, 10_000)
 
 test(`in ${rounds} rounds a command of another process holds for every booking behind it, and for none before`, async () => {
   const slowest = { round: 0, millis: 0 }

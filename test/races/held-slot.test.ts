@@ -65,7 +65,7 @@ async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unk
   return { most, polls }
 }
 
-const rounds = times(40, 10_000)
+const rounds = times(24, 10_000)
 
 test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned at once has one holder at any time`, async () => {
   const ends = new Map<string, number>()

@@ -20,13 +20,13 @@ export class Operator implements Disposable {
   readonly settings: Readonly<Record<string, string>>
   #made: Promise<unknown> | undefined
 
-  /** @param address of a database on a server that is there; unless given, one on the engine that TEST_ENGINE names */
+  /** @param address of a database on a server that is there, null for a file; unless given, on the engine that TEST_ENGINE names */
   constructor(
     private readonly command: readonly string[] = theProgram,
-    address?: string,
+    address?: string | null,
   ) {
     if (address !== undefined) this.#made = Promise.resolve()
-    const url = address ?? server?.urlOf(this.#name)
+    const url = address === null ? undefined : (address ?? server?.urlOf(this.#name))
     this.database = url ?? this.folder.file('anteroom.sqlite')
     this.keyFile = url === undefined ? `${this.database}.key` : this.folder.file('key')
     this.settings = {
