@@ -93,9 +93,11 @@ export class Submissions {
     this.#refusing = setTimeout(
       () => {
         this.#refusing = null
-        const isLate = (job: Job) => this.#patienceLeft([job]) < leastMillis
-        const late = this.#queue.filter(isLate)
-        this.#queue = this.#queue.filter((job) => !isLate(job))
+        // Each is asked for once: time goes on, and who became late in between would be forgotten.
+        const { late = [], early = [] } = Object.groupBy(this.#queue, (job) =>
+          this.#patienceLeft([job]) < leastMillis ? 'late' : 'early',
+        )
+        this.#queue = early
         for (const job of late) job.reject(toRefusal(new DatabaseFailure('busy')))
         this.#refuseLate()
       },

@@ -40,6 +40,16 @@ test('where no COMMIT is answered, each who submits is told so within two second
   expect(ends).toEqual(Array(3).fill(['storage_busy', true]))
 })
 
+test('of many who come one after another while no COMMIT is answered, each is told so', async () => {
+  const submissions = new Submissions(hanging as Pool<Session>, vault as Vault, watch)
+  const ends: Promise<string>[] = []
+  while (ends.length < 2_000) {
+    ends.push(endOf(submissions.submit(draft as SubmissionDraft)))
+    if (ends.length % 20 === 0) await Bun.sleep(1)
+  }
+  expect(new Set(await Promise.all(ends))).toEqual(new Set(['storage_busy']))
+}, 20_000)
+
 describeOnPostgres('a submission on a server', () => {
   test('that waits too long for a lock is told so, and its connection goes on', async () => {
     await using place = await openPostgresPlace()
