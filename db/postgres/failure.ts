@@ -108,6 +108,9 @@ const again = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnl
 /** What a failure of the database's means to whoever asked; any other error is what it was. */
 export function toRefusal(error: unknown): unknown {
   const found = unwrapped(error)
+  // A file of its certificates or passwords that is being written anew, say: whoever asks again finds it whole.
+  if (found instanceof Refusal && found.kind === 'settings_invalid')
+    return new Refusal('storage_failed', found.message, { cause: found })
   if (!(found instanceof DatabaseFailure)) return found
   const { meaning, code } = found
   const isPassing = again.has(meaning) || code === '53300'

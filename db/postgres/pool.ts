@@ -100,8 +100,10 @@ export class Pool<On> {
       return done
     } catch (error) {
       const failure = unwrapped(error)
-      if (failure instanceof DatabaseFailure && (isBroken(failure) || failure.meaning === 'readOnly'))
-        this.renew()
+      const isOfNoUse =
+        failure instanceof DatabaseFailure && (isBroken(failure) || failure.meaning === 'readOnly')
+      // Those of the server that was lost end one after another: the first has renewed all.
+      if (isOfNoUse && place.generation === this.generation) this.renew()
       throw failure
     } finally {
       clearTimeout(timer)

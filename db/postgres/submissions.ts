@@ -101,15 +101,20 @@ export class Submissions {
         for (const job of late) job.reject(toRefusal(new DatabaseFailure('busy')))
         this.#refuseLate()
       },
-      this.#patienceLeft([first]) - leastMillis,
+      Math.max(0, this.#patienceLeft([first]) - leastMillis),
     )
     this.#refusing.unref()
   }
 
-  /** What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. */
+  /**
+   * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. A COMMIT is
+   * waited for without that, since a server whose standby is gone answers everything else.
+   */
   #patienceLeft(group: readonly Job[]): number {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
-    const answeredAt = [...this.#writing].map((connection) => connection.answeredAt)
+    const answeredAt = [...this.#writing]
+      .filter(({ mayHaveCommitted }) => !mayHaveCommitted)
+      .map((connection) => connection.answeredAt)
     return Math.max(first, this.#storedAt, ...answeredAt) + patienceMillis - performance.now()
   }
 
@@ -131,6 +136,8 @@ export class Submissions {
     setImmediate(() => {
       this.#scheduled = false
       while (this.#mayBegin() && this.#beginGroup());
+      // Those for whom it was to begin may have been refused meanwhile.
+      if (this.#isIdle) this.#whenIdle?.resolve()
     })
   }
 

@@ -30,6 +30,8 @@ export class Notebook {
   readonly #refusals = new Lines(minuteMillis, mostRefusals, mostKept)
   readonly #lookUps = new Lines(hourMillis, mostLookUps, mostLookUps)
   #flushing: Promise<void> = Promise.resolve()
+  /** The flush that waits for the one that is under way; null where none does. */
+  #next: Promise<void> | null = null
 
   noteUse(kid: string, now: number): void {
     const minute = startOf(now, minuteMillis)
@@ -58,8 +60,15 @@ export class Notebook {
 
   /** Writes down what was noted since the last time; what cannot be written is kept for the next. */
   flush(store: Store): Promise<void> {
-    // One after another: two at once would write the same lines.
-    this.#flushing = this.#flushing.catch(() => {}).then(() => this.#write(store))
+    // One after another: two at once would write the same lines. One that has not begun will write all there is by then, and
+    // whoever asks meanwhile waits for that: each with its own, all would wait for as many after an outage.
+    this.#next ??= this.#flushing
+      .catch(() => {})
+      .then(() => {
+        this.#next = null
+        return this.#write(store)
+      })
+    this.#flushing = this.#next
     return this.#flushing
   }
 

@@ -127,6 +127,22 @@ describe('what was noted', () => {
     expect(uses.slice(1)).toEqual([[['kid-1', now + minute]]])
   })
 
+  test('is written by one write after the one that is under way, however many are asked for meanwhile', async () => {
+    const { lines, state, store } = paper()
+    const notebook = new Notebook()
+    const slow = Promise.withResolvers<void>()
+    state.turn = slow.promise
+    notebook.noteRefusal('token_invalid', '10.0.0.1', now)
+    const first = notebook.flush(store)
+    await Bun.sleep(1)
+    const others = Array.from({ length: 100 }, () => notebook.flush(store))
+    expect(new Set(others).size).toBe(1)
+    notebook.noteRefusal('token_invalid', '10.0.0.2', now)
+    slow.resolve()
+    await Promise.all([first, ...others])
+    expect(lines).toEqual([line('10.0.0.1'), line('10.0.0.2')])
+  })
+
   test('of a key is told to the minute', async () => {
     const { store, uses } = paper()
     const notebook = new Notebook()

@@ -10,7 +10,7 @@ import {
   toFailure,
   toRefusal,
 } from '../../../db/postgres/failure'
-import type { Refusal } from '../../../src/domain/errors'
+import { Refusal } from '../../../src/domain/errors'
 
 /** As the driver throws it. */
 function thrown(errno: string | undefined, code = 'ERR_POSTGRES_SERVER_ERROR'): Error {
@@ -103,6 +103,8 @@ test('what passes is busy, what an operator has to mend has failed, and a defect
   expect(refusal(new DatabaseFailure('damaged', 'XX001'))).toEqual(
     failed('the disk of the database server, or its data, fails'),
   )
+  const file = new Refusal('settings_invalid', 'the file of sslrootcert cannot be read')
+  expect(toRefusal(file)).toMatchObject({ kind: 'storage_failed', message: file.message, cause: file })
   const defect = new DatabaseFailure('refused', '42601')
   expect(toRefusal(defect)).toBe(defect)
   const other = new Error('other')

@@ -1,7 +1,9 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
+import type { Connection } from '../../../db/postgres/connection'
 import { DatabaseFailure } from '../../../db/postgres/failure'
 import type { Pool } from '../../../db/postgres/pool'
 import type { Session } from '../../../db/postgres/session'
+import { Attempts } from '../../../db/postgres/submission-attempts'
 import { Submissions } from '../../../db/postgres/submissions'
 import type { SubmissionDraft } from '../../../src/domain/decide-submission'
 import type { Vault } from '../../../src/domain/vault'
@@ -49,6 +51,65 @@ test('of many who come one after another while no COMMIT is answered, each is to
   }
   expect(new Set(await Promise.all(ends))).toEqual(new Set(['storage_busy']))
 }, 20_000)
+
+test('who waits for all to be answered is told so, though the last were refused before their turn came', async () => {
+  const until = (endAt: number) => {
+    while (performance.now() < endAt);
+  }
+  const failing = {
+    use: () => Bun.sleep(1_495).then(() => Promise.reject(new DatabaseFailure('unreachable'))),
+  }
+  const submissions = new Submissions(failing as unknown as Pool<Session>, vault as Vault, watch)
+  const first = endOf(submissions.submit(draft as SubmissionDraft))
+  await Bun.sleep(20)
+  const last = endOf(submissions.submit(draft as SubmissionDraft))
+  const drained = submissions.drain()
+  // Nobody has a turn while the one fails and the other has waited for too long.
+  setTimeout(() => until(performance.now() + 90), 1_450)
+  expect(await Promise.all([first, last])).toEqual(['storage_busy', 'storage_busy'])
+  await drained
+})
+
+test('where all but COMMIT is answered, whoever comes meanwhile waits no longer for it', async () => {
+  // As on a server whose standby is gone: and who tries again finds the locks still held.
+  const tried = new WeakSet<Attempts>()
+  const running = spyOn(Attempts.prototype, 'run').mockImplementation(async function (
+    this: Attempts,
+    { connection },
+  ) {
+    if (tried.has(this)) {
+      await Bun.sleep(800)
+      throw new DatabaseFailure('retry', '55P03')
+    }
+    tried.add(this)
+    connection.answeredAt = performance.now()
+    connection.mayHaveCommitted = true
+    await Bun.sleep(3_000)
+    return null
+  })
+  const silent = {
+    use: (work: (on: Session) => Promise<unknown>, silentMillis: number) => {
+      const connection = { answeredAt: -Infinity, mayHaveCommitted: false } as Connection
+      const late = Bun.sleep(silentMillis).then(() => {
+        throw new DatabaseFailure('lost', 'ETIMEDOUT')
+      })
+      return Promise.race([work({ connection } as Session), late])
+    },
+  }
+  const submissions = new Submissions(silent as Pool<Session>, vault as Vault, watch)
+  const waits: Promise<number>[] = []
+  const submit = async () => {
+    const beganAt = performance.now()
+    expect(await endOf(submissions.submit(draft as SubmissionDraft))).toBe('storage_busy')
+    return performance.now() - beganAt
+  }
+  for (let turn = 0; turn < 25; turn++) {
+    waits.push(...Array.from({ length: 10 }, submit))
+    await Bun.sleep(100)
+  }
+  expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(2_500)
+  running.mockRestore()
+}, 30_000)
 
 describeOnPostgres('a submission on a server', () => {
   test('that waits too long for a lock is told so, and its connection goes on', async () => {
