@@ -115,7 +115,7 @@ describeOnPostgres('four nodes under bookings', () => {
             const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
             const command = nodes.command(...words)
             // Anywhere, or once it has locks, which it has for no longer than it takes to be looked at a few times.
-            if (issued % 4 === 0) await Bun.sleep(100 + Math.random() * 300)
+            if (Math.random() < 0.25) await Bun.sleep(100 + Math.random() * 300)
             else await locked(command)
             await freeze((signal) => command.kill(signal))
             // What was halted while it connected finds that it took too long, and has done nothing.
