@@ -54,6 +54,8 @@ export class Submissions {
   #failedGroups = 0
   /** When a group was last stored, or found to need nothing stored, on performance's clock. */
   #storedAt = -Infinity
+  /** Whether a COMMIT was not answered since then. */
+  #isCommitLost = false
   /** Those on which a group is being stored. */
   readonly #writing = new Set<Connection>()
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
@@ -107,15 +109,22 @@ export class Submissions {
   }
 
   /**
-   * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. A COMMIT is
-   * waited for without that, since a server whose standby is gone answers everything else.
+   * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. Not once a
+   * COMMIT was not answered: a server whose standby is gone answers everything else.
    */
   #patienceLeft(group: readonly Job[]): number {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
-    const answeredAt = [...this.#writing]
-      .filter(({ mayHaveCommitted }) => !mayHaveCommitted)
-      .map((connection) => connection.answeredAt)
+    const writing = this.#isCommitLost ? [] : [...this.#writing]
+    const answeredAt = writing.map((connection) => connection.answeredAt)
     return Math.max(first, this.#storedAt, ...answeredAt) + patienceMillis - performance.now()
+  }
+
+  /** Whoever waits may have waited for long enough by now. */
+  #noteLostCommit(): void {
+    this.#isCommitLost = true
+    clearTimeout(this.#refusing ?? undefined)
+    this.#refusing = null
+    this.#refuseLate()
   }
 
   /** Resolves once all that was asked for is answered: who asked for it may be gone. */
@@ -198,6 +207,7 @@ export class Submissions {
         const ends = await this.pool.use((session) => this.#attempt(attempts, session), left, left)
         if (ends) {
           this.#storedAt = performance.now()
+          this.#isCommitLost = false
           this.watch.noteStored()
           this.groupSizes.note(group.length)
           this.commitMillis.note(performance.now() - beganAt)
@@ -206,6 +216,7 @@ export class Submissions {
       } catch (error) {
         this.#failedGroups++
         this.watch.noteFailed(error)
+        if (isLost(error)) this.#noteLostCommit()
         if (isConstraint(error)) return this.#storeApart(group, isAudited, error)
         if (!isWorthAnotherTry(error) && !isLost(error)) throw error
         failingUntil = Math.min(failingUntil, performance.now() - left + patienceMillis)

@@ -83,13 +83,12 @@ test('where all but COMMIT is answered, whoever comes meanwhile waits no longer 
     }
     tried.add(this)
     connection.answeredAt = performance.now()
-    connection.mayHaveCommitted = true
     await Bun.sleep(3_000)
     return null
   })
   const silent = {
     use: (work: (on: Session) => Promise<unknown>, silentMillis: number) => {
-      const connection = { answeredAt: -Infinity, mayHaveCommitted: false } as Connection
+      const connection = { answeredAt: -Infinity } as Connection
       const late = Bun.sleep(silentMillis).then(() => {
         throw new DatabaseFailure('lost', 'ETIMEDOUT')
       })
@@ -110,6 +109,29 @@ test('where all but COMMIT is answered, whoever comes meanwhile waits no longer 
   expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(2_500)
   running.mockRestore()
 }, 30_000)
+
+test('where the server is slow and answers, whoever waits behind others is stored', async () => {
+  const running = spyOn(Attempts.prototype, 'run').mockImplementation(async function (
+    this: Attempts,
+    { connection },
+  ) {
+    for (const millis of [400, 400, 400, 500]) {
+      await Bun.sleep(millis)
+      connection.answeredAt = performance.now()
+    }
+    return [{ is: 'answered', answer: 'stale' }]
+  })
+  const slow = {
+    use: (work: (on: Session) => Promise<unknown>) =>
+      work({ connection: { answeredAt: -Infinity } as Connection } as Session),
+  }
+  const submissions = new Submissions(slow as Pool<Session>, vault as Vault, watch)
+  const first = submissions.submit(draft as SubmissionDraft)
+  await Bun.sleep(100)
+  const second = submissions.submit(draft as SubmissionDraft)
+  expect(await Promise.all([first, second])).toEqual(['stale', 'stale'])
+  running.mockRestore()
+})
 
 describeOnPostgres('a submission on a server', () => {
   test('that waits too long for a lock is told so, and its connection goes on', async () => {
