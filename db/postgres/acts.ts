@@ -6,6 +6,7 @@ import type { Change } from '../records/store'
 import type { Changed } from './changes'
 import { toRefusal } from './failure'
 import { taking } from './locks'
+import { patience } from './patience'
 import type { Pool } from './pool'
 import { isLost } from './read'
 import type { Session } from './session'
@@ -13,8 +14,6 @@ import { begin, commit, isWorthAnotherTry, rollBack } from './transaction'
 
 /** How often an act is tried anew: whose act it was is asked first. */
 const mostTries = 3
-/** How long an act waits for a lock; and how long the server may answer nothing meanwhile. */
-const [lockMillis, silentMillis] = [1_500, 4_000]
 
 /** What an act leaves: enough to find out whether it was committed. */
 interface Left<T> {
@@ -45,7 +44,7 @@ interface How {
 export function createActs(pool: Pool<Session>) {
   // One after another here already: each that waited for the lock at the server would hold a connection.
   let last: Promise<unknown> = Promise.resolve()
-  function run<T>(work: Work<T>, { isAlone = false, mostSilentMillis = silentMillis }: How = {}): Promise<T> {
+  function run<T>(work: Work<T>, { isAlone = false, mostSilentMillis = patience.act }: How = {}): Promise<T> {
     const done = last.then(() => runNow(work, isAlone, mostSilentMillis))
     last = done.catch(() => {})
     return done
@@ -56,7 +55,7 @@ export function createActs(pool: Pool<Session>) {
     const attempt = async (session: Session): Promise<T> => {
       const { connection, audit } = session
       const locks = isAlone ? [taking('audit'), taking('directory')] : [taking('audit')]
-      const copied = await begin(connection, locks, lockMillis)
+      const copied = await begin(connection, locks, patience.actLock)
       if (left?.line && (await audit.isThere(left.line))) {
         await rollBack(connection)
         return left.answer

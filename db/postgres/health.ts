@@ -5,9 +5,7 @@ import { Readiness } from '../records/readiness'
 import { ClockWatch } from './clock'
 import { DatabaseFailure, unwrapped } from './failure'
 import { beatMillis, type Node } from './node'
-
-/** How long one write that is tried may take: whoever asks waits no longer. */
-const trialMillis = 1_000
+import { patience } from './patience'
 
 /** How often the server is asked how large the database is. */
 const sizeMillis = 60_000
@@ -80,7 +78,7 @@ export class Health extends Readiness {
   /** However it ends, it is noted. */
   async #beat(): Promise<void> {
     try {
-      await this.node.beat(trialMillis)
+      await this.node.beat(patience.trial)
       this.noteStored()
     } catch (error) {
       const failure = unwrapped(error)

@@ -3,6 +3,7 @@ import type { FoundServer, ServerNote } from '../../src/domain/upkeep'
 import { type ClockReading, readClock } from './clock'
 import type { Connection } from './connection'
 import type { OnConnection } from './on-connection'
+import { patience } from './patience'
 import { copyNoteIn, selectCopyNote } from './setting'
 
 /** How often a server tells that it is at work (heartbeat), whether or not it is asked. */
@@ -11,8 +12,6 @@ export const beatMillis = 5_000
 const aliveMillis = 15_000
 /** For how long a server that ended without a word is told of. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
-/** How long a beat may wait for a lock: nobody but the same node locks its row. */
-const lockMillis = 500
 
 /** The server's clock, by which all nodes are seen: each has its own. */
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
@@ -32,7 +31,8 @@ export class Node {
   beat(deadlineMillis: number): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
-    const limit = `SET LOCAL lock_timeout = ${lockMillis}`
+    // Nobody but the same node locks its row.
+    const limit = `SET LOCAL lock_timeout = ${patience.trialLock}`
     return this.on(async (connection) => {
       const answers = await connection.send(`${connection.begin}${limit};${seen};${selectCopyNote};COMMIT`)
       requireActive(copyNoteIn(answers.at(-2)))

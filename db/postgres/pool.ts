@@ -2,6 +2,7 @@ import type { DatabaseAddress, DatabaseHost } from '../../src/domain/database-ad
 import type { Connection } from './connection'
 import { DatabaseFailure, isBroken, unwrapped } from './failure'
 import { Hosts } from './hosts'
+import { patience } from './patience'
 
 /** How a pool is to be made. */
 export interface PoolOptions<On> {
@@ -121,7 +122,7 @@ export class Pool<On> {
   }
 
   private get deadlineMillis(): number {
-    return this.options.deadlineMillis ?? 1_000
+    return this.options.deadlineMillis ?? patience.answer
   }
 
   private take(waitMillis: number): Promise<Place<On>> {

@@ -8,6 +8,7 @@ import { linesOf, type Noun, type Outcome, type Write, withIds } from '../../src
 import type { Changed } from './changes'
 import type { GroupFacts } from './group-facts'
 import { lookingAtPartners, sharing, taking, takingNamed } from './locks'
+import { patience } from './patience'
 import type { Session } from './session'
 import { type Asked, hashesOf } from './submission-facts'
 import { begin, commit, rollBack } from './transaction'
@@ -23,9 +24,6 @@ export type End =
   | { readonly is: 'to be audited' }
   /** It is about an address that another of the group gives back: that has to be stored first. */
   | { readonly is: 'to come after' }
-
-/** How long locks are waited for: two tries use up the time that a submission has, and no third is cut off in the middle. */
-const lockMillis = 800
 
 /** What is to be stored before it is answered. */
 interface ToStore {
@@ -58,7 +56,7 @@ export class Attempts {
    * @throws DatabaseFailure, or Refusal
    */
   async run({ connection, submissions, records, audit }: Session): Promise<End[] | null> {
-    requireActive(await begin(connection, this.#locks(), lockMillis))
+    requireActive(await begin(connection, this.#locks(), patience.attemptLock))
     if (this.#line && (await audit.isThere(this.#line))) {
       await rollBack(connection)
       return this.group.map(({ recordKey }) => ({

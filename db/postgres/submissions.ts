@@ -4,6 +4,7 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Connection } from './connection'
 import { DatabaseFailure, toRefusal } from './failure'
+import { patience } from './patience'
 import type { Pool } from './pool'
 import { isLost } from './read'
 import type { Session } from './session'
@@ -20,11 +21,6 @@ const largestGroup = 64
 const [mostUnderWay, worthAnother] = [2, largestGroup / 2]
 /** How often a group that others were faster than is decided anew. */
 const mostTries = 20
-/**
- * How long whoever submits waits while nothing can be stored, in all; how long one attempt does, and what it has to be left at
- * least.
- */
-const [patienceMillis, attemptMillis, leastMillis] = [1_900, 1_000, 400]
 
 /** Who looks after what is written to. */
 export interface Watch {
@@ -97,13 +93,13 @@ export class Submissions {
         this.#refusing = null
         // Each is asked for once: time goes on, and who became late in between would be forgotten.
         const { late = [], early = [] } = Object.groupBy(this.#queue, (job) =>
-          this.#patienceLeft([job]) < leastMillis ? 'late' : 'early',
+          this.#patienceLeft([job]) < patience.leastAttempt ? 'late' : 'early',
         )
         this.#queue = early
         for (const job of late) job.reject(toRefusal(new DatabaseFailure('busy')))
         this.#refuseLate()
       },
-      Math.max(0, this.#patienceLeft([first]) - leastMillis),
+      Math.max(0, this.#patienceLeft([first]) - patience.leastAttempt),
     )
     this.#refusing.unref()
   }
@@ -116,7 +112,7 @@ export class Submissions {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
     const writing = this.#isCommitLost ? [] : [...this.#writing]
     const answeredAt = writing.map((connection) => connection.answeredAt)
-    return Math.max(first, this.#storedAt, ...answeredAt) + patienceMillis - performance.now()
+    return Math.max(first, this.#storedAt, ...answeredAt) + patience.submission - performance.now()
   }
 
   /** Whoever waits may have waited for long enough by now. */
@@ -200,9 +196,9 @@ export class Submissions {
     const beganAt = performance.now()
     let failingUntil = Infinity
     for (let tries = 1; ; tries++) {
-      const left = Math.min(attemptMillis, this.#patienceLeft(group), failingUntil - performance.now())
+      const left = Math.min(patience.attempt, this.#patienceLeft(group), failingUntil - performance.now())
       // Those that are stored one by one may have waited for each other.
-      if (left < leastMillis) throw new DatabaseFailure('busy')
+      if (left < patience.leastAttempt) throw new DatabaseFailure('busy')
       try {
         const ends = await this.pool.use((session) => this.#attempt(attempts, session), left, left)
         if (ends) {
@@ -219,7 +215,7 @@ export class Submissions {
         if (isLost(error)) this.#noteLostCommit()
         if (isConstraint(error)) return this.#storeApart(group, isAudited, error)
         if (!isWorthAnotherTry(error) && !isLost(error)) throw error
-        failingUntil = Math.min(failingUntil, performance.now() - left + patienceMillis)
+        failingUntil = Math.min(failingUntil, performance.now() - left + patience.submission)
       }
       if (tries === mostTries) throw new DatabaseFailure('busy')
     }

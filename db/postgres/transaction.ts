@@ -3,10 +3,8 @@ import { addingChanges, type Changed } from './changes'
 import type { Connection } from './connection'
 import { DatabaseFailure } from './failure'
 import { type Lock, taking } from './locks'
+import { patience } from './patience'
 import { copyNoteIn, selectCopyNote } from './setting'
-
-/** How long a transaction may wait for its process: a node that is frozen or cut off holds nobody up for longer. */
-const idleMillis = 400
 
 /**
  * Begins a transaction with its locks, in one message. Tells what the database notes of its copy: behind the locks, for which
@@ -23,7 +21,7 @@ export async function begin(
 ): Promise<CopyNote | null> {
   const limits = [
     `SET LOCAL lock_timeout = ${lockMillis}`,
-    `SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${patience.idleTransaction}`,
   ]
   const answers = await connection.send(connection.begin + [...limits, ...locks, selectCopyNote].join(';'))
   return copyNoteIn(answers.at(-1))
