@@ -16,7 +16,7 @@ import {
   withFilesUpTo,
 } from './support/process'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 // Every value that these tests send holds this word, each with others around it that tell it from the rest. What is
 // answered to a failing request, what the process prints and what the audit log keeps may hold none of them, in whatever

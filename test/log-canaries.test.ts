@@ -5,7 +5,7 @@ import { booking, provider, region } from './support/builders'
 import { type LogLine, logLines, Operator, type Served, stopping, toldIn } from './support/operator'
 import { eventually } from './support/process'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 // A service in production is sent what tells of people and who may speak for them, each value with this word in it; what it
 // prints may hold none of that, nor any part of a token, in whatever spelling.

@@ -4,7 +4,7 @@ import * as packageJson from '../../package.json'
 import { booking } from '../support/builders'
 import { buildWords, Folder, runProgram, startSandbox } from '../support/process'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const root = new URL('../..', import.meta.url).pathname
 

@@ -25,7 +25,7 @@ import {
 // The executable in a folder and an environment that somebody else has prepared: nothing of either is heeded, or the
 // start is refused. Out of reach: LD_PRELOAD and its like, which the system obeys before there is a program, and
 // BUN_BE_BUN=1, which makes another program of it. TEST_LONG=1 tries each variable on its own too.
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 // No slot begins or ends within the minutes that this takes.
 const now = '2026-12-01T12:05:00Z'

@@ -5,7 +5,7 @@ import { eventually } from '../support/process'
 import { type Practice, startPractice } from './practice'
 
 // Each command is a process.
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 interface Line {
   readonly id: number

@@ -15,7 +15,7 @@ import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
 import { startSandbox, theProgram, withFewProviders } from '../support/process'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 const file = (name: string) => operator.folder.file(name)

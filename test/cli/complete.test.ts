@@ -9,7 +9,7 @@ import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
 
 // Each command is a process.
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 

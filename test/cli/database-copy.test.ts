@@ -10,7 +10,7 @@ import { runSql, startPostgres } from '../support/postgres'
 import { describeOnPostgres, describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
 import { Program, theProgram, withFilesUpTo } from '../support/process'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator(theProgram, null)
 const { database } = operator

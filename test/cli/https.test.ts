@@ -5,7 +5,7 @@ import { makeCertificate } from '../support/certificates'
 import { Operator, stopping, toldIn } from '../support/operator'
 import { eventually } from '../support/process'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 const file = (name: string) => operator.folder.file(name)

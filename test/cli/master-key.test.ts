@@ -5,7 +5,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Folder, folders } from '../support/folder'
 import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
 
@@ -123,10 +123,10 @@ describe('the master key of a database', () => {
   })
 })
 
-/** Whether a folder lies on another disk than tests' folders. */
-function isOtherDisk(folder: string): boolean {
-  return existsSync(folder) && statSync(folder).dev !== statSync(tmpdir()).dev
-}
+/** A folder on another disk than those of tests. */
+const otherDisk = [tmpdir(), '/dev/shm'].find(
+  (folder) => existsSync(folder) && statSync(folder).dev !== statSync(folders).dev,
+)
 
 describe('key rotate', () => {
   test('says before it is done that the old key is written over, and leaves it where the answer is no', async () => {
@@ -180,27 +180,23 @@ describe('init', () => {
     expect(statSync(apart).mode & 0o777).toBe(0o600)
   })
 
-  test.if(isOtherDisk('/dev/shm'))('makes the key on another disk than the database', async () => {
+  test.if(otherDisk !== undefined)('makes the key on another disk than the database', async () => {
     using operator = new Operator()
-    const folder = mkdtempSync('/dev/shm/anteroom-test-')
-    try {
-      const key = join(folder, 'key')
-      await operator.do('init', '--master-key-file', key)
-      expect([readdirSync(folder), statSync(key).mode & 0o777]).toEqual([['key'], 0o600])
-      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
-      await operator.do('organization', 'list', '--master-key-file', key)
+    using folder = new Folder(otherDisk)
+    const key = folder.file('key')
+    await operator.do('init', '--master-key-file', key)
+    expect([readdirSync(folder.path), statSync(key).mode & 0o777]).toEqual([['key'], 0o600])
+    expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+    await operator.do('organization', 'list', '--master-key-file', key)
 
-      // Killed before the database had its name: whose key it is shows in what it holds.
-      const aside = `${operator.database}.unfinished-0a1b2c3d`
-      mkdirSync(aside)
-      copyFileSync(key, `${aside}/key`)
-      renameSync(operator.database, `${aside}/whole`)
-      await operator.do('init', '--master-key-file', key)
-      await operator.do('organization', 'list', '--master-key-file', key)
-      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+    // Killed before the database had its name: whose key it is shows in what it holds.
+    const aside = `${operator.database}.unfinished-0a1b2c3d`
+    mkdirSync(aside)
+    copyFileSync(key, `${aside}/key`)
+    renameSync(operator.database, `${aside}/whole`)
+    await operator.do('init', '--master-key-file', key)
+    await operator.do('organization', 'list', '--master-key-file', key)
+    expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
   })
 
   test('makes a database for a key that is handed over, and no key file', async () => {

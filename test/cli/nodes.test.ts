@@ -4,7 +4,7 @@ import { Operator } from '../support/operator'
 import { describeOnPostgres, newDatabase, type TestDatabase } from '../support/postgres-databases'
 import { eventually, Program, theProgram } from '../support/process'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 let database: TestDatabase

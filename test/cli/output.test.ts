@@ -6,7 +6,7 @@ import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 
 // Each command is a process.
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 /**
  * What a terminal acts on, reorders text by or shows nothing of: a color, CSI in one C1 byte, an OSC title, a bidi override,

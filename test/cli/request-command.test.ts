@@ -3,7 +3,7 @@ import { booking } from '../support/builders'
 import { type Practice, startPractice } from './practice'
 
 // Each command is a process.
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 let practice: Practice
 let members = 0

@@ -15,7 +15,7 @@ import {
   withFewProviders,
 } from '../support/process'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const { fileInvalid, databaseUnusable, failed, misused } = exitCodes
 

@@ -5,7 +5,7 @@ import { Operator } from '../support/operator'
 import { runOnTerminal } from '../support/terminal'
 
 // Each command is a process.
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 const env = { ...operator.settings }

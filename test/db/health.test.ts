@@ -225,7 +225,7 @@ describe('the check of pages', () => {
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)
     expect(told).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
-  }, 20_000)
+  }, 300_000)
 
   test('makes a server not ready for good, and is over before its database is closed', async () => {
     await engine.close()

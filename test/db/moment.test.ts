@@ -13,7 +13,7 @@ import { openPlace, testKey } from './place'
 import { refusalOf } from './postgres/connections'
 import { openPostgresEngine, openPostgresPlace } from './postgres/place'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const onServer = (url: string) => serverDatabase(url, { password: null, passFile: null })
 const beside: ReadingMoment = {

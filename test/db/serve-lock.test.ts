@@ -18,7 +18,7 @@ import { times } from '../support/long'
 import { Operator, stopping, toldIn } from '../support/operator'
 import { eventually, Program, theProgram } from '../support/process'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
 const serving = ['serve', '--port', '0', '--base-url', 'https://api.example']

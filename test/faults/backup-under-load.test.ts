@@ -5,7 +5,7 @@ import { booking, provider, region } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 const operator = new Operator()
 const file = (name: string) => operator.folder.file(name)

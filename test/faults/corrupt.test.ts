@@ -16,7 +16,7 @@ import { Operator, toldIn } from '../support/operator'
 import { eventually, runProgram } from '../support/process'
 import { faultsIn } from './database'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 // A database with a directory and requests, of which each test gets a copy.
 const made = new Operator()

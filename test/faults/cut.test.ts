@@ -8,7 +8,7 @@ import { booking } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
 import { eventually, Folder, type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 // Whoever sends a booking and gets no answer does not know whether it is stored. With a key they send it again.
 

@@ -7,7 +7,7 @@ import { Operator } from '../support/operator'
 import { Folder, runProgram, startSandbox, withFewProviders, withFilesUpTo } from '../support/process'
 import { faultsIn } from './database'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 // The write that fails is another one for each size.
 const sizes = isLong ? Array.from({ length: 20 }, (_, index) => 100 + 11 * index) : [300]

@@ -18,7 +18,7 @@ import { isLong, times } from '../support/long'
 import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 let operator = undefined as unknown as Operator
 let key = ''

@@ -19,7 +19,7 @@ import { traced, whyUntraceable } from '../support/trace'
 import { ask, faultsIn } from './database'
 import { differences, Practice, type Submission } from './submissions'
 
-setDefaultTimeout(isLong ? 3_600_000 : 180_000)
+setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /** Where a kill hits: at some time, or just before the nth step on the log (a commit) or the database (a checkpoint). */
 type Place = { readonly afterMillis: number } | { readonly end: string; readonly step: number }

@@ -21,7 +21,7 @@ import { ask, faultsIn } from './database'
 import { killInside } from './kill-inside'
 
 // A command that is killed at any moment, with kill -9, leaves the old state or the new one, whole, and the next goes on.
-setDefaultTimeout(isLong ? 3_600_000 : 180_000)
+setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 const providers = times(100, 3_000)
 const lines = times(400, 10_000)

@@ -10,7 +10,7 @@ import {
   withFewProviders,
 } from '../support/process'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const folder = new Folder()
 const path = folder.file('locked.sqlite')

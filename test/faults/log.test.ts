@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { logLines, Operator, type Served } from '../support/operator'
 import { eventually, theProgram } from '../support/process'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 const pipe = operator.folder.file('pipe')

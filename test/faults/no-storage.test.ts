@@ -16,7 +16,7 @@ import {
 } from '../support/process'
 import { faultsIn } from './database'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 /** What makes writes fail under a running server, and what makes them succeed again. */
 interface Fault {

@@ -8,7 +8,7 @@ import { type Postgres, runSql, startPostgres } from '../support/postgres'
 import { describeOnPostgresInFull } from '../support/postgres-databases'
 import { type Exit, eventually, Program, theProgram } from '../support/process'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 // Whatever the server fails with, and whatever it says then, none of it is told by this program: neither what people sent,
 // nor rows, nor the words of the server, each of which holds this word here.

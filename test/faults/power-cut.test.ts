@@ -8,7 +8,7 @@ import { faultsIn } from './database'
 import { cutPower, leavings, type Step, someMoment, stepsOf } from './disk'
 import { differences, operatorWith, Practice, type Submission } from './submissions'
 
-setDefaultTimeout(isLong ? 900_000 : 120_000)
+setDefaultTimeout(isLong ? 900_000 : 300_000)
 
 /*
  * One run of the server is recorded at the border of the operating system (tracer.c): what it writes to its files, what

@@ -7,7 +7,7 @@ import { isLong, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { ask, faultsIn } from './database'
 
-setDefaultTimeout(isLong ? 300_000 : 60_000)
+setDefaultTimeout(isLong ? 300_000 : 300_000)
 
 const operator = new Operator()
 const path = operator.database

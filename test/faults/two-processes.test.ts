@@ -4,7 +4,7 @@ import { times } from '../support/long'
 import { Folder, type OfferedSlot, type Sandbox, startSandbox, withFewProviders } from '../support/process'
 import { faultsIn } from './database'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 const folder = new Folder()
 const path = folder.file('shared.sqlite')

@@ -20,7 +20,7 @@ import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../
 import { faultsIn } from './database'
 import { killInside } from './kill-inside'
 
-setDefaultTimeout(isLong ? 600_000 : 120_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 let operator = undefined as unknown as Operator
 beforeEach(() => {

@@ -9,7 +9,7 @@ import { eachOf, seed } from './random'
 import { type Sample, sample, type World } from './samples'
 import { expectOneOfTheShapes, type WireAnswer } from './wire'
 
-setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 const runs = times(2_500, 1_000_000)
 const batchSize = 500

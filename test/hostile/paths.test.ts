@@ -7,7 +7,7 @@ import { type HeadCase, headCases, type Outcome, type TargetCase, targetCases } 
 import { eachOf } from './random'
 import { exchange, expectOneOfTheShapes, message, type WireAnswer } from './wire'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 const directory = {
   regions: [region({ id: 9 }), region({ id: 11, stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })],

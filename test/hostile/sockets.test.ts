@@ -8,7 +8,7 @@ import { below, eachOf, type Random, randomFrom, seed } from './random'
 import { knownLimitations, Material, regionList, type SocketCase, socketCases } from './socket-cases'
 import { type Exchange, exchange, expectOneOfTheShapes, type Step } from './wire'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 /** How many cases are under way at a time. */
 const concurrency = 24

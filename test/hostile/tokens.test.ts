@@ -12,7 +12,7 @@ import { eachOf } from './random'
 import { type Attempt, type Known, type Loot, tokenCases, type Verdict } from './token-cases'
 import { exchange, expectOneOfTheShapes, message, type WireAnswer } from './wire'
 
-setDefaultTimeout(isLong ? 600_000 : 60_000)
+setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 /** How each token is tried at each path: the endpoint's own method and others. */
 const methods = isLong

@@ -4,7 +4,7 @@ import { booking } from '../support/builders'
 import { mainThreadMillisFor } from '../support/cpu'
 import { type Sandbox, startSandbox } from '../support/process'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 /** How long one request may keep all others waiting. */
 const mostMillis = 50

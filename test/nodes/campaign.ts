@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually'
 import { tellFigure } from '../support/long'
 import { runSql } from '../support/postgres'
+import { Standstill } from '../support/standstill'
 import { type Call, Load, type Submission } from './load'
 import type { Nodes } from './nodes'
 
@@ -22,12 +23,24 @@ export interface Report {
   readonly longestMillis: number
   /** The longest before the fault, in ms: it tells how busy the machine is. */
   readonly usualMillis: number
+  /** For how long the machine stood still at most, in ms. */
+  readonly standstillMillis: number
   /** The longest at one that was, in ms: one that is halted answers nobody. */
   readonly longestAtVictimsMillis: number
   /** From the end of the fault to the first booking that was acknowledged behind it at the slowest node, in ms. */
   readonly againMillis: number
   /** What must never be, in words. */
   readonly faults: readonly string[]
+}
+
+/** Where the machine stood still for longer, who was late or refused shows what it has to do, and not what a fault does. */
+const mostStandstillMillis = 200
+
+/** Whether a report shows how long a fault makes others wait. */
+export function showsTimes({ standstillMillis }: Report): boolean {
+  if (standstillMillis <= mostStandstillMillis) return true
+  console.log(`SKIPPED: how long others waited: the machine stood still for ${standstillMillis} ms`)
+  return false
 }
 
 /** How many a node must have acknowledged, before the fault begins and once it is over. */
@@ -49,6 +62,7 @@ export class Campaign {
   ) {}
 
   async run({ title, victims, inject }: Fault): Promise<Report> {
+    using standstill = new Standstill()
     const load = new Load(this.nodes, this.#next, this.perNode, this.portOf)
     const ready = (since: number) => this.nodes.nodes.every((_, node) => stored(load, node, since) >= enough)
     const began = performance.now()
@@ -70,6 +84,7 @@ export class Campaign {
     const report = {
       acknowledged,
       usualMillis,
+      standstillMillis: Math.round(standstill.longestMillis),
       failed: {
         victims: failures(calls, (node) => victims.includes(node)),
         others: failures(others, () => true),
@@ -157,6 +172,7 @@ function failures(calls: readonly Call[], isTheirs: (node: number) => boolean): 
 function told({
   acknowledged,
   usualMillis,
+  standstillMillis,
   failed,
   longestMillis,
   longestAtVictimsMillis,
@@ -166,6 +182,7 @@ function told({
   const { victims, others } = failed
   return (
     `${acknowledged} acknowledged, ${faults.length} faults; failed at victims ${JSON.stringify(victims)}, at others ` +
-    `${JSON.stringify(others)}; longest before ${usualMillis} ms, at others ${longestMillis} ms, at victims ${longestAtVictimsMillis} ms; works again after ${againMillis} ms`
+    `${JSON.stringify(others)}; longest before ${usualMillis} ms, at others ${longestMillis} ms, at victims ${longestAtVictimsMillis} ms; works again after ${againMillis} ms; ` +
+    `the machine stood still for ${standstillMillis} ms`
   )
 }

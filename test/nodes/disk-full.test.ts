@@ -7,7 +7,7 @@ import { testOnPostgresInFull } from '../support/postgres-databases'
 import { Campaign } from './campaign'
 import { Nodes } from './nodes'
 
-setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /** A disk is mounted and filled, and the server ends: not beside all other tests. */
 const testInLong = isLong ? testOnPostgresInFull : test.skip

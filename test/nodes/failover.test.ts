@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout } from 'bun:test'
 import { isLong, times } from '../support/long'
 import { testOnPostgresInFull } from '../support/postgres-databases'
-import { Campaign } from './campaign'
+import { Campaign, showsTimes } from './campaign'
 import { Nodes } from './nodes'
 import { follow, startPair } from './standby'
 
-setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 testOnPostgresInFull.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1))(
   'a server that is lost, and whose synchronous standby is promoted, has lost nothing of what was acknowledged (round %i)',
@@ -44,6 +44,6 @@ testOnPostgresInFull.each(Array.from({ length: times(1, 8) }, (_, index) => inde
       },
     })
     expect(back.faults).toEqual([])
-    expect(back.failed.others).toEqual({})
+    if (showsTimes(back)) expect(back.failed.others).toEqual({})
   },
 )

@@ -4,17 +4,29 @@ import { eventually } from '../support/eventually'
 import { isLong, times } from '../support/long'
 import { type Postgres, startPostgres } from '../support/postgres'
 import { describeOnPostgres, testOnPostgresInFull } from '../support/postgres-databases'
-import { Campaign, type Report } from './campaign'
+import { Campaign, type Report, showsTimes } from './campaign'
 import { cutLink, linkHost, whyNoCut } from './link'
 import { Nodes } from './nodes'
 
-setDefaultTimeout(isLong ? 3_600_000 : 120_000)
+setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /** What a fault of one node, a command or a link may cost others, and what one of the server may cost anybody. */
 const [othersMillis, allMillis] = [500, 2_000]
 /** What a machine adds that has other things to do: at least, and by what it shows before the fault. */
 const slackMillis = ({ usualMillis }: Report) => 1_000 + 2 * usualMillis
 const everybody = [0, 1, 2, 3]
+
+function expectNoHarmToOthers(report: Report): void {
+  expect(report.faults).toEqual([])
+  if (!showsTimes(report)) return
+  expect(report.failed.others).toEqual({})
+  expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+}
+
+function expectAnswersInTime(report: Report): void {
+  if (showsTimes(report)) expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+}
+
 /** Who holds the lock under which lines are appended to the audit log. */
 const auditLock = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND (classid, objid, mode) = (x'416e7465'::int4::oid, 1, 'ExclusiveLock')`
@@ -82,8 +94,7 @@ describeOnPostgres('four nodes under bookings', () => {
           await nodes.begin(1)
         }),
     })
-    expect([report.faults, report.failed.others]).toEqual([[], {}])
-    expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+    expectNoHarmToOthers(report)
   })
 
   testOnPostgresInFull(
@@ -94,8 +105,7 @@ describeOnPostgres('four nodes under bookings', () => {
         victims: [2],
         inject: (nodes) => again(times(4, 40), 200, () => freeze((signal) => nodes.node(2).signal(signal))),
       })
-      expect([report.faults, report.failed.others]).toEqual([[], {}])
-      expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+      expectNoHarmToOthers(report)
     },
   )
 
@@ -122,8 +132,7 @@ describeOnPostgres('four nodes under bookings', () => {
             expect([0, 7]).toContain(await command.exited)
           }),
       })
-      expect([report.faults, report.failed.others]).toEqual([[], {}])
-      expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
+      expectNoHarmToOthers(report)
     },
   )
 
@@ -139,9 +148,8 @@ describeOnPostgres('four nodes under bookings', () => {
             await Bun.sleep(3_000)
           }),
       })
-      expect([report.faults, report.failed.others]).toEqual([[], {}])
-      expect(report.longestMillis).toBeLessThan(othersMillis + slackMillis(report))
-      expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+      expectNoHarmToOthers(report)
+      expectAnswersInTime(report)
     },
   )
 
@@ -159,7 +167,7 @@ describeOnPostgres('four nodes under bookings', () => {
     })
     expect(report.faults).toEqual([])
     expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
-    expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+    expectAnswersInTime(report)
   })
 
   testOnPostgresInFull(
@@ -179,7 +187,7 @@ describeOnPostgres('four nodes under bookings', () => {
       })
       expect(report.faults).toEqual([])
       expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
-      expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+      expectAnswersInTime(report)
     },
   )
 
@@ -201,7 +209,7 @@ describeOnPostgres('four nodes under bookings', () => {
       })
       expect(report.faults).toEqual([])
       expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
-      expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
+      expectAnswersInTime(report)
     },
   )
 
@@ -223,6 +231,7 @@ describeOnPostgres('four nodes under bookings', () => {
           expect(await nodes.statuses(token)).toEqual([401, 401, 401, 401])
         }),
     })
-    expect([report.faults, report.failed.others]).toEqual([[], {}])
+    expect(report.faults).toEqual([])
+    if (showsTimes(report)) expect(report.failed.others).toEqual({})
   })
 })

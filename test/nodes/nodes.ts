@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
-import { type OfferedSlot, theProgram } from '../support/process'
+import { type OfferedSlot, theProgramInHaste } from '../support/process'
 
 const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
 /** Three hours a day: some 120 slots in what is offered, so that a page of one provider is soon read. */
@@ -39,7 +39,7 @@ export class Nodes implements AsyncDisposable {
    * @param providers each with some 110 slots
    */
   static async start(addresses: readonly string[], providers: number): Promise<Nodes> {
-    const nodes = new Nodes(new Operator(theProgram, addresses[0]), addresses, providers)
+    const nodes = new Nodes(new Operator(theProgramInHaste, addresses[0]), addresses, providers)
     try {
       await nodes.#furnish()
       await Promise.all(addresses.map((_, index) => nodes.begin(index)))
@@ -88,7 +88,7 @@ export class Nodes implements AsyncDisposable {
   command(...words: string[]): Bun.Subprocess {
     const { folder, settings: env } = this.operator
     const output = { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' } as const
-    return Bun.spawn([...theProgram, ...words], { cwd: folder.path, env: { ...env }, ...output })
+    return Bun.spawn([...theProgramInHaste, ...words], { cwd: folder.path, env: { ...env }, ...output })
   }
 
   node(index: number): Served {

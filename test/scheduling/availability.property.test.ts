@@ -10,7 +10,7 @@ import { availabilityOf, obstacleOf, offers, type Practice, slotsWithinOf } from
 
 // TEST_LONG=1 looks for longer. A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
 const seed = process.env.FAST_CHECK_SEED
-const timeout = isLong ? 3_600_000 : 60_000
+const timeout = isLong ? 3_600_000 : 300_000
 
 function holds<T>(property: fc.IProperty<T>, runs: number): void {
   fc.assert(property, { numRuns: isLong ? runs * 100 : runs, ...(seed && { seed: Number(seed) }) })

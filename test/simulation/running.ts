@@ -1,19 +1,14 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { copyFileSync, existsSync } from 'node:fs'
 import { type Limits, unlimited } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
 import { addOrganization, addPartner } from '../../src/operations/partners'
 import { issueFirstToken } from '../../src/operations/tokens'
 import { openService } from '../../src/service'
+import { Folder } from '../support/folder'
 import type { Answer } from '../support/service'
 import { organizationCount, organizationOf } from './moves'
 
 export const baseUrl = 'http://localhost'
-
-// In memory where there is such a folder: what is copied when a service crashes is copied as SQLite wrote it, so that
-// nothing here depends on the disk.
-const folders = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Before all worlds begin. */
 export const madeAt = Date.UTC(2026, 0, 1)
@@ -32,8 +27,8 @@ export interface Running {
 
 /** A database, and the processes that have it open. */
 export class Site implements AsyncDisposable {
-  readonly #folder = mkdtempSync(join(folders, 'anteroom-simulation-'))
-  #path = join(this.#folder, 'first.sqlite')
+  readonly #folder = new Folder()
+  #path = this.#folder.file('first.sqlite')
   #copies = 0
   /** Those that have the database open; the first is the server that crashes. */
   readonly running: Running[] = []
@@ -73,7 +68,7 @@ export class Site implements AsyncDisposable {
 
   /** Copies the files as they are, whatever is under way. Tells where the copy is. */
   copy(): string {
-    const copy = join(this.#folder, `copy-${this.#copies++}.sqlite`)
+    const copy = this.#folder.file(`copy-${this.#copies++}.sqlite`)
     copyDatabase(this.#path, copy)
     return copy
   }
@@ -100,7 +95,7 @@ export class Site implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { service } of [...this.running, ...this.#dropped]) await service.close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#folder[Symbol.dispose]()
   }
 }
 
@@ -112,6 +107,7 @@ function copyDatabase(from: string, to: string): void {
 
 /** A database with partners and their organizations, made once, and a token of each partner. */
 interface Template {
+  readonly folder: Folder
   readonly database: string
   readonly organizations: readonly number[]
   readonly partners: readonly { readonly id: number; readonly token: string }[]
@@ -127,13 +123,13 @@ export function template(): Promise<Template> {
 
 /** Removes it, once the worlds of a test are gone: under `bun test` a process is not told that it ends. */
 export async function dropTemplate(): Promise<void> {
-  if (made) rmSync(dirname((await made).database), { recursive: true, force: true })
+  if (made) (await made).folder[Symbol.dispose]()
   made = undefined
 }
 
 async function makeTemplate(): Promise<Template> {
-  const folder = mkdtempSync(join(folders, 'anteroom-simulation-'))
-  const database = join(folder, 'template.sqlite')
+  const folder = new Folder()
+  const database = folder.file('template.sqlite')
   keyFile = `${database}.key`
   const { service } = await openOn(database, { now: () => madeAt }, {}, true)
   const { context } = service
@@ -149,7 +145,7 @@ async function makeTemplate(): Promise<Template> {
     partners.push({ id: partner.id, token: await issueFirstToken(context, partner, act) })
   }
   await service.close()
-  return { database, organizations: organizations.map(({ id }) => id), partners }
+  return { folder, database, organizations: organizations.map(({ id }) => id), partners }
 }
 
 let keyFile = ''

@@ -2,7 +2,7 @@
 export async function eventually(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  patienceMillis = 20_000,
+  patienceMillis = 120_000,
 ): Promise<void> {
   const deadline = performance.now() + patienceMillis
   while (!(await isSo())) {

@@ -8,7 +8,7 @@ import { type PostgresOptions, runSql, startPostgres } from './postgres'
 import { describeOnPostgresInFull, newDatabase, type Template } from './postgres-databases'
 import { serverUser } from './postgres-programs'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 /** PostgreSQL's code of an error (SQLSTATE); of a promise that is kept, what it is kept with. */
 function stateOf(promise: Promise<unknown>): Promise<unknown> {

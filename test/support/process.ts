@@ -12,8 +12,14 @@ export { eventually, Folder }
 const root = new URL('../..', import.meta.url).pathname
 
 const given = process.env.TEST_EXECUTABLE
-/** The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests. */
+/**
+ * The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests, which
+ * has patience.
+ */
 export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
+
+/** The same with no more patience than it has where it is used. */
+export const theProgramInHaste: readonly string[] = ['env', 'TEST_PATIENCE=real', ...theProgram]
 
 function builtExecutable(): string {
   // With a mark of the sources: another run had this number once, and other sources.
@@ -22,15 +28,24 @@ function builtExecutable(): string {
 }
 
 function build(executable: string): void {
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...buildWords(executable)], { cwd: root })
+  const { exitCode, stderr } = Bun.spawnSync(
+    [process.execPath, ...buildWords(executable, 'test/support/program.ts')],
+    { cwd: root },
+  )
   if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
 }
 
 /** Differs whenever a file has changed that the executable is made of. */
 function markOfSources(): string {
-  const files = ['src/**', 'db/**', 'fixtures/**', 'deploy/release/**', '*.json', 'bun.lock'].flatMap(
-    (pattern) => Array.from(new Glob(pattern).scanSync(root)),
-  )
+  const files = [
+    'src/**',
+    'db/**',
+    'fixtures/**',
+    'deploy/release/**',
+    'test/support/*.ts',
+    '*.json',
+    'bun.lock',
+  ].flatMap((pattern) => Array.from(new Glob(pattern).scanSync(root)))
   const marks = files.map((file) => {
     const { mtimeMs, size } = statSync(join(root, file))
     return `${file} ${mtimeMs} ${size}`
@@ -111,7 +126,7 @@ export class Program implements AsyncDisposable {
 
   /** How it ended, once it has. */
   async exit(): Promise<Exit> {
-    await within(this.#child.exited, 10_000, 'the program to end')
+    await within(this.#child.exited, 60_000, 'the program to end')
     await this.#read
     this.#temporary[Symbol.dispose]()
     const { exitCode, signalCode: signal } = this.#child

@@ -16,7 +16,7 @@ import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import { Program } from '../support/process'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 // What `strings` would show of a person, in every place where the program may leave a file.
 

@@ -1,9 +1,13 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { eventually } from '../../support/eventually'
+import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { startPostgres } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { act, endOf } from '../furniture'
 import { openPostgresEngine } from './place'
+
+beforeAll(haveRealPatience)
+afterAll(haveLongPatience)
 
 describeOnPostgres('an act', () => {
   test('fails in seconds where the server falls silent, and the next is done once it is back', async () => {
@@ -23,5 +27,5 @@ describeOnPostgres('an act', () => {
       line.action,
     ])
     await close()
-  }, 60_000)
+  }, 300_000)
 })

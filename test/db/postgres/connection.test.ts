@@ -9,7 +9,7 @@ import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
 import { failureOf, TestPool, Uncaught } from './pools'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 async function onConnection<T>(work: (on: Connection) => Promise<T>): Promise<T> {
   await using database = await newDatabase()

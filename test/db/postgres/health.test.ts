@@ -1,14 +1,18 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { Health } from '../../../db/postgres/health'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/node'
 import { openDatabase } from '../../../db/postgres/open'
 import { eventually } from '../../support/eventually'
+import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { connectTo, newTestDatabase, openingOf } from './connections'
 
+beforeAll(haveRealPatience)
+afterAll(haveLongPatience)
+
 // A server that is started in between takes its time where much else is done.
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 
 describeOnPostgresInFull('a database on a server', () => {
   test('is tried once however often it is asked within a second, by a transaction that is committed', async () => {

@@ -17,5 +17,5 @@ describeOnPostgresInFull('texts of statements, which a server may log', () => {
     const texts = sent.texts.filter((text) => !ourMigrations.some(({ sql }) => sql === text))
     expect(texts.length).toBeGreaterThan(200)
     expect(texts.filter((text) => given.test(text))).toEqual([])
-  }, 30_000)
+  }, 300_000)
 })

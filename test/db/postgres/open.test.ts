@@ -1,8 +1,9 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { serverDatabase } from '../../../db/postgres/database'
 import { openDatabase } from '../../../db/postgres/open'
 import { requirePostgres } from '../../../db/postgres/recognize'
 import { masterKeyOf } from '../../../src/vault/vault'
+import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgresInFull, sharedPostgres } from '../../support/postgres-databases'
 import {
@@ -13,6 +14,9 @@ import {
   refusalOf,
   type TestConnections,
 } from './connections'
+
+beforeAll(haveRealPatience)
+afterAll(haveLongPatience)
 
 const opening = (made: TestConnections, different = {}) =>
   refusalOf(() => openDatabase(made.on, openingOf(made.url, different)))

@@ -5,7 +5,7 @@ import { type Postgres, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase, sharedPostgres } from '../../support/postgres-databases'
 import { addressOf, failureOf, millisOf, TestPool, Uncaught } from './pools'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 /** How many connections the server has, but for the one that asks. */
 async function connectionsOf(server: Postgres): Promise<number> {

@@ -107,7 +107,7 @@ describeOnPostgresInFull('of the statements that the engine sends to a server', 
     await using client = new SQL(place.url, { max: 1 })
     await client.unsafe('ANALYZE')
     plans['made with statistics'] = await plansOf(place.url, statements)
-  }, 60_000)
+  }, 300_000)
   afterAll(() => place?.[Symbol.asyncDispose]())
 
   const wholes = (planned: readonly Planned[]) =>

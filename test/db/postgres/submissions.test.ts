@@ -1,4 +1,4 @@
-import { expect, spyOn, test } from 'bun:test'
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import type { Connection } from '../../../db/postgres/connection'
 import { DatabaseFailure } from '../../../db/postgres/failure'
 import type { Pool } from '../../../db/postgres/pool'
@@ -7,11 +7,15 @@ import { Attempts } from '../../../db/postgres/submission-attempts'
 import { Submissions } from '../../../db/postgres/submissions'
 import type { SubmissionDraft } from '../../../src/domain/decide-submission'
 import type { Vault } from '../../../src/domain/vault'
+import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { holdWrites } from '../../support/storage'
 import { endOf, furnish, minutes, nine } from '../furniture'
 import { openPostgresPlace } from './place'
+
+beforeAll(haveRealPatience)
+afterAll(haveLongPatience)
 
 const vault: Pick<Vault, 'keyedHash'> = { keyedHash: () => new Uint8Array(32) }
 const draft = { partnerId: 1, externalUserId: 'm-1', member: { email: 'robin@example.org' }, retry: null }
@@ -50,7 +54,7 @@ test('of many who come one after another while no COMMIT is answered, each is to
     if (ends.length % 20 === 0) await Bun.sleep(1)
   }
   expect(new Set(await Promise.all(ends))).toEqual(new Set(['storage_busy']))
-}, 20_000)
+}, 300_000)
 
 test('who waits for all to be answered is told so, though the last were refused before their turn came', async () => {
   const until = (endAt: number) => {
@@ -108,7 +112,7 @@ test('where all but COMMIT is answered, whoever comes meanwhile waits no longer 
   }
   expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(2_500)
   running.mockRestore()
-}, 30_000)
+}, 300_000)
 
 test('where the server is slow and answers, whoever waits behind others is stored', async () => {
   const running = spyOn(Attempts.prototype, 'run').mockImplementation(async function (

@@ -99,7 +99,7 @@ describeOnPostgresInFull('a check', () => {
     })
     await server.run(grant, 'rooms')
     expect(await integrity()).toEqual({ check: 'integrity', state: 'ok', detail: 'no faults' })
-  }, 20_000)
+  }, 300_000)
 
   test.each([
     ['a table', 'CREATE TABLE stray (id int)', 'column stray.id, table stray'],
@@ -283,7 +283,7 @@ describeOnPostgresInFull('upkeep', () => {
       expect(await opened.upkeep.purge()).toBe(false)
       expect(await left()).toBe(3)
       await connection.send('COMMIT')
-    }, 20_000)
+    }, 300_000)
     expect(await opened.upkeep.purge()).toBe(true)
     expect(await left()).toBe(0)
   })

@@ -1,0 +1,4 @@
+import { haveLongPatience } from './patience'
+
+// Before each file of tests (bunfig.toml).
+haveLongPatience()

@@ -1,0 +1,24 @@
+/**
+ * Watches for how long this machine gives no time to a thread that only sleeps, as where others that share its processors have
+ * them: nothing else on it was done in time then either. Leaving its scope ends it.
+ */
+export class Standstill implements Disposable {
+  readonly #shared = new SharedArrayBuffer(16)
+  readonly #sleeper = new Worker(new URL('sleeper.ts', import.meta.url))
+
+  constructor() {
+    this.#sleeper.unref()
+    this.#sleeper.postMessage(this.#shared)
+  }
+
+  /** The longest so far, in ms. */
+  get longestMillis(): number {
+    return new Float64Array(this.#shared, 0, 1)[0] ?? 0
+  }
+
+  [Symbol.dispose](): void {
+    const isOver = new Int32Array(this.#shared, 8, 1)
+    Atomics.store(isOver, 0, 1)
+    Atomics.notify(isOver, 0)
+  }
+}
