@@ -50,7 +50,9 @@ export class Submissions {
   #failedGroups = 0
   /** When a group was last stored, or found to need nothing stored, on performance's clock. */
   #storedAt = -Infinity
-  /** Whether a COMMIT was not answered since then. */
+  /** The same of one that leaves a line in the audit log. */
+  #auditedAt = -Infinity
+  /** Whether a COMMIT was not answered since a group was last stored. */
   #isCommitLost = false
   /** Those on which a group is being stored. */
   readonly #writing = new Set<Connection>()
@@ -106,13 +108,15 @@ export class Submissions {
 
   /**
    * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. Not once a
-   * COMMIT was not answered: a server whose standby is gone answers everything else.
+   * COMMIT was not answered: a server whose standby is gone answers everything else. Nor where lines are left in
+   * the audit log: who leaves none does not wait for the lock of that.
    */
-  #patienceLeft(group: readonly Job[]): number {
+  #patienceLeft(group: readonly Job[], isAudited = false): number {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
-    const writing = this.#isCommitLost ? [] : [...this.#writing]
+    const writing = this.#isCommitLost || isAudited ? [] : [...this.#writing]
     const answeredAt = writing.map((connection) => connection.answeredAt)
-    return Math.max(first, this.#storedAt, ...answeredAt) + patience.submission - performance.now()
+    const storedAt = isAudited ? this.#auditedAt : this.#storedAt
+    return Math.max(first, storedAt, ...answeredAt) + patience.submission - performance.now()
   }
 
   /** Whoever waits may have waited for long enough by now. */
@@ -196,13 +200,18 @@ export class Submissions {
     const beganAt = performance.now()
     let failingUntil = Infinity
     for (let tries = 1; ; tries++) {
-      const left = Math.min(patience.attempt, this.#patienceLeft(group), failingUntil - performance.now())
+      const left = Math.min(
+        patience.attempt,
+        this.#patienceLeft(group, isAudited),
+        failingUntil - performance.now(),
+      )
       // Those that are stored one by one may have waited for each other.
       if (left < patience.leastAttempt) throw new DatabaseFailure('busy')
       try {
         const ends = await this.pool.use((session) => this.#attempt(attempts, session), left, left)
         if (ends) {
           this.#storedAt = performance.now()
+          if (isAudited) this.#auditedAt = this.#storedAt
           this.#isCommitLost = false
           this.watch.noteStored()
           this.groupSizes.note(group.length)

@@ -1,7 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { booking } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
 import { Operator } from '../support/operator'
@@ -150,18 +151,25 @@ test('while another process holds the lock for ten seconds bookings are refused,
 
 /** Whether a file can be made such that it cannot be written by whoever has it open, which not every disk and user can. */
 function canBeSealed(): boolean {
-  using folder = new Folder()
-  writeFileSync(folder.file('a'), '')
-  const isSealed = run('chattr', '+i', folder.file('a'))
-  if (isSealed) run('chattr', '-i', folder.file('a'))
-  return isSealed
+  using folder = new Folder(tmpdir())
+  const file = openSync(folder.file('a'), 'w')
+  if (!run('chattr', '+i', folder.file('a'))) return false
+  try {
+    writeSync(file, 'a')
+    return false
+  } catch {
+    return true
+  } finally {
+    run('chattr', '-i', folder.file('a'))
+    closeSync(file)
+  }
 }
 
 // A disk with a file that is open for writing is not made read-only by remounting: its files are.
 test.skipIf(!canBeSealed())(
-  'while its files are read-only bookings are refused, and stored after it (skipped without chattr +i)',
+  'while its files are read-only bookings are refused, and stored after it (skipped where chattr +i has no such effect)',
   async () => {
-    using folder = new Folder()
+    using folder = new Folder(tmpdir())
     for (let round = 0; round < times(1, 20); round++) {
       const path = folder.file(`sealed-${round}.sqlite`)
       const change = (mode: string) => () => {

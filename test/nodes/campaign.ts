@@ -34,7 +34,7 @@ export interface Report {
 }
 
 /** Where the machine stood still for longer, who was late or refused shows what it has to do, and not what a fault does. */
-const mostStandstillMillis = 200
+const mostStandstillMillis = 300
 
 /** Whether a report shows how long a fault makes others wait. */
 export function showsTimes({ standstillMillis }: Report): boolean {

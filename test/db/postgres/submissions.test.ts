@@ -1,17 +1,20 @@
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
+import { SQL } from 'bun'
 import type { Connection } from '../../../db/postgres/connection'
 import { DatabaseFailure } from '../../../db/postgres/failure'
+import { taking } from '../../../db/postgres/locks'
 import type { Pool } from '../../../db/postgres/pool'
 import type { Session } from '../../../db/postgres/session'
 import { Attempts } from '../../../db/postgres/submission-attempts'
 import { Submissions } from '../../../db/postgres/submissions'
 import type { SubmissionDraft } from '../../../src/domain/decide-submission'
+import { unlimited } from '../../../src/domain/limits'
 import type { Vault } from '../../../src/domain/vault'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { holdWrites } from '../../support/storage'
-import { endOf, furnish, minutes, nine } from '../furniture'
+import { endOf, furnish, minutes, nine, stored, update, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
 beforeAll(haveRealPatience)
@@ -151,5 +154,31 @@ describeOnPostgres('a submission on a server', () => {
     await using _held = await holdWrites({ database: place.url, masterKey: { base64: '' } })
     expect(await endOf(book('sam', nine + minutes(60)))).toBe('storage_busy')
     expect(await pids()).toContainEqual(connection)
+  })
+  test('that leaves a line in the audit log waits no longer where others wait for the lock of that too', async () => {
+    await using place = await openPostgresPlace()
+    const { intake } = await furnish(place)
+    await stored(intake('robin'))
+    const version = await versionOf(place)
+    const limits = { ...unlimited, emailConflicts: 1_000 }
+    const conflicting = async (name: string) => {
+      const beganAt = performance.now()
+      const draft = { version, limits, member: { ...update, email: 'robin@example.com' } }
+      return [await endOf(intake(name, draft)), performance.now() - beganAt] as const
+    }
+    await using sql = new SQL(place.url, { max: 1 })
+    await sql.unsafe(`BEGIN; ${taking('audit')}`).simple()
+    let isOver = false
+    const others = async () => {
+      for (let count = 0; !isOver; count++) await stored(intake(`other-${count}`, { version }))
+    }
+    const storing = others()
+    const told = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(conflicting))
+    isOver = true
+    await storing
+    expect(told.map(([end]) => end)).toEqual(told.map(() => 'storage_busy'))
+    expect(Math.max(...told.map(([, millis]) => millis))).toBeLessThan(3_000)
+    await sql.unsafe('ROLLBACK').simple()
+    expect((await conflicting('f'))[0]).toBe('email_taken')
   })
 })
