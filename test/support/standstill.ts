@@ -11,9 +11,18 @@ export class Standstill implements Disposable {
     this.#sleeper.postMessage(this.#shared)
   }
 
+  /** Whether it was so short that what was late or refused meanwhile tells of the program, and not of the machine. */
+  get isShort(): boolean {
+    return this.longestMillis <= 300
+  }
+
   /** The longest so far, in ms. */
   get longestMillis(): number {
     return new Float64Array(this.#shared, 0, 1)[0] ?? 0
+  }
+
+  toString(): string {
+    return `the machine stood still for ${Math.round(this.longestMillis)} ms`
   }
 
   [Symbol.dispose](): void {
