@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { listen } from '../../src/http/listen'
 import { isLong } from '../support/long'
 import { startService } from '../support/service'
+import { millisOf } from '../support/standstill'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -38,19 +39,13 @@ function client(port: number): Client {
 
 const isLast = /^HTTP\/1\.1 200 OK\r\nConnection: close\r\n/
 
-async function took(promise: Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await promise
-  return performance.now() - startedAt
-}
-
 test('a server that nobody asks anything stops at once, with connections open or not', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response())
   const kept = client(port)
   kept.send(get)
   while (kept.received === '') await Bun.sleep(1)
   // The half second that a busy one goes on is not waited for.
-  expect(await took(stop())).toBeLessThan(500)
+  expect(await millisOf(stop())).toBeLessThan(500)
   expect(await kept.ended).not.toMatch(isLast)
 })
 
@@ -99,7 +94,7 @@ test('clients that ask as if nobody stopped hold up no stop', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const asking = setInterval(() => client(port).send(get), 10)
   await Bun.sleep(50)
-  expect(await took(stop())).toBeLessThan(3_000)
+  expect(await millisOf(stop())).toBeLessThan(3_000)
   clearInterval(asking)
 })
 
@@ -110,7 +105,7 @@ test.skipIf(!isLong)(
     const stuck = client(port)
     stuck.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\ndo')
     await Bun.sleep(20)
-    const millis = await took(stop())
+    const millis = await millisOf(stop())
     expect(millis).toBeGreaterThan(14_000)
     expect(millis).toBeLessThan(17_000)
     expect(await stuck.ended).not.toContain('done')
@@ -173,7 +168,7 @@ test('a client that goes on asking is answered until it is told that nobody list
     }
   })
   await Bun.sleep(50)
-  expect(await took(stop())).toBeLessThan(2_000)
+  expect(await millisOf(stop())).toBeLessThan(2_000)
   expect(new Set(await Promise.all(asking))).toEqual(new Set(['ECONNREFUSED']))
 })
 

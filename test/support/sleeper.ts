@@ -1,14 +1,17 @@
 // A thread that only sleeps, and notes for how long it was kept from waking: see standstill.ts.
 declare const self: Worker
 
-const napMillis = 10
+const [napMillis, tolerableMillis] = [10, 20]
 
 self.onmessage = ({ data }: MessageEvent<SharedArrayBuffer>) => {
-  const longest = new Float64Array(data, 0, 1)
-  const isOver = new Int32Array(data, 8, 1)
-  while (true) {
+  const [isOver, noted] = [new Int32Array(data, 0, 1), new Float64Array(data, 8, 2)]
+  let [longest, total] = [0, 0]
+  for (;;) {
     const beganAt = performance.now()
     if (Atomics.wait(isOver, 0, 0, napMillis) !== 'timed-out') return
-    longest[0] = Math.max(longest[0] ?? 0, performance.now() - beganAt - napMillis)
+    const late = performance.now() - beganAt - napMillis
+    if (late > tolerableMillis) total += late
+    longest = Math.max(longest, late)
+    noted.set([longest, total])
   }
 }

@@ -3,7 +3,8 @@
  * them: nothing else on it was done in time then either. Leaving its scope ends it.
  */
 export class Standstill implements Disposable {
-  readonly #shared = new SharedArrayBuffer(16)
+  readonly #shared = new SharedArrayBuffer(24)
+  readonly #noted = new Float64Array(this.#shared, 8, 2)
   readonly #sleeper = new Worker(new URL('sleeper.ts', import.meta.url))
 
   constructor() {
@@ -18,7 +19,12 @@ export class Standstill implements Disposable {
 
   /** The longest so far, in ms. */
   get longestMillis(): number {
-    return new Float64Array(this.#shared, 0, 1)[0] ?? 0
+    return this.#noted[0] ?? 0
+  }
+
+  /** All together so far, in ms. */
+  get totalMillis(): number {
+    return this.#noted[1] ?? 0
   }
 
   toString(): string {
@@ -26,8 +32,16 @@ export class Standstill implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    const isOver = new Int32Array(this.#shared, 8, 1)
+    const isOver = new Int32Array(this.#shared, 0, 1)
     Atomics.store(isOver, 0, 1)
     Atomics.notify(isOver, 0)
   }
+}
+
+/** How long something takes, in ms, but for the time in which the machine stood still. */
+export async function millisOf(work: PromiseLike<unknown>): Promise<number> {
+  const beganAt = performance.now()
+  using standstill = new Standstill()
+  await work
+  return performance.now() - beganAt - standstill.totalMillis
 }

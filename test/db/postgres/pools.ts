@@ -35,13 +35,6 @@ export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   })
 }
 
-/** How long a promise takes until it is settled, in ms. */
-export async function millisOf(promise: Promise<unknown>): Promise<number> {
-  const from = performance.now()
-  await promise.catch(() => undefined)
-  return performance.now() - from
-}
-
 /** What nobody has caught, from now on. */
 export class Uncaught implements Disposable {
   readonly list: unknown[] = []
