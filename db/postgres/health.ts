@@ -13,7 +13,8 @@ const sizeMillis = 60_000
 /** Whether writes can be made to a server, by what became of those that were asked for, or by a beat of this node. */
 export class Health extends Readiness {
   #beating: Timer | undefined
-  #lastBeat: Promise<void> = Promise.resolve()
+  #lastBeat: Promise<unknown> = Promise.resolve()
+  #hasEnded = false
   readonly #clock = new ClockWatch()
   #size: number | null = null
   #sizeAt = -Infinity
@@ -50,13 +51,14 @@ export class Health extends Readiness {
       // At once: an upgrade that this server could not go on beside is refused from now on.
       this.#keepBeating(tell)
     }
-    return { isReady: async () => (await this.isReady(() => this.#beat())) && this.#clock.isFit }
+    return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
   }
 
   /** Takes leave of the other nodes, as far as the server can be reached. */
   async end(): Promise<void> {
     clearInterval(this.#beating)
-    // One that is under way would bring it back.
+    // One that is under way, or comes later, would bring it back.
+    this.#hasEnded = true
     await this.#lastBeat
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
@@ -75,8 +77,16 @@ export class Health extends Readiness {
     this.#size = await this.node.readSize()
   }
 
+  /** At once, whatever is under way. */
+  #tryBeat(): Promise<void> {
+    const beat = this.#beat()
+    this.#lastBeat = Promise.all([this.#lastBeat, beat])
+    return beat
+  }
+
   /** However it ends, it is noted. */
   async #beat(): Promise<void> {
+    if (this.#hasEnded) return
     try {
       await this.node.beat(patience.trial)
       this.noteStored()

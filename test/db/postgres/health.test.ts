@@ -86,6 +86,28 @@ describeOnPostgresInFull('a server', () => {
   })
 })
 
+test('a server takes leave once the write that was tried has ended, and tries none after it', async () => {
+  const done: string[] = []
+  const node = {
+    async beat() {
+      await Bun.sleep(200)
+      done.push('beat')
+    },
+    note: async () => void done.push('leave'),
+    readClock: () => Promise.reject(new Error('is not asked')),
+  } as Partial<Node>
+  const health = new Health(node as Node)
+  const watched = health.watch(() => {}, true)
+  await eventually('the first beat', () => done.length === 1)
+  await Bun.sleep(1_050)
+  const answers = [watched.isReady()]
+  await health.end()
+  await Bun.sleep(1_050)
+  answers.push(watched.isReady())
+  await Promise.all(answers)
+  expect(done).toEqual(['beat', 'beat', 'leave'])
+})
+
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
 describeOnPostgresInFull('servers of a database', () => {
