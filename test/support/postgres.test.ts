@@ -1,8 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { SQL } from 'bun'
 import { eventually } from './eventually'
-import { Folder } from './folder'
 import { isAlive } from './once-in-run'
 import { type PostgresOptions, runSql, startPostgres } from './postgres'
 import { describeOnPostgresInFull, newDatabase, type Template } from './postgres-databases'
@@ -104,21 +103,17 @@ describeOnPostgresInFull('a PostgreSQL of a test', () => {
   })
 
   test('is gone, with its folder, when the process that started it was killed', async () => {
-    using temporary = new Folder()
-    chmodSync(temporary.path, 0o755) // for the server's user
-    const servers = () => readdirSync(temporary.path).filter((name) => name.startsWith('anteroom-test-'))
     const code = `
       import { startPostgres } from '${import.meta.dir}/postgres'
-      console.log((await startPostgres()).pid)
+      const { pid, folder } = await startPostgres()
+      console.log(JSON.stringify({ pid, path: folder.path }))
       await Bun.sleep(600_000)`
-    const child = Bun.spawn([process.execPath, '-e', code], {
-      env: { ...process.env, TMPDIR: temporary.path },
-    })
+    const child = Bun.spawn([process.execPath, '-e', code])
     const { value } = await child.stdout.getReader().read()
-    const pid = Number(new TextDecoder().decode(value))
-    expect([isAlive(pid), servers().length]).toEqual([true, 1])
+    const { pid, path } = JSON.parse(new TextDecoder().decode(value))
+    expect([isAlive(pid), existsSync(path)]).toEqual([true, true])
     child.kill('SIGKILL')
-    await eventually('the server to be gone', () => !isAlive(pid) && servers().length === 0)
+    await eventually('the server to be gone', () => !isAlive(pid) && !existsSync(path))
   })
 })
 
