@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
-import { type OfferedSlot, theProgramInHaste } from '../support/process'
+import { type OfferedSlot, theProgram, theProgramInHaste } from '../support/process'
 
 const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
 /** Three hours a day: some 120 slots in what is offered, so that a page of one provider is soon read. */
@@ -39,7 +39,7 @@ export class Nodes implements AsyncDisposable {
    * @param providers each with some 110 slots
    */
   static async start(addresses: readonly string[], providers: number): Promise<Nodes> {
-    const nodes = new Nodes(new Operator(theProgramInHaste, addresses[0]), addresses, providers)
+    const nodes = new Nodes(new Operator(theProgram, addresses[0]), addresses, providers)
     try {
       await nodes.#furnish()
       await Promise.all(addresses.map((_, index) => nodes.begin(index)))
@@ -78,10 +78,15 @@ export class Nodes implements AsyncDisposable {
     return this.operator.folder.file('directory.json')
   }
 
-  /** Starts a node, at a port of its own. */
-  async begin(index: number): Promise<void> {
-    const database = ['--database', this.addresses[index] as string]
-    this.nodes[index] = await this.operator.serve(...database, ...unlimited)
+  /** Starts a node, at a port of its own; again where the server did not answer in time, as who looks after it does. */
+  async begin(index: number, again = 5): Promise<void> {
+    const words = ['--database', this.addresses[index] as string, ...unlimited]
+    try {
+      this.nodes[index] = await this.operator.serveBy(theProgramInHaste, ...words)
+    } catch (error) {
+      if (again === 0) throw error
+      await this.begin(index, again - 1)
+    }
   }
 
   /** Starts a command, and does not wait for its end. */
