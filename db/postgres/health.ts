@@ -13,7 +13,7 @@ const sizeMillis = 60_000
 /** Whether writes can be made to a server, by what became of those that were asked for, or by a beat of this node. */
 export class Health extends Readiness {
   #beating: Timer | undefined
-  #lastBeat: Promise<unknown> = Promise.resolve()
+  #lastBeat: Promise<void> = Promise.resolve()
   #hasEnded = false
   readonly #clock = new ClockWatch()
   #size: number | null = null
@@ -80,7 +80,7 @@ export class Health extends Readiness {
   /** At once, whatever is under way. */
   #tryBeat(): Promise<void> {
     const beat = this.#beat()
-    this.#lastBeat = Promise.all([this.#lastBeat, beat])
+    this.#lastBeat = Promise.all([this.#lastBeat, beat]).then(() => {})
     return beat
   }
 

@@ -7,8 +7,11 @@ export const patience = {
   answer: 1_000,
   /** By whoever submits, while nothing can be stored, in all. */
   submission: 1_900,
-  /** For one attempt to store it, which is not begun where there is less time left than the least. */
+  /** For one attempt to store it. */
   attempt: 1_000,
+  /** By whoever reads, while nothing is answered, in all. */
+  reading: 1_900,
+  /** No attempt is begun where less is left. */
   leastAttempt: 400,
   /** By an attempt, for a lock: two use up the time that a submission has, and no third is cut off in the middle. */
   attemptLock: 800,

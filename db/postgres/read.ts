@@ -1,10 +1,8 @@
 import { DatabaseFailure, toRefusal } from './failure'
+import { patience } from './patience'
 import type { Pool } from './pool'
 import type { Session } from './session'
 import { isWorthAnotherTry } from './transaction'
-
-/** How long whoever reads waits for a server that answers nothing, in all; and what another try has to be left. */
-const [patienceMillis, leastMillis] = [1_900, 400]
 
 /**
  * Reads outside of any transaction, once more where a connection broke.
@@ -22,9 +20,9 @@ export async function readOn<T>(
   try {
     return await read()
   } catch (error) {
-    const left = beganAt + patienceMillis - performance.now()
+    const left = beganAt + patience.reading - performance.now()
     const mayTryAgain = isWorthAnotherTry(error) || isLost(error)
-    if (!mayTryAgain || left < leastMillis) throw readingRefusal(error)
+    if (!mayTryAgain || left < patience.leastAttempt) throw readingRefusal(error)
     return await read(left).catch((failure) => {
       throw readingRefusal(failure)
     })

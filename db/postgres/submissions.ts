@@ -50,12 +50,12 @@ export class Submissions {
   #failedGroups = 0
   /** When a group was last stored, or found to need nothing stored, on performance's clock. */
   #storedAt = -Infinity
-  /** The same of one that leaves a line in the audit log. */
+  /** When the same became of one that leaves a line in the audit log, or the first that waits for it began to. */
   #auditedAt = -Infinity
-  /** Whether a COMMIT was not answered since a group was last stored. */
+  /** Whether a COMMIT was lost since a group was last stored. */
   #isCommitLost = false
-  /** Those on which a group is being stored. */
-  readonly #writing = new Set<Connection>()
+  /** Those on which a group is being stored, and since when. */
+  readonly #writing = new Map<Connection, number>()
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
   readonly commitMillis = new Distribution(durationBounds)
 
@@ -107,16 +107,17 @@ export class Submissions {
   }
 
   /**
-   * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. Not once a
-   * COMMIT was not answered: a server whose standby is gone answers everything else. Nor where lines are left in
-   * the audit log: who leaves none does not wait for the lock of that.
+   * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. Answers do not
+   * count once a COMMIT was lost, since a server whose standby is gone answers everything else; nor for who leaves a line in
+   * the audit log, since others do not wait for the lock of that.
    */
   #patienceLeft(group: readonly Job[], isAudited = false): number {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
     const writing = this.#isCommitLost || isAudited ? [] : [...this.#writing]
-    const answeredAt = writing.map((connection) => connection.answeredAt)
+    // What a connection was answered before is nothing that was written.
+    const answered = writing.flatMap(([{ answeredAt }, since]) => (answeredAt > since ? answeredAt : []))
     const storedAt = isAudited ? this.#auditedAt : this.#storedAt
-    return Math.max(first, storedAt, ...answeredAt) + patience.submission - performance.now()
+    return Math.max(first, storedAt, ...answered) + patience.submission - performance.now()
   }
 
   /** Whoever waits may have waited for long enough by now. */
@@ -173,7 +174,10 @@ export class Submissions {
       const ends = await this.#storeGroup(group, false)
       const those = (what: End['is']) => group.filter((_, index) => ends[index]?.is === what)
       this.#queue.unshift(...those('to come after'))
-      this.#toAudit.push(...those('to be audited'))
+      const toAudit = those('to be audited')
+      // It took its time to find out that they are: that is not held against them.
+      if (!this.#isAuditing && toAudit.length > 0) this.#auditedAt = performance.now()
+      this.#toAudit.push(...toAudit)
       for (const [index, job] of group.entries()) answer(job, ends[index] as End)
       if (!this.#isAuditing) this.#storeAudited()
     } catch (error) {
@@ -232,7 +236,7 @@ export class Submissions {
 
   async #attempt(attempts: Attempts, session: Session): Promise<End[] | null> {
     const { connection } = session
-    this.#writing.add(connection)
+    this.#writing.set(connection, performance.now())
     try {
       return await attempts.run(session)
     } finally {

@@ -43,6 +43,7 @@ test(`${providers} providers are loaded while the service answers: nobody is ref
   await Promise.all(traffic)
 
   expect(countAfter).toBeGreaterThan(countBefore + providers / 10)
-  if (standstill.isShort) expect([...statuses].sort()).toEqual([200, 201])
-  else console.log(`SKIPPED: whether anybody is refused: ${standstill}`)
+  // Where the machine stood still, who could not be stored in time was told so.
+  if (!standstill.isShort) statuses.delete(503)
+  expect([...statuses].sort()).toEqual([200, 201])
 })

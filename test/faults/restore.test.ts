@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { booking } from '../support/builders'
-import { isLong, times } from '../support/long'
+import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { ask, faultsIn } from './database'
 
-setDefaultTimeout(isLong ? 300_000 : 300_000)
+setDefaultTimeout(300_000)
 
 const operator = new Operator()
 const path = operator.database

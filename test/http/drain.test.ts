@@ -45,7 +45,7 @@ test('a server that nobody asks anything stops at once, with connections open or
   kept.send(get)
   while (kept.received === '') await Bun.sleep(1)
   // The half second that a busy one goes on is not waited for.
-  expect(await millisOf(stop())).toBeLessThan(500)
+  expect(await millisOf(stop)).toBeLessThan(500)
   expect(await kept.ended).not.toMatch(isLast)
 })
 
@@ -94,7 +94,7 @@ test('clients that ask as if nobody stopped hold up no stop', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const asking = setInterval(() => client(port).send(get), 10)
   await Bun.sleep(50)
-  expect(await millisOf(stop())).toBeLessThan(3_000)
+  expect(await millisOf(stop)).toBeLessThan(3_000)
   clearInterval(asking)
 })
 
@@ -105,7 +105,7 @@ test.skipIf(!isLong)(
     const stuck = client(port)
     stuck.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\ndo')
     await Bun.sleep(20)
-    const millis = await millisOf(stop())
+    const millis = await millisOf(stop)
     expect(millis).toBeGreaterThan(14_000)
     expect(millis).toBeLessThan(17_000)
     expect(await stuck.ended).not.toContain('done')
@@ -168,7 +168,7 @@ test('a client that goes on asking is answered until it is told that nobody list
     }
   })
   await Bun.sleep(50)
-  expect(await millisOf(stop())).toBeLessThan(2_000)
+  expect(await millisOf(stop)).toBeLessThan(2_000)
   expect(new Set(await Promise.all(asking))).toEqual(new Set(['ECONNREFUSED']))
 })
 

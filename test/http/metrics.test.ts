@@ -395,7 +395,7 @@ test('whoever stops in the middle of asking holds up neither others nor the end'
   for (const [at, socket] of sockets.entries()) socket.write(halves[at] as string)
   await Bun.sleep(20)
   expect(parseMetrics(await textOf(port)).size).toBeGreaterThan(20)
-  expect(await millisOf(stop())).toBeLessThan(1_000)
+  expect(await millisOf(stop)).toBeLessThan(1_000)
   for (const socket of sockets) socket.destroy()
 })
 

@@ -39,6 +39,12 @@ export function showsTimes({ standstill }: Report): boolean {
   return standstill.isShort
 }
 
+/** What failed at others, but for those who were refused in time where the machine stood still. */
+export function failedAtOthers({ standstill, failed }: Report): Record<string, number> {
+  const { '503 storage_busy': refused = 0, ...rest } = failed.others
+  return standstill.isShort && refused > 0 ? failed.others : rest
+}
+
 /** How many a node must have acknowledged, before the fault begins and once it is over. */
 const enough = 5
 /** How long every node is waited for, before a fault and once it is over. */

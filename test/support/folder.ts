@@ -1,6 +1,6 @@
-import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const memory = '/dev/shm'
 const roomNeeded = 4 * 2 ** 30
@@ -13,9 +13,17 @@ export const folders = hasRoom() ? memory : tmpdir()
 
 function hasRoom(): boolean {
   try {
-    accessSync(memory, constants.W_OK)
     const { bavail, bsize } = statfsSync(memory)
-    return bavail * bsize >= roomNeeded
+    if (bavail * bsize < roomNeeded) return false
+    const program = join(mkdtempSync(join(memory, 'anteroom-test-')), 'program')
+    try {
+      writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 })
+      // Where nothing may be run (noexec), this is not allowed.
+      accessSync(program, constants.X_OK)
+      return true
+    } finally {
+      rmSync(dirname(program), { recursive: true })
+    }
   } catch {
     return false
   }

@@ -126,7 +126,7 @@ export class Program implements AsyncDisposable {
 
   /** How it ended, once it has. */
   async exit(): Promise<Exit> {
-    await within(this.#child.exited, 60_000, 'the program to end')
+    await within(this.#child.exited, 20_000, 'the program to end')
     await this.#read
     this.#temporary[Symbol.dispose]()
     const { exitCode, signalCode: signal } = this.#child

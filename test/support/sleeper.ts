@@ -1,5 +1,5 @@
 // A thread that only sleeps, and notes for how long it was kept from waking: see standstill.ts.
-declare const self: Worker
+declare const self: Pick<Worker, 'onmessage'> & { close(): void }
 
 const [napMillis, tolerableMillis] = [10, 20]
 
@@ -8,7 +8,7 @@ self.onmessage = ({ data }: MessageEvent<SharedArrayBuffer>) => {
   let [longest, total] = [0, 0]
   for (;;) {
     const beganAt = performance.now()
-    if (Atomics.wait(isOver, 0, 0, napMillis) !== 'timed-out') return
+    if (Atomics.wait(isOver, 0, 0, napMillis) !== 'timed-out') return self.close()
     const late = performance.now() - beganAt - napMillis
     if (late > tolerableMillis) total += late
     longest = Math.max(longest, late)

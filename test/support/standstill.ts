@@ -1,6 +1,6 @@
 /**
  * Watches for how long this machine gives no time to a thread that only sleeps, as where others that share its processors have
- * them: nothing else on it was done in time then either. Leaving its scope ends it.
+ * them: whatever else was to be done on it was late then too. Leaving its scope ends it.
  */
 export class Standstill implements Disposable {
   readonly #shared = new SharedArrayBuffer(24)
@@ -22,9 +22,9 @@ export class Standstill implements Disposable {
     return this.#noted[0] ?? 0
   }
 
-  /** All together so far, in ms. */
-  get totalMillis(): number {
-    return this.#noted[1] ?? 0
+  /** Performance's clock, in ms, as if it stood still too. */
+  now(): number {
+    return performance.now() - (this.#noted[1] ?? 0)
   }
 
   toString(): string {
@@ -39,9 +39,9 @@ export class Standstill implements Disposable {
 }
 
 /** How long something takes, in ms, but for the time in which the machine stood still. */
-export async function millisOf(work: PromiseLike<unknown>): Promise<number> {
-  const beganAt = performance.now()
+export async function millisOf(work: () => unknown): Promise<number> {
   using standstill = new Standstill()
-  await work
-  return performance.now() - beganAt - standstill.totalMillis
+  const beganAt = standstill.now()
+  await work()
+  return standstill.now() - beganAt
 }

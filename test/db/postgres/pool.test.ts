@@ -60,7 +60,7 @@ describeOnPostgresInFull('a pool', () => {
     await eventually('the connection to be used', () => pool.counts.used === 1)
     const waiting = ask(pool)
     const from = performance.now()
-    expect(await millisOf(Promise.allSettled([waiting]))).toBeLessThan(700)
+    expect(await millisOf(() => Promise.allSettled([waiting]))).toBeLessThan(700)
     expect(performance.now() - from).toBeGreaterThan(390)
     expect(await failureOf(waiting)).toEqual(['busy', null])
     expect(pool.counts).toEqual({ free: 0, used: 1, waiting: 0 })
@@ -145,7 +145,7 @@ describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
       })
     }
     const calls = [insert(), inside(), ...Array.from({ length: 20 }, () => ask(pool))]
-    expect(await millisOf(Promise.allSettled(calls))).toBeLessThan(1_400)
+    expect(await millisOf(() => Promise.allSettled(calls))).toBeLessThan(1_400)
     const failures = await Promise.all(calls.map(failureOf))
     expect(failures.slice(0, 2)).toEqual([
       // Nobody knows what became of it; nothing was committed where only BEGIN had been sent.
@@ -155,7 +155,7 @@ describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
     expect(new Set(failures.slice(4).map(String))).toEqual(new Set(['busy,']))
     // Nobody is let in either, but nobody waits for it any longer than for a connection.
     const later = Promise.allSettled(Array.from({ length: 10 }, () => ask(pool)))
-    expect(await millisOf(later)).toBeLessThan(1_400)
+    expect(await millisOf(() => later)).toBeLessThan(1_400)
     server.resume()
     await eventually('the pool to work again', async () => (await failureOf(ask(pool))) === 1)
     await eventually('others to be gone', async () => (await connectionsOf(server)) <= pool.counts.free)
@@ -173,7 +173,7 @@ describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
     expect((await settled)[0]).toBe('lost')
     await eventually('the idle ones to be forgotten', () => pool.counts.free === 0)
     const calls = Array.from({ length: 10 }, () => ask(pool))
-    expect(await millisOf(Promise.allSettled(calls))).toBeLessThan(500)
+    expect(await millisOf(() => Promise.allSettled(calls))).toBeLessThan(500)
     const failures = (await Promise.all(calls.map(failureOf))) as string[][]
     expect(new Set(failures.map(([meaning]) => meaning))).toEqual(new Set(['unreachable']))
     await server.start()
