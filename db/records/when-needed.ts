@@ -8,3 +8,14 @@ export function whenNeeded<Made extends object>(make: () => Made): Made {
     },
   })
 }
+
+/** The same of a function, which is made when it is first called. */
+export function whenCalled<Args extends readonly unknown[], Result>(
+  make: () => (...args: Args) => Result,
+): (...args: Args) => Result {
+  let made: ((...args: Args) => Result) | undefined
+  return (...args) => {
+    made ??= make()
+    return made(...args)
+  }
+}

@@ -20,6 +20,7 @@ import {
   verifyLog,
   type WalkedLog,
 } from '../records/audit-walk'
+import { whenCalled } from '../records/when-needed'
 import { looksAtRisk, refusalCounts } from './audit-counts'
 import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'
@@ -133,10 +134,10 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     walked,
     sealRequests: () => sealRequests(log),
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    conflictAt: conflictQuery(db),
-    list: lineLists(db),
-    countRefusals: refusalCounts(db),
-    looksAtRisk: looksAtRisk(db),
+    conflictAt: whenCalled(() => conflictQuery(db)),
+    list: whenCalled(() => lineLists(db)),
+    countRefusals: whenCalled(() => refusalCounts(db)),
+    looksAtRisk: whenCalled(() => looksAtRisk(db)),
     head: (): AuditHead => headOfLog(stand(log)),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
     removeUpTo: (chain: AuditChain, start: AuditHead) => removeUpTo(log, chain, start),

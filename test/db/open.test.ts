@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { Folder } from '../support/folder'
@@ -48,6 +48,19 @@ describe('an open database', () => {
       application_id: 0x416e7465,
     })
     database.close()
+  })
+
+  test('has prepared no statement of a noun yet: a command that runs five does not wait for hundreds', async () => {
+    using folder = new Folder()
+    await openTestEngine(folder.file('a.sqlite')).close()
+    using prepared = spyOn(Database.prototype, 'prepare')
+    const engine = openTestEngine(folder.file('a.sqlite'))
+    // The statements of nouns are Drizzle's, which quotes the names of tables.
+    const ofNouns = () => prepared.mock.calls.filter(([text]) => /"\w+"/.test(text))
+    expect(ofNouns()).toEqual([])
+    await engine.store.listPartners()
+    expect(ofNouns().length).toBeGreaterThan(0)
+    await engine.close()
   })
 
   test('has the same in force when it is opened again', () => {
