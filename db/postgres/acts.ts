@@ -51,27 +51,33 @@ export function createActs(pool: Pool<Session>) {
   }
 
   async function runNow<T>(work: Work<T>, isAlone: boolean, mostSilentMillis: number): Promise<T> {
+    const beganAt = performance.now()
     let left: Left<T> | null = null
+    /** How the last of the tries ended of which nobody knows yet what it has stored. */
+    let lost: unknown = null
     const attempt = async (session: Session): Promise<T> => {
       const { connection, audit } = session
       const locks = isAlone ? [taking('audit'), taking('directory')] : [taking('audit')]
-      const copied = await begin(connection, locks, patience.actLock)
+      const copied = await begin(connection, locks, patience.actLock, mostSilentMillis)
       if (left?.line && (await audit.isThere(left.line))) {
         await rollBack(connection)
         return left.answer
       }
+      lost = null
       const { answer, lines, changed } = await work(session, copied)
       const [line = null] = await audit.append(lines)
       left = { answer, line }
       await commit(connection, { changed, isAlone })
       return answer
     }
+    const isInTime = () => performance.now() - beganAt < patience.act
     for (let tries = 1; ; tries++) {
       try {
         return await pool.use(attempt, mostSilentMillis)
       } catch (error) {
-        const mayTryAgain = isWorthAnotherTry(error) || isLost(error)
-        if (!mayTryAgain || tries === mostTries) throw toRefusal(error)
+        if (isLost(error)) lost = error
+        const mayTryAgain = isLost(error) || (isWorthAnotherTry(error) && isInTime())
+        if (!mayTryAgain || tries === mostTries) throw toRefusal(lost ?? error)
       }
     }
   }

@@ -38,14 +38,24 @@ const settings = [
   'enable_seqscan = off',
   // What is avoided at any price is never worth compiling.
   'jit = off',
+  'statement_timeout = 0',
 ]
+
+/** The first of them that has one for a whole transaction (PostgreSQL 17), as the server numbers its versions. */
+const withTransactionTimeout = 170_000
 
 /**
  * What is acknowledged has been committed, whatever a role was set to for speed. Others than off are left: they say for whom
  * else is waited.
  */
-const acknowledging =
-  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+const acknowledging = (isLocal: boolean) =>
+  `SELECT set_config('synchronous_commit', 'on', ${isLocal}) WHERE current_setting('synchronous_commit') = 'off'`
+
+/**
+ * The last text of a transaction. Once it waits for a standby nothing may cut it short: the server would then answer that it was
+ * committed, as it was on that machine alone.
+ */
+export const committing = `${acknowledging(true)};SET LOCAL statement_timeout = 0;COMMIT`
 
 /**
  * How long a plan is relied on, in ms. The server makes others only once it has counted a table's rows anew (autovacuum): of a
@@ -56,7 +66,7 @@ const planMillis = 5_000
 /** One connection to a server, with which nobody else speaks until it is closed. */
 export class Connection {
   /** The beginning of each transaction's first text. */
-  readonly begin: string
+  begin = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
   /** Whether a transaction may be open on it. */
   isOpen = false
   /** Whether it can be used no more. */
@@ -75,11 +85,8 @@ export class Connection {
   private constructor(
     private readonly client: SQL,
     private readonly reserved: ReservedSQL,
-    private readonly isPrepared: boolean,
-  ) {
-    const local = isPrepared ? '' : settings.map((each) => `SET LOCAL ${each};`).join('')
-    this.begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;${local}`
-  }
+    private readonly opening: Opening,
+  ) {}
 
   /**
    * Connects to a server that can be written.
@@ -87,7 +94,7 @@ export class Connection {
    * @throws DatabaseFailure unreachable, denied, full or readOnly; Refusal settings_invalid for a file that cannot be read
    */
   static async open(opening: Opening): Promise<Connection> {
-    const { address, deadlineMillis, onEnd } = opening
+    const { deadlineMillis, onEnd } = opening
     let opened: Connection | undefined
     const client = clientFor(opening, () => {
       if (!opened) return
@@ -97,23 +104,31 @@ export class Connection {
     // Bun's own limit begins anew with each step, and counts in whole seconds.
     const timer = setTimeout(() => close(client), deadlineMillis)
     try {
-      const connection = new Connection(client, await client.reserve(), address.isPrepared)
+      const connection = new Connection(client, await client.reserve(), opening)
       opened = connection
-      await connection.setUp(address.isPrepared)
+      await connection.setUp()
       return connection
     } catch (error) {
       close(client)
-      throw toFailure(error, 'unreachable')
+      const failure = toFailure(error, 'unreachable')
+      const isAsked = opening.password === null && /^(28P01|ERR_POSTGRES_SASL.*)$/.test(failure.code ?? '')
+      throw isAsked ? new DatabaseFailure('denied', 'NO_PASSWORD') : failure
     } finally {
       clearTimeout(timer)
     }
   }
 
-  private async setUp(isPrepared: boolean): Promise<void> {
-    const set = isPrepared ? `${settings.map((each) => `SET ${each}`).join(';')};${acknowledging};` : ''
-    const answers = await this.reserved.unsafe(`${set}SELECT pg_is_in_recovery()`).simple().values()
-    const [[isStandby]] = eachOf(answers).at(-1) as [[boolean]]
+  private async setUp(): Promise<void> {
+    const facts = "SELECT pg_is_in_recovery(), current_setting('server_version_num')::int"
+    const [[isStandby, version]] = (await this.answersTo(facts)).at(-1) as [[boolean, number]]
     if (isStandby) throw new DatabaseFailure('readOnly', '25006')
+    const all = version < withTransactionTimeout ? settings : [...settings, 'transaction_timeout = 0']
+    if (!this.isPrepared) this.begin += all.map((each) => `SET LOCAL ${each};`).join('')
+    else await this.answersTo([...all.map((each) => `SET ${each}`), acknowledging(false)].join(';'))
+  }
+
+  private async answersTo(text: string): Promise<Answer[]> {
+    return eachOf(await this.reserved.unsafe(text).simple().values())
   }
 
   /**
@@ -151,7 +166,22 @@ export class Connection {
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     this.note(false, !this.isOpen)
     if (this.isPrepared && performance.now() - this.plannedAt > planMillis) this.planAnew()
-    return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
+    return handled(this.isPrepared || this.isOpen ? this.runOne(text, params) : this.runAlone(text, params))
+  }
+
+  private runOne(text: string, params: readonly unknown[]): Promise<Rows> {
+    return this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values())
+  }
+
+  /** In a transaction of its own, which sets what it is to mean. Whoever runs another meanwhile comes behind its end. */
+  private async runAlone(text: string, params: readonly unknown[]): Promise<Rows> {
+    const begun = handled(this.answerOf(this.reserved.unsafe(this.begin + acknowledging(true)).simple()))
+    const rows = handled(this.runOne(text, params))
+    const ended = handled(this.answerOf(this.reserved.unsafe(committing).simple()))
+    await begun
+    const told = await rows
+    await ended
+    return told
   }
 
   /** Where this fails, whatever is sent next does. */
@@ -164,6 +194,21 @@ export class Connection {
   close(): void {
     this.hasEnded = true
     close(this.client)
+  }
+
+  private get isPrepared(): boolean {
+    return this.opening.address.isPrepared
+  }
+
+  /** Whether the server answers somebody else: what it was asked here may take its time. */
+  async isServerThere(deadlineMillis: number): Promise<boolean> {
+    try {
+      const other = await Connection.open({ ...this.opening, deadlineMillis, onEnd: () => {} })
+      other.close()
+      return true
+    } catch (error) {
+      return !(error instanceof DatabaseFailure && error.meaning === 'unreachable')
+    }
   }
 
   /** How long the server has answered nothing of what it was asked, in ms. */

@@ -66,7 +66,7 @@ async function onceConnected<T>(server: Server, work: (on: OnConnection) => Prom
 /** Partners are told that the service is busy; whoever gives a command, why. */
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
-  return error instanceof Refusal && cause instanceof DatabaseFailure
-    ? new Refusal(error.kind, cause.message, { cause })
-    : error
+  if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error
+  const remedy = cause.meaning === 'lost' ? ': look whether it was, before you give the command again' : ''
+  return new Refusal(error.kind, cause.message + remedy, { cause })
 }

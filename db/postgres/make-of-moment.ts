@@ -14,9 +14,9 @@ import {
 import { dataKeyName } from '../records/data-key'
 import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
-import type { Connection } from './connection'
+import { type Connection, committing } from './connection'
 import { copiedTables, rowsOf } from './copied-tables'
-import { atPlace } from './copy-failure'
+import { atPlace, isSilent } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { DatabaseFailure } from './failure'
@@ -61,13 +61,14 @@ export async function makeOfMoment<T>(
       },
     })
     isEnding = true
-    await connection.send('COMMIT')
+    await connection.send(committing)
     return done
   }
   try {
     return await on(make, copyMillis.all)
   } catch (error) {
     if (isEnding && isLost(error)) throw unknownEnd(place)
+    if (isSilent(error)) return atPlace(place, Promise.reject(error))
     throw error
   }
 }

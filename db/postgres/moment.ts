@@ -7,9 +7,9 @@ import { copyNoteName, formatCopyNote } from '../records/copy-note'
 import { dataKeyName } from '../records/data-key'
 import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
-import type { Connection } from './connection'
+import { type Connection, committing } from './connection'
 import { copiedTables, rowsOf } from './copied-tables'
-import { atPlace } from './copy-failure'
+import { atPlace, isSilent } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { DatabaseFailure } from './failure'
@@ -90,7 +90,7 @@ function holdUp<T>(on: OnConnection, place: string, work: (ending: Ending) => Pr
 async function noteCopy(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
     await writeSetting(connection, copyNoteName, formatCopyNote(note))
-    await connection.send('COMMIT')
+    await connection.send(committing)
     return true
   } catch (error) {
     // The role may read alone, say: the copy is whole all the same.
@@ -126,6 +126,7 @@ async function readOnce<T>(
   } catch (error) {
     // How a transaction ends that has only read is nothing to whoever has read all.
     if (done) return done.told
+    if (isSilent(error)) return atPlace(place, Promise.reject(error))
     throw error
   }
 }

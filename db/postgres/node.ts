@@ -19,23 +19,29 @@ const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
 /** One of the servers of a database, as the others see it. */
 export class Node {
   readonly id = crypto.randomUUID()
+  #noted: ServerNote | null = null
 
   constructor(private readonly on: OnConnection) {}
 
   /**
    * Tells that it is at work, by a transaction that reaches the disk, and the standbys where the server is set so: a full
-   * disk or a standby shows here as it does to a booking, and that the database was copied meanwhile.
+   * disk or a standby shows here as it does to a booking, and that the database was copied meanwhile. Where others took it for
+   * gone, it notes anew what it listens on.
    *
    * @throws DatabaseFailure; Refusal storage_failed for a database that was left for its copy
    */
   beat(deadlineMillis: number): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
-      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
-    // Nobody but the same node locks its row.
+      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
+    // Others lock its row for the moment in which they remove it.
     const limit = `SET LOCAL lock_timeout = ${patience.trialLock}`
     return this.on(async (connection) => {
-      const answers = await connection.send(`${connection.begin}${limit};${seen};${selectCopyNote};COMMIT`)
+      const answers = await connection.send(
+        `${connection.begin}${limit};${seen};${forgetGone(this.id)};${selectCopyNote};COMMIT`,
+      )
       requireActive(copyNoteIn(answers.at(-2)))
+      const [[note]] = answers.at(-4) as [[string]]
+      if (note === '' && this.#noted) await this.#put(connection, this.#noted)
     }, deadlineMillis)
   }
 
@@ -54,24 +60,35 @@ export class Node {
 
   /** Notes what it listens on; null once it does no more. */
   note(server: ServerNote | null): Promise<void> {
+    this.#noted = server
     return this.on(async (connection) => {
       if (server === null) await connection.run('DELETE FROM nodes WHERE id = $1', [this.id])
       else {
-        await forget(connection, server)
-        const put = `INSERT INTO nodes (id, note, seen_at) VALUES ($1, $2, ${serverNow})
-          ON CONFLICT (id) DO UPDATE SET note = excluded.note, seen_at = excluded.seen_at`
-        await connection.run(put, [this.id, JSON.stringify(server)])
+        await this.#put(connection, server)
+        await connection.run(forgetGone(this.id), [])
       }
     })
   }
+
+  async #put(connection: Connection, server: ServerNote): Promise<void> {
+    const put = `INSERT INTO nodes (id, note, seen_at) VALUES ($1, $2, ${serverNow})
+      ON CONFLICT (id) DO UPDATE SET note = excluded.note, seen_at = excluded.seen_at`
+    await connection.run(put, [this.id, JSON.stringify(server)])
+  }
 }
 
-/** Those that have not been at work for long, and the one whose address this server has by now. */
-async function forget(connection: Connection, { machine, port }: ServerNote): Promise<void> {
-  const age = `${serverNow} - seen_at`
-  const isFollowed = `note <> '' AND note::json ->> 'machine' = $1 AND note::json ->> 'port' = $2`
-  const isGone = `${age} > ${rememberedMillis} OR (${age} > ${aliveMillis} AND ${isFollowed})`
-  await connection.run(`DELETE FROM nodes WHERE ${isGone}`, [machine ?? null, `${port}`])
+/**
+ * Removes those that have not been at work for long, and those whose place a node has by now. A row that another node locks is
+ * left for the next time: nobody waits for one another.
+ */
+function forgetGone(id: string): string {
+  const age = `${serverNow} - gone.seen_at`
+  const isSame = (field: string) =>
+    `nullif(gone.note, '')::json ->> '${field}' = nullif(own.note, '')::json ->> '${field}'`
+  const isFollowed = `${age} > ${aliveMillis} AND ${isSame('machine')} AND ${isSame('port')}`
+  return `DELETE FROM nodes WHERE id IN (SELECT gone.id FROM nodes AS gone, nodes AS own
+    WHERE own.id = '${id}' AND gone.id <> own.id AND (${age} > ${rememberedMillis} OR ${isFollowed})
+    FOR UPDATE OF gone SKIP LOCKED)`
 }
 
 /** The servers that noted what they listen on, the newest first, those too that ended without taking it away. */

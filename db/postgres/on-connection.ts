@@ -1,4 +1,4 @@
-import type { Connection } from './connection'
+import { type Connection, committing } from './connection'
 
 /** Does a work on a connection of its own within a deadline in ms, as Pool.use does. */
 export type OnConnection = <T>(
@@ -20,6 +20,6 @@ export async function inTransaction<T>(
 ): Promise<T> {
   await connection.send(connection.begin + first.join(';'))
   const done = await work()
-  await connection.send('COMMIT')
+  await connection.send(committing)
   return done
 }

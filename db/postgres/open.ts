@@ -77,6 +77,8 @@ export async function openDatabase(
   try {
     const found = await on(look, openingMillis, firstMillis)
     if (!found && !opening.create) throw none(opening)
+    // Before there is a key that nothing is sealed under.
+    if (!found) await on(requireRights, openingMillis)
     if (found) requirePurpose(found, opening)
     if (found && opening.alone) requireActive(await on(readCopyNote), 'database_unusable')
     const masterKey = await opening.takeKey()

@@ -10,6 +10,10 @@ const passing: Readonly<Record<string, string>> = {
 
 /** What an operator has to mend, by SQLSTATE or the driver's own name. */
 const denied: readonly (readonly [code: RegExp, words: string])[] = [
+  [
+    /^NO_PASSWORD$/,
+    'the server asks for a password, and none was found: neither the address nor PGPASSWORD has one, and the password file (PGPASSFILE, else ~/.pgpass) is not there, or has no line for this host, port, database and user',
+  ],
   [/^28P01$/, 'the server does not take the password, or knows no such role'],
   [
     /^28000$/,

@@ -66,7 +66,8 @@ export class Pool<On> {
   /**
    * Does a work on a connection of its own. Where it leaves a transaction open, that is rolled back.
    *
-   * @param silentMillis how long the server may answer nothing; then its connection is closed
+   * @param silentMillis how long the server may answer nothing; then its connection is closed. Where that is long, it is so
+   *   sooner if the server answers nobody else either: a server that stands still is told from one that is at work
    * @param waitMillis how long a connection is waited for while the server answers nobody: hosts that do not answer each take
    *   the pool's deadline
    * @throws DatabaseFailure, or what the work throws
@@ -80,11 +81,17 @@ export class Pool<On> {
     const { connection } = place
     connection.mayHaveCommitted = false
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isOver = false
     const late = new Promise<never>((_, reject) => {
       const look = (left: number, isLast: boolean) => {
-        timer = setTimeout(() => {
-          const rest = silentMillis - connection.silentMillis
-          if (rest > 0) return look(rest, false)
+        timer = setTimeout(async () => {
+          const silent = connection.silentMillis
+          const isLong = silent >= patience.act
+          const goesOn =
+            silent < silentMillis && (!isLong || (!isLast && (await connection.isServerThere(patience.act))))
+          if (isOver) return
+          if (goesOn)
+            return look(Math.min(silentMillis - silent, patience.act - (isLong ? 0 : silent)), false)
           // An answer may have come while this process had no time to read it.
           if (!isLast) return look(graceMillis, true)
           const failure = new DatabaseFailure(connection.mayHaveCommitted ? 'lost' : 'retry', 'ETIMEDOUT')
@@ -92,7 +99,7 @@ export class Pool<On> {
           reject(failure)
         }, left)
       }
-      look(silentMillis, false)
+      look(Math.min(silentMillis, patience.act), false)
     })
     try {
       const done = await Promise.race([work(place.on), late])
@@ -107,6 +114,7 @@ export class Pool<On> {
       if (isOfNoUse && place.generation === this.generation) this.renew()
       throw failure
     } finally {
+      isOver = true
       clearTimeout(timer)
       this.giveBack(place)
     }

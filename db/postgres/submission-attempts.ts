@@ -56,7 +56,7 @@ export class Attempts {
    * @throws DatabaseFailure, or Refusal
    */
   async run({ connection, submissions, records, audit }: Session): Promise<End[] | null> {
-    requireActive(await begin(connection, this.#locks(), patience.attemptLock))
+    requireActive(await begin(connection, this.#locks(), patience.attemptLock, patience.attempt))
     if (this.#line && (await audit.isThere(this.#line))) {
       await rollBack(connection)
       return this.group.map(({ recordKey }) => ({

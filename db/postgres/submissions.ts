@@ -52,8 +52,8 @@ export class Submissions {
   #storedAt = -Infinity
   /** When the same became of one that leaves a line in the audit log, or the first that waits for it began to. */
   #auditedAt = -Infinity
-  /** Whether a COMMIT was lost since a group was last stored. */
-  #isCommitLost = false
+  /** Whether a group could not be stored since one last was. */
+  #isFailing = false
   /** Those on which a group is being stored, and since when. */
   readonly #writing = new Map<Connection, number>()
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
@@ -108,12 +108,12 @@ export class Submissions {
 
   /**
    * What is left of the patience of whoever submitted first: while what is written is answered, it is only slow. Answers do not
-   * count once a COMMIT was lost, since a server whose standby is gone answers everything else; nor for who leaves a line in
-   * the audit log, since others do not wait for the lock of that.
+   * count once a group could not be stored: a server whose standby is gone answers all but COMMIT, and one of which a table is
+   * locked all before that; nor for who leaves a line in the audit log, since others do not wait for the lock of that.
    */
   #patienceLeft(group: readonly Job[], isAudited = false): number {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
-    const writing = this.#isCommitLost || isAudited ? [] : [...this.#writing]
+    const writing = this.#isFailing || isAudited ? [] : [...this.#writing]
     // What a connection was answered before is nothing that was written.
     const answered = writing.flatMap(([{ answeredAt }, since]) => (answeredAt > since ? answeredAt : []))
     const storedAt = isAudited ? this.#auditedAt : this.#storedAt
@@ -121,8 +121,8 @@ export class Submissions {
   }
 
   /** Whoever waits may have waited for long enough by now. */
-  #noteLostCommit(): void {
-    this.#isCommitLost = true
+  #noteFailing(): void {
+    this.#isFailing = true
     clearTimeout(this.#refusing ?? undefined)
     this.#refusing = null
     this.#refuseLate()
@@ -216,7 +216,7 @@ export class Submissions {
         if (ends) {
           this.#storedAt = performance.now()
           if (isAudited) this.#auditedAt = this.#storedAt
-          this.#isCommitLost = false
+          this.#isFailing = false
           this.watch.noteStored()
           this.groupSizes.note(group.length)
           this.commitMillis.note(performance.now() - beganAt)
@@ -225,7 +225,8 @@ export class Submissions {
       } catch (error) {
         this.#failedGroups++
         this.watch.noteFailed(error)
-        if (isLost(error)) this.#noteLostCommit()
+        // Who waits for the lock of the audit log is in nobody else's way.
+        if (isLost(error) || (!isAudited && isWorthAnotherTry(error))) this.#noteFailing()
         if (isConstraint(error)) return this.#storeApart(group, isAudited, error)
         if (!isWorthAnotherTry(error) && !isLost(error)) throw error
         failingUntil = Math.min(failingUntil, performance.now() - left + patience.submission)

@@ -1,6 +1,6 @@
 import type { CopyNote } from '../../src/domain/copy-note'
 import { addingChanges, type Changed } from './changes'
-import type { Connection } from './connection'
+import { type Connection, committing } from './connection'
 import { DatabaseFailure } from './failure'
 import { type Lock, taking } from './locks'
 import { patience } from './patience'
@@ -13,14 +13,18 @@ import { copyNoteIn, selectCopyNote } from './setting'
  * @param locks each as a statement, in the order of the locks
  * @param lockMillis how long a statement waits for a lock: shorter than a server is waited for that answers nothing, which
  *   costs the connection
+ * @param statementMillis how long a statement takes: the limit for a transaction that waits for its process does not hold for one
+ *   of which the server has read a part alone
  */
 export async function begin(
   connection: Connection,
   locks: readonly string[],
   lockMillis: number,
+  statementMillis: number,
 ): Promise<CopyNote | null> {
   const limits = [
     `SET LOCAL lock_timeout = ${lockMillis}`,
+    `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${patience.idleTransaction}`,
   ]
   const answers = await connection.send(connection.begin + [...limits, ...locks, selectCopyNote].join(';'))
@@ -41,7 +45,7 @@ interface Ending {
  * @throws DatabaseFailure lost where nobody knows whether it was committed
  */
 export async function commit(connection: Connection, { changed, isAlone }: Ending): Promise<void> {
-  await connection.send([...lastLocks(changed, isAlone), 'COMMIT'].join(';'))
+  await connection.send([...lastLocks(changed, isAlone), committing].join(';'))
 }
 
 function lastLocks(changed: readonly Changed[], isAlone: boolean): string[] {

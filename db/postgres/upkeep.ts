@@ -36,7 +36,7 @@ import {
 } from './server-state'
 import type { Session } from './session'
 import { readCopyNote, readSetting, removeSetting, writeSetting } from './setting'
-import { whereReadable } from './where-readable'
+import { unseen, whereReadable } from './where-readable'
 
 const lastDrillName = 'last_drill_at'
 const zoneDataName = 'zone_data'
@@ -158,6 +158,10 @@ async function placeFindings(on: OnConnection): Promise<Finding[]> {
   ]
 }
 
+/** Those by which the tables are compared are made in a schema of their own. */
+const mayMakeSchemas = `SELECT has_database_privilege(current_database(), 'CREATE'), quote_ident(current_database()),
+  quote_ident(current_user)`
+
 async function schemaFinding(connection: Connection): Promise<Finding> {
   const found = await look(connection)
   const version = found ? schemaOf(found.schema) : 0
@@ -165,6 +169,10 @@ async function schemaFinding(connection: Connection): Promise<Finding> {
     const detail = `version ${version}, which is newer than this program and lets it work; the tables were not compared`
     return { check: 'schema', state: 'note', detail }
   }
+  const [row] = await connection.run(mayMakeSchemas, [])
+  const [mayMake, database, role] = row as [boolean, string, string]
+  if (!mayMake)
+    return unseen('schema', `have an administrator run: GRANT CREATE ON DATABASE ${database} TO ${role}`)
   await connection.send(connection.begin)
   const faults = await schemaFaults(connection, ourMigrations)
   return finding('schema', named('not as it should be', faults), `version ${version}`)

@@ -37,8 +37,10 @@ async function rotate({ context, flags, act }: Call<Records, Flags>): Promise<vo
   if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
   else tellRotated(path, flags)
   if (isPurged) return
-  const why = 'the database may still hold what the old master key opens, since another program kept reading'
-  throw new Refusal('storage_busy', `${why}: it goes once no program has it open that had it open now`)
+  const why =
+    'the database may still hold what the old master key opens, since another program kept reading or the storage failed'
+  const goes = 'it goes once no program has it open that had it open now, and the storage is mended'
+  throw new Refusal('storage_busy', `${why}: ${goes}`)
 }
 
 function tellRotated(path: string | null, { newKeyFile }: Flags): void {

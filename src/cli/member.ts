@@ -188,7 +188,8 @@ async function wasErased(context: Records, named: MemberName, flags: CommonFlags
 
 function requirePurged(isPurged: boolean): void {
   if (isPurged) return
-  const why = 'the database may still hold traces of what was erased, since another program kept reading'
+  const why =
+    'the database may still hold traces of what was erased, since another program kept reading or the storage failed'
   throw new Refusal('storage_busy', `${why}; run this again`)
 }
 

@@ -163,10 +163,12 @@ export interface Upkeep {
 
   /**
    * Removes what was erased from wherever the engine still has it. False if others who are reading kept it from
-   * doing so: then it can be asked again.
+   * doing so: then it can be asked again, as after a refusal. What was erased stays so either way.
+   *
+   * @throws Refusal storage_failed or storage_busy where the storage did, as a full disk does
    */
   purge(): Promise<boolean>
-  /** Where what was erased is left beyond the engine's reach, in words for staff. */
+  /** Where what was erased is left beyond the engine's reach, in words for staff. It asks no storage, and does not fail. */
   keptAfterErasure(): Promise<string>
 
   /** Where the database was copied to, to be served there and no more here; null for nowhere. */

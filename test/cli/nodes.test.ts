@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { paths } from '../contract/contract'
 import { Operator } from '../support/operator'
+import { runSql } from '../support/postgres'
 import { describeOnPostgres, newDatabase, type TestDatabase } from '../support/postgres-databases'
 import { eventually, Program, theProgram } from '../support/process'
 
@@ -72,5 +74,26 @@ describeOnPostgres('of two servers on one database', () => {
     expect(metrics).not.toMatch(/^anteroom_database_bytes\{file="log"\}/m)
     for (const { program } of [one, two]) expect((await program.stop()).code).toBe(0)
     expect(one.program.stderr + two.program.stderr).not.toMatch(/"level":"(warn|error)"/)
+  })
+})
+
+describeOnPostgres('init on a server', () => {
+  test('that is refused, since the role may not make tables, leaves no master key behind', async () => {
+    using guest = new Operator()
+    await using empty = await newDatabase()
+    await runSql(empty.url, 'CREATE ROLE bystander LOGIN')
+    const ANTEROOM_MASTER_KEY_FILE = guest.folder.file('bystander.key')
+    const ANTEROOM_DATABASE = empty.url.replace('//postgres@', '//bystander@')
+    const init = () => guest.run(['init'], '', { ANTEROOM_DATABASE, ANTEROOM_MASTER_KEY_FILE })
+    const { code, stderr } = await init()
+    expect([code, stderr]).toEqual([
+      6,
+      "anteroom: bystander may not make tables in the schema public: have the server's administrator run, in this database: GRANT CREATE ON SCHEMA public TO bystander\n",
+    ])
+    expect(existsSync(ANTEROOM_MASTER_KEY_FILE)).toBe(false)
+    await runSql(empty.url, 'CREATE EXTENSION btree_gist; GRANT CREATE ON SCHEMA public TO bystander')
+    expect((await init()).code).toBe(0)
+    expect(existsSync(ANTEROOM_MASTER_KEY_FILE)).toBe(true)
+    await runSql(empty.url, 'DROP OWNED BY bystander CASCADE; DROP ROLE bystander')
   })
 })

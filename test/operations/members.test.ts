@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
+import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
 import type { Records } from '../../src/operations/context'
-import { findMembers } from '../../src/operations/members'
+import { rotateMasterKey } from '../../src/operations/keys'
+import { eraseMember, findMembers, finishErasure } from '../../src/operations/members'
 import { act, member, partner } from '../domain/values'
 
 /** Records of so many members, every fortieth of whom is called Sought, and what is asked of them. */
@@ -90,5 +92,54 @@ describe('members are looked for', () => {
     const { records, told } = recordsOf(0)
     expect(await findMembers(records, 'sought', act)).toEqual({ found: [], count: 0 })
     expect(told()).toEqual([[null, '0 found']])
+  })
+})
+
+/** Records that have one member erased and one key put in force, and what comes of clearing away what was before. */
+function recordsThat(purge: () => Promise<boolean>): Records {
+  const records = {
+    store: {
+      eraseMember: async () => [5],
+      findMemberById: async () => null,
+      listAudit: async () => [{ action: 'member.erase' }],
+    },
+    upkeep: { purge, keptAfterErasure: async () => 'In backups.', findCopyNote: async () => null },
+    custody: { hasRotated: false, rotate: async () => '/key' },
+  }
+  return records as unknown as Records
+}
+
+describe('what was erased is erased, and a key that was put in force is in force', () => {
+  const allOf = async (records: Records): Promise<unknown[]> => [
+    await eraseMember(records, member, act),
+    await finishErasure(records, 7),
+    await rotateMasterKey(records, undefined, act),
+  ]
+  const keptIn = 'In backups.'
+
+  test('where the storage refuses to clear away what was before: that is still to be done', async () => {
+    for (const kind of ['storage_failed', 'storage_busy'] as const) {
+      const records = recordsThat(() => Promise.reject(new Refusal(kind, 'the disk is full')))
+      expect(await allOf(records)).toEqual([
+        { holding: [5], isPurged: false, keptIn },
+        { isPurged: false, keptIn },
+        { path: '/key', isPurged: false },
+      ])
+    }
+  })
+
+  test('where it is cleared away', async () => {
+    expect(await allOf(recordsThat(async () => true))).toEqual([
+      { holding: [5], isPurged: true, keptIn },
+      { isPurged: true, keptIn },
+      { path: '/key', isPurged: true },
+    ])
+  })
+
+  test('and what nobody foresaw is told as what it is', async () => {
+    const records = recordsThat(() => Promise.reject(new Error('a defect')))
+    await expect(eraseMember(records, member, act)).rejects.toThrow('a defect')
+    await expect(finishErasure(records, 7)).rejects.toThrow('a defect')
+    await expect(rotateMasterKey(records, undefined, act)).rejects.toThrow('a defect')
   })
 })

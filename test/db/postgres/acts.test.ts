@@ -1,4 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, mock, test } from 'bun:test'
+import { createActs } from '../../../db/postgres/acts'
+import { DatabaseFailure, type Meaning } from '../../../db/postgres/failure'
+import { patience } from '../../../db/postgres/patience'
+import type { Pool } from '../../../db/postgres/pool'
+import type { Session } from '../../../db/postgres/session'
 import { eventually } from '../../support/eventually'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { startPostgres } from '../../support/postgres'
@@ -8,6 +13,33 @@ import { openPostgresEngine } from './place'
 
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
+
+/** Acts on a server on which each try ends as told, one after the other. */
+function actsThat(...ends: readonly (() => Promise<never>)[]) {
+  const use = mock(() => (ends[use.mock.calls.length - 1] as () => Promise<never>)())
+  return { acts: createActs({ use } as unknown as Pool<Session>), use }
+}
+
+const failing = (meaning: Meaning) => () => Promise.reject(new DatabaseFailure(meaning, 'ETIMEDOUT'))
+
+test('an act of which nobody knows whether it was stored says so, though the server cannot even be reached then', async () => {
+  const { acts, use } = actsThat(failing('lost'), failing('unreachable'))
+  const refusal = await acts
+    .run(async () => ({ answer: null, lines: [], changed: [] }))
+    .catch((error) => error)
+  expect(refusal).toMatchObject({ kind: 'storage_busy', cause: { meaning: 'lost' } })
+  expect(use).toHaveBeenCalledTimes(2)
+})
+
+test('an act is not tried anew once a command has waited for as long as a server is waited for', async () => {
+  const slowly = () => Bun.sleep(patience.act).then(failing('retry'))
+  const { acts, use } = actsThat(slowly, slowly, slowly)
+  const refusal = await acts
+    .run(async () => ({ answer: null, lines: [], changed: [] }))
+    .catch((error) => error)
+  expect(refusal).toMatchObject({ kind: 'storage_busy', cause: { meaning: 'retry' } })
+  expect(use).toHaveBeenCalledTimes(1)
+})
 
 describeOnPostgres('an act', () => {
   test('fails in seconds where the server falls silent, and the next is done once it is back', async () => {

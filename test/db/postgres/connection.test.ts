@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
-import { chmodSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { eq, sql } from 'drizzle-orm'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
-import type { Connection } from '../../../db/postgres/connection'
+import { type Connection, committing } from '../../../db/postgres/connection'
 import { drizzleOn } from '../../../db/postgres/drizzle'
 import { makeCertificate } from '../../support/certificates'
 import { runSql, startPostgres } from '../../support/postgres'
@@ -145,48 +145,88 @@ describeOnPostgresInFull('a connection', () => {
     })
   })
 
-  test('means the same by a text wherever it is, whatever role, database and environment say', async () => {
-    await using database = await newDatabase()
-    await using before = new TestPool(database.url, 1)
-    const name = new URL(database.url).pathname.slice(1)
-    const odd = {
-      ...{
-        search_path: 'nowhere',
-        datestyle: "'SQL, DMY'",
-        bytea_output: 'escape',
-        timezone: "'Asia/Tokyo'",
-      },
-      ...{ default_transaction_isolation: 'serializable', default_transaction_read_only: 'on' },
-      ...{ standard_conforming_strings: 'off', extra_float_digits: '-5', client_encoding: 'LATIN1' },
-      quote_all_identifiers: 'on',
-    }
-    const set = Object.entries(odd).map(([what, value]) => `ALTER DATABASE ${name} SET ${what} = ${value}`)
-    await before.use((on) => on.send(set.join(';')))
-    await using pool = new TestPool(database.url, 1)
-    const asked = [
-      ...Object.keys(odd).filter((each) => !each.startsWith('default')),
-      'transaction_isolation',
-      'transaction_read_only',
-    ]
-    const [settings] = await pool.use(async (on) => {
-      const [, ...rest] = await on.send(
-        `${on.begin} SELECT ${asked.map((each) => `current_setting('${each}')`).join(', ')}; COMMIT`,
+  test.each([
+    ['prepared', ''],
+    ['behind a pooler', '?prepare=false'],
+  ])(
+    'waits for the disk at each COMMIT, and lets nothing cut that short, whatever was set before: %s',
+    async (_, query) => {
+      await using database = await newDatabase()
+      const name = new URL(database.url).pathname.slice(1)
+      await runSql(database.url, `ALTER DATABASE ${name} SET synchronous_commit = off`)
+      await using pool = new TestPool(`${database.url}${query}`, 1)
+      await pool.use((on) => on.send('CREATE TABLE t (seen text)'))
+      // What a transaction has as it commits: by a trigger that runs then.
+      await runSql(
+        database.url,
+        `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         RAISE EXCEPTION USING ERRCODE = CASE current_setting('synchronous_commit') || current_setting('statement_timeout') WHEN 'on0' THEN '23505' ELSE '23514' END;
+       END $$;
+       CREATE CONSTRAINT TRIGGER note AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()`,
       )
-      return rest[0] as unknown[][]
-    })
-    expect(settings).toEqual([
-      'public',
-      'ISO, YMD',
-      'hex',
-      'UTC',
-      'on',
-      '1',
-      'UTF8',
-      'off',
-      'read committed',
-      'off',
-    ])
-  })
+      const alone = pool.use((on) => on.run("INSERT INTO t VALUES ('a')", []))
+      expect(await failureOf(alone)).toEqual(['constraint', '23505'])
+      const inTransaction = pool.use(async (on) => {
+        await on.send(`${on.begin} SET LOCAL synchronous_commit = off; SET LOCAL statement_timeout = 5000`)
+        await on.run("INSERT INTO t VALUES ('b')", [])
+        await on.send(committing)
+      })
+      expect(await failureOf(inTransaction)).toEqual(['constraint', '23505'])
+    },
+  )
+
+  test.each([
+    ['prepared', ''],
+    ['behind a pooler', '?prepare=false'],
+  ])(
+    'means the same by a text wherever it is, whatever role, database and environment say: %s',
+    async (_, query) => {
+      const url = (database: { readonly url: string }) => `${database.url}${query}`
+      await using database = await newDatabase()
+      await using before = new TestPool(database.url, 1)
+      const name = new URL(database.url).pathname.slice(1)
+      const odd = {
+        ...{
+          search_path: 'nowhere',
+          datestyle: "'SQL, DMY'",
+          bytea_output: 'escape',
+          timezone: "'Asia/Tokyo'",
+        },
+        ...{ default_transaction_isolation: 'serializable', default_transaction_read_only: 'on' },
+        ...{ standard_conforming_strings: 'off', extra_float_digits: '-5', client_encoding: 'LATIN1' },
+        ...{ quote_all_identifiers: 'on', statement_timeout: "'20ms'" },
+      }
+      const set = Object.entries(odd).map(([what, value]) => `ALTER DATABASE ${name} SET ${what} = ${value}`)
+      await before.use((on) => on.send(set.join(';')))
+      await using pool = new TestPool(url(database), 1)
+      const names = Object.keys(odd).filter((each) => !each.startsWith('default'))
+      const asked = [...names, 'transaction_isolation', 'transaction_read_only']
+      const shown = asked.map((each) => `current_setting('${each}')`).join(', ')
+      const [settings = []] = (await pool.use((on) => on.send(`${on.begin} SELECT ${shown}; COMMIT`))).flat()
+      expect(settings).toEqual([
+        'public',
+        'ISO, YMD',
+        'hex',
+        'UTC',
+        'on',
+        '1',
+        'UTF8',
+        'off',
+        '0',
+        'read committed',
+        'off',
+      ])
+      // And by a statement alone, each of those that go out together.
+      const alone = () =>
+        pool.use((on) =>
+          Promise.all(
+            names.map((each) => on.run(`SELECT current_setting($1), pg_sleep(0.03)::text`, [each])),
+          ),
+        )
+      expect((await alone()).map(([row]) => row?.[0])).toEqual(settings.slice(0, -2))
+      expect(await pool.use((on) => on.run("SELECT '\\x00ff'::bytea", []))).toEqual([[Buffer.from([0, 255])]])
+    },
+  )
 
   test('needs no variable of libpq, and obeys none', async () => {
     await using server = await startPostgres()
@@ -283,7 +323,20 @@ describeOnPostgresInFull('a server is trusted', () => {
     const by = (password: string) => `postgres://postgres${password}@127.0.0.1:${server.port}/postgres`
     expect(await ask(by(':right'))).toEqual([[false]])
     expect(await ask(by(':wrong'))).toEqual(['denied', '28P01'])
-    expect(await ask(by(''))).toEqual(['denied', '28P01'])
+    expect(await ask(by(''))).toEqual(['denied', 'NO_PASSWORD'])
+    expect(await ask(by('').replace('postgres@', 'nobody@'))).toEqual(['denied', 'NO_PASSWORD'])
     expect(await ask(by(':right').replace(/postgres$/, 'other'))).toEqual(['denied', '3D000'])
+  })
+
+  test.each(['md5', 'password'])('by the method %s without a password in no way either', async (method) => {
+    await using server = await startPostgres({ password: 'right' })
+    await server.run("SET password_encryption = 'md5'; ALTER ROLE postgres PASSWORD 'right'")
+    writeFileSync(`${server.data}/pg_hba.conf`, `host all all 127.0.0.1/32 ${method}\n`)
+    await server.stop()
+    await server.start()
+    const by = (password: string) => `postgres://postgres${password}@127.0.0.1:${server.port}/postgres`
+    expect(await ask(by(':right'))).toEqual([[false]])
+    expect(await ask(by(':wrong'))).toEqual(['denied', '28P01'])
+    expect(await ask(by(''))).toEqual(['denied', 'NO_PASSWORD'])
   })
 })

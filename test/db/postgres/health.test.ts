@@ -143,4 +143,72 @@ describeOnPostgresInFull('servers of a database', () => {
     await new Node(made.on).note({ ...note, port: 8081 })
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
   })
+
+  test('that were killed and started again at once at their place are listed once, as soon as the former beats no more', async () => {
+    await using made = await newTestDatabase()
+    const ages = (seconds: number, node: Node) =>
+      runSql(made.url, `UPDATE nodes SET seen_at = seen_at - ${seconds * 1_000} WHERE id = '${node.id}'`)
+    const listed = async () =>
+      (await made.on(listServers))
+        .map(({ isServing, note }) => [isServing, note?.machine, note?.startedAt])
+        .toSorted((a, b) => Number(a[2]) - Number(b[2]))
+    const [former, elsewhere, container, next] = [1, 2, 3, 4].map(() => new Node(made.on)) as [
+      Node,
+      Node,
+      Node,
+      Node,
+    ]
+    await former.note(note)
+    await elsewhere.note({ ...note, machine: 'other', startedAt: 6 })
+    // At work in another container, where machine and port are called the same.
+    await container.note({ ...note, startedAt: 7 })
+    await next.note({ ...note, startedAt: 8 })
+    for (const node of [former, elsewhere]) await ages(14, node)
+    await next.beat(1_000)
+    expect(await listed()).toEqual([
+      [true, 'one', 5],
+      [true, 'other', 6],
+      [true, 'one', 7],
+      [true, 'one', 8],
+    ])
+    for (const node of [former, elsewhere]) await ages(2, node)
+    await next.beat(1_000)
+    expect(await listed()).toEqual([
+      [false, 'other', 6],
+      [true, 'one', 7],
+      [true, 'one', 8],
+    ])
+  })
+
+  test('that stood still, and were taken for gone by another at their place, are listed again once they go on', async () => {
+    await using made = await newTestDatabase()
+    const [still, other] = [new Node(made.on), new Node(made.on)]
+    await still.note(note)
+    await other.note({ ...note, startedAt: 9 })
+    await runSql(made.url, `UPDATE nodes SET seen_at = seen_at - 20000 WHERE id = '${still.id}'`)
+    await other.beat(1_000)
+    expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
+    await still.beat(1_000)
+    const listed = await made.on(listServers)
+    expect(listed.map(({ isServing, note }) => [isServing, note?.startedAt])).toEqual([
+      [true, 5],
+      [true, 9],
+    ])
+    await still.note(null)
+    await still.beat(1_000)
+    expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
+  })
+
+  test('all go on at once after the database stood still, none of them waits for another', async () => {
+    await using made = await newTestDatabase()
+    const nodes = Array.from({ length: 4 }, () => new Node(made.on))
+    for (const [index, node] of nodes.entries()) await node.note({ ...note, startedAt: index })
+    for (let round = 0; round < 20; round++) {
+      await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 20000')
+      await Promise.all(nodes.map((node) => node.beat(1_000)))
+    }
+    await Promise.all(nodes.map((node) => node.beat(1_000)))
+    const listed = await made.on(listServers)
+    expect(listed.map(({ note }) => note?.startedAt).toSorted()).toEqual([0, 1, 2, 3])
+  })
 })

@@ -118,7 +118,7 @@ describeOnPostgresInFull('opening', () => {
     )
   })
 
-  test('says what to run where the role may neither make tables nor the extension', async () => {
+  test('says what to run where the role may neither make tables nor the extension, and asks for no key before', async () => {
     await using made = await newConnections()
     const server = await sharedPostgres()
     await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')
@@ -126,11 +126,12 @@ describeOnPostgresInFull('opening', () => {
     url.username = 'Guest'
     await using guest = connectTo(url.href)
     const run = "have the server's administrator run, in this database:"
-    expect(await opening(guest)).toBe(
+    const takeKey = () => Promise.reject(new Error('the key was asked for'))
+    expect(await opening(guest, { takeKey })).toBe(
       `database_unusable: Guest may not make tables in the schema public: ${run} GRANT CREATE ON SCHEMA public TO "Guest"`,
     )
     await runSql(made.url, 'GRANT CREATE ON SCHEMA public TO "Guest"')
-    expect(await opening(guest)).toBe(
+    expect(await opening(guest, { takeKey })).toBe(
       `database_unusable: Guest may not create the extension btree_gist: ${run} CREATE EXTENSION btree_gist`,
     )
     await runSql(made.url, 'CREATE EXTENSION btree_gist')

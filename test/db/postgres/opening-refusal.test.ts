@@ -31,6 +31,10 @@ test('PgBouncer, which does not take what PostgreSQL takes, is told how', () => 
 })
 
 test.each([
+  [
+    'NO_PASSWORD',
+    'the server asks for a password, and none was found: neither the address nor PGPASSWORD has one, and the password file (PGPASSFILE, else ~/.pgpass) is not there, or has no line for this host, port, database and user',
+  ],
   ['28P01', 'the server does not take the password, or knows no such role'],
   [
     '28000',

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { eventually } from '../../support/eventually'
+import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { type Postgres, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase, sharedPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
@@ -160,6 +161,22 @@ describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
     await eventually('the pool to work again', async () => (await failureOf(ask(pool))) === 1)
     await eventually('others to be gone', async () => (await connectionsOf(server)) <= pool.counts.free)
     expect(uncaught.list).toEqual([])
+  })
+
+  test('waits for long for a server that is at work, and not for one that stands still', async () => {
+    haveRealPatience()
+    using _ = { [Symbol.dispose]: haveLongPatience }
+    await using server = await startPostgres()
+    await using pool = new TestPool(server.url, 1)
+    const minute = 60_000
+    expect(await pool.use((on) => on.run('SELECT pg_sleep(6)::text', []), minute)).toEqual([['']])
+    const vacuum = pool.use((on) => on.run('SELECT pg_sleep(20)::text', []), minute)
+    await Bun.sleep(200)
+    server.pause()
+    const [failure, millis] = await Promise.all([failureOf(vacuum), millisOf(() => vacuum.catch(() => {}))])
+    expect(failure).toEqual(['lost', 'ETIMEDOUT'])
+    expect(millis).toBeLessThan(10_000)
+    server.resume()
   })
 
   test('fails at once while the server is dead, and works again when it is back', async () => {

@@ -187,6 +187,25 @@ describeOnPostgres('a submission on a server', () => {
     expect(await endOf(book('sam', nine + minutes(60)))).toBe('storage_busy')
     expect(await pids()).toContainEqual(connection)
   })
+  test('is answered within two seconds while somebody has locked a table, however many there are', async () => {
+    await using place = await openPostgresPlace()
+    const { intake } = await furnish(place)
+    const version = await versionOf(place)
+    await using sql = new SQL(place.url, { max: 1 })
+    await sql.unsafe('BEGIN; LOCK TABLE replays').simple()
+    using standstill = new Standstill()
+    const told = await Promise.all(
+      Array.from({ length: 400 }, async (_, count) => {
+        const beganAt = standstill.now()
+        const end = await endOf(intake(`m-${count}`, { version, retry: { key: `${count}`, body: '' } }))
+        return [end, standstill.now() - beganAt] as const
+      }),
+    )
+    expect(new Set(told.map(([end]) => end))).toEqual(new Set(['storage_busy']))
+    expect(Math.max(...told.map(([, millis]) => millis))).toBeLessThan(2_200)
+    await sql.unsafe('ROLLBACK').simple()
+    await stored(intake('later', { version }))
+  })
   test('that leaves a line in the audit log waits no longer where others wait for the lock of that too', async () => {
     await using place = await openPostgresPlace()
     const { intake } = await furnish(place)

@@ -101,6 +101,24 @@ describeOnPostgresInFull('a check', () => {
     expect(await integrity()).toEqual({ check: 'integrity', state: 'ok', detail: 'no faults' })
   }, 300_000)
 
+  test('says what to run where the role may not make the schema by which tables are compared', async () => {
+    await using server = await startPostgres({ settings: { max_connections: 20 } })
+    await server.run('CREATE ROLE "Guest" LOGIN')
+    await server.run('CREATE DATABASE "Rooms"')
+    await server.run('CREATE EXTENSION btree_gist; GRANT CREATE ON SCHEMA public TO "Guest"', 'Rooms')
+    await using opened = await upkeepOf(server.urlOf('Rooms').replace('//postgres@', '//Guest@'))
+    const schema = async () => (await opened.upkeep.check(now))[0]
+    const grant = 'GRANT CREATE ON DATABASE "Rooms" TO "Guest"'
+    expect(await schema()).toEqual({
+      check: 'schema',
+      state: 'note',
+      detail: 'it could not be checked: the role has no right to',
+      remedy: `have an administrator run: ${grant}`,
+    })
+    await server.run(grant)
+    expect(await schema()).toEqual({ check: 'schema', state: 'ok', detail: 'version 2' })
+  }, 300_000)
+
   test.each([
     ['a table', 'CREATE TABLE stray (id int)', 'column stray.id, table stray'],
     ['an index that is gone', 'DROP INDEX licenses_region', 'index licenses_region'],
