@@ -68,7 +68,7 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
     [2, () => command({ act: 'erase', member: member() })],
     [3, () => switching('provider', pick(random, world.providerIds))],
     [2, () => switching('partner', partnerId())],
-    [2, () => switching('organization', organizationId())],
+    [5, () => switching('organization', organizationId())],
     [1, () => command({ act: 'revoke', partner: partnerId() })],
   ]
   let place = random() * kinds.reduce((sum, [share]) => sum + share, 0)
