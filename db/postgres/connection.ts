@@ -65,8 +65,6 @@ const planMillis = 5_000
 
 /** One connection to a server, with which nobody else speaks until it is closed. */
 export class Connection {
-  /** The beginning of each transaction's first text. */
-  begin = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
   /** Whether a transaction may be open on it. */
   isOpen = false
   /** Whether it can be used no more. */
@@ -79,6 +77,7 @@ export class Connection {
   private owed = 0
   private heardAt = 0
 
+  private beginning = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
   /** When it last had no plans, on performance's clock. */
   private plannedAt = performance.now()
 
@@ -123,8 +122,13 @@ export class Connection {
     const [[isStandby, version]] = (await this.answersTo(facts)).at(-1) as [[boolean, number]]
     if (isStandby) throw new DatabaseFailure('readOnly', '25006')
     const all = version < withTransactionTimeout ? settings : [...settings, 'transaction_timeout = 0']
-    if (!this.isPrepared) this.begin += all.map((each) => `SET LOCAL ${each};`).join('')
+    if (!this.isPrepared) this.beginning += all.map((each) => `SET LOCAL ${each};`).join('')
     else await this.answersTo([...all.map((each) => `SET ${each}`), acknowledging(false)].join(';'))
+  }
+
+  /** The beginning of each transaction's first text. */
+  get begin(): string {
+    return this.beginning
   }
 
   private async answersTo(text: string): Promise<Answer[]> {

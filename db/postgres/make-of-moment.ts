@@ -16,7 +16,7 @@ import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
 import { type Connection, committing } from './connection'
 import { copiedTables, rowsOf } from './copied-tables'
-import { atPlace, isSilent } from './copy-failure'
+import { atPlace, failureAt, isSilent } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { DatabaseFailure } from './failure'
@@ -68,8 +68,7 @@ export async function makeOfMoment<T>(
     return await on(make, copyMillis.all)
   } catch (error) {
     if (isEnding && isLost(error)) throw unknownEnd(place)
-    if (isSilent(error)) return atPlace(place, Promise.reject(error))
-    throw error
+    throw isSilent(error) ? failureAt(place, error) : error
   }
 }
 

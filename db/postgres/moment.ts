@@ -9,7 +9,7 @@ import { unusable } from '../records/unusable'
 import { auditQueries } from './audit'
 import { type Connection, committing } from './connection'
 import { copiedTables, rowsOf } from './copied-tables'
-import { atPlace, isSilent } from './copy-failure'
+import { atPlace, failureAt, isSilent } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
 import { DatabaseFailure } from './failure'
@@ -126,8 +126,7 @@ async function readOnce<T>(
   } catch (error) {
     // How a transaction ends that has only read is nothing to whoever has read all.
     if (done) return done.told
-    if (isSilent(error)) return atPlace(place, Promise.reject(error))
-    throw error
+    throw isSilent(error) ? failureAt(place, error) : error
   }
 }
 

@@ -3,6 +3,7 @@ import type { Connection } from './connection'
 import { DatabaseFailure, isBroken, unwrapped } from './failure'
 import { Hosts } from './hosts'
 import { patience } from './patience'
+import { SilenceWatch } from './silence'
 
 /** How a pool is to be made. */
 export interface PoolOptions<On> {
@@ -34,8 +35,6 @@ interface Waiter<On> {
 const pauseMillis = 100
 /** What is idle for longer is not relied on: load balancers and firewalls forget it after minutes, without a word. */
 const idleMillis = 60_000
-/** How long an answer that is late is still waited for: this process may have had no time to read it. */
-const graceMillis = 10
 
 /** Connections to the one server that can be written, for one work each at a time. */
 export class Pool<On> {
@@ -66,8 +65,7 @@ export class Pool<On> {
   /**
    * Does a work on a connection of its own. Where it leaves a transaction open, that is rolled back.
    *
-   * @param silentMillis how long the server may answer nothing; then its connection is closed. Where that is long, it is so
-   *   sooner if the server answers nobody else either: a server that stands still is told from one that is at work
+   * @param silentMillis how long the server may answer nothing, as SilenceWatch has it; then its connection is closed
    * @param waitMillis how long a connection is waited for while the server answers nobody: hosts that do not answer each take
    *   the pool's deadline
    * @throws DatabaseFailure, or what the work throws
@@ -80,29 +78,9 @@ export class Pool<On> {
     const place = await this.take(waitMillis)
     const { connection } = place
     connection.mayHaveCommitted = false
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let isOver = false
-    const late = new Promise<never>((_, reject) => {
-      const look = (left: number, isLast: boolean) => {
-        timer = setTimeout(async () => {
-          const silent = connection.silentMillis
-          const isLong = silent >= patience.act
-          const goesOn =
-            silent < silentMillis && (!isLong || (!isLast && (await connection.isServerThere(patience.act))))
-          if (isOver) return
-          if (goesOn)
-            return look(Math.min(silentMillis - silent, patience.act - (isLong ? 0 : silent)), false)
-          // An answer may have come while this process had no time to read it.
-          if (!isLast) return look(graceMillis, true)
-          const failure = new DatabaseFailure(connection.mayHaveCommitted ? 'lost' : 'retry', 'ETIMEDOUT')
-          connection.close()
-          reject(failure)
-        }, left)
-      }
-      look(Math.min(silentMillis, patience.act), false)
-    })
     try {
-      const done = await Promise.race([work(place.on), late])
+      using watch = new SilenceWatch(connection, silentMillis)
+      const done = await Promise.race([work(place.on), watch.silence])
       // What was open on a connection that has ended is rolled back: whoever found that it is of no use says so too.
       if (connection.isOpen && !connection.hasEnded) throw new Error('a work has left its transaction open')
       return done
@@ -114,8 +92,6 @@ export class Pool<On> {
       if (isOfNoUse && place.generation === this.generation) this.renew()
       throw failure
     } finally {
-      isOver = true
-      clearTimeout(timer)
       this.giveBack(place)
     }
   }

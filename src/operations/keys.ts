@@ -1,7 +1,7 @@
 import type { Act } from '../domain/audit'
 import { requireActive } from '../domain/copy-note'
 import type { Records } from './context'
-import { isPurged } from './purge'
+import { tryPurge } from './purge'
 
 /** What a rotation of the master key has left. */
 export interface KeyRotation {
@@ -27,5 +27,5 @@ export async function rotateMasterKey(
   const path = custody.hasRotated
     ? null
     : await custody.rotate(newKeyFile, (next) => upkeep.rewrap(next, act))
-  return { path, isPurged: await isPurged({ upkeep }) }
+  return { path, isPurged: await tryPurge({ upkeep }) }
 }

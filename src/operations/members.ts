@@ -5,7 +5,7 @@ import { type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import type { Store } from '../domain/store'
 import type { Context, Records } from './context'
-import { isPurged } from './purge'
+import { tryPurge } from './purge'
 
 /**
  * The member whom a partner knows by an id of its own, which the audit log keeps.
@@ -142,5 +142,5 @@ export async function eraseMember({ store, upkeep }: Records, { id }: Member, ac
 }
 
 async function purge({ upkeep }: Pick<Records, 'upkeep'>): Promise<Omit<Erasure, 'holding'>> {
-  return { isPurged: await isPurged({ upkeep }), keptIn: await upkeep.keptAfterErasure() }
+  return { isPurged: await tryPurge({ upkeep }), keptIn: await upkeep.keptAfterErasure() }
 }

@@ -1,8 +1,11 @@
 import { Refusal } from '../domain/errors'
 import type { Records } from './context'
 
-/** Whether all traces are gone of what was erased. What the storage refuses by now changes nothing of what was committed. */
-export async function isPurged({ upkeep }: Pick<Records, 'upkeep'>): Promise<boolean> {
+/**
+ * Clears away the traces of what was erased, and tells whether all are gone. What the storage refuses by now changes nothing of
+ * what was committed.
+ */
+export async function tryPurge({ upkeep }: Pick<Records, 'upkeep'>): Promise<boolean> {
   try {
     return await upkeep.purge()
   } catch (error) {

@@ -17,6 +17,12 @@ async function onConnection<T>(work: (on: Connection) => Promise<T>): Promise<T>
   return await pool.use(work)
 }
 
+/** How statements are run, and the query of an address that says so. */
+const waysToRun = [
+  ['prepared', ''],
+  ['behind a pooler', '?prepare=false'],
+] as const
+
 describeOnPostgresInFull('a connection', () => {
   test.each([
     ['off', 'on'],
@@ -145,10 +151,7 @@ describeOnPostgresInFull('a connection', () => {
     })
   })
 
-  test.each([
-    ['prepared', ''],
-    ['behind a pooler', '?prepare=false'],
-  ])(
+  test.each(waysToRun)(
     'waits for the disk at each COMMIT, and lets nothing cut that short, whatever was set before: %s',
     async (_, query) => {
       await using database = await newDatabase()
@@ -175,10 +178,7 @@ describeOnPostgresInFull('a connection', () => {
     },
   )
 
-  test.each([
-    ['prepared', ''],
-    ['behind a pooler', '?prepare=false'],
-  ])(
+  test.each(waysToRun)(
     'means the same by a text wherever it is, whatever role, database and environment say: %s',
     async (_, query) => {
       const url = (database: { readonly url: string }) => `${database.url}${query}`

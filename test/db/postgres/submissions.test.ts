@@ -138,13 +138,17 @@ const slow = {
 const done: End = { is: 'answered', answer: 'stale' }
 const toAudit: End = { is: 'to be audited' }
 
+/** What becomes of a submission, and of one that comes while that is under way. */
+async function oneBehindAnother(submissions: Submissions) {
+  const first = submissions.submit(draft as SubmissionDraft)
+  await Bun.sleep(100)
+  return Promise.all([first, submissions.submit(draft as SubmissionDraft)])
+}
+
 test('where the server is slow and answers, whoever waits behind others is stored', async () => {
   const running = spyOn(Attempts.prototype, 'run').mockImplementation(slowly(done, 400, 400, 400, 500))
   const submissions = new Submissions(slow as Pool<Session>, vault as Vault, watch)
-  const first = submissions.submit(draft as SubmissionDraft)
-  await Bun.sleep(100)
-  const second = submissions.submit(draft as SubmissionDraft)
-  expect(await Promise.all([first, second])).toEqual(['stale', 'stale'])
+  expect(await oneBehindAnother(submissions)).toEqual(['stale', 'stale'])
   running.mockRestore()
 })
 
@@ -155,10 +159,7 @@ test('of a COMMIT that was lost nothing is held against those who come once anot
     .mockImplementation(slowly(done, 400, 400, 400, 500))
   const submissions = new Submissions(slow as Pool<Session>, vault as Vault, watch)
   expect(await submissions.submit(draft as SubmissionDraft)).toBe('stale')
-  const first = submissions.submit(draft as SubmissionDraft)
-  await Bun.sleep(100)
-  const second = submissions.submit(draft as SubmissionDraft)
-  expect(await Promise.all([first, second])).toEqual(['stale', 'stale'])
+  expect(await oneBehindAnother(submissions)).toEqual(['stale', 'stale'])
   running.mockRestore()
 })
 
