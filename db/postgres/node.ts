@@ -1,7 +1,7 @@
 import { requireActive } from '../../src/domain/copy-note'
 import type { FoundServer, ServerNote } from '../../src/domain/upkeep'
 import { type ClockReading, readClock } from './clock'
-import type { Connection } from './connection'
+import { type Connection, committing } from './connection'
 import type { OnConnection } from './on-connection'
 import { patience } from './patience'
 import { copyNoteIn, selectCopyNote } from './setting'
@@ -37,10 +37,10 @@ export class Node {
     const limit = `SET LOCAL lock_timeout = ${patience.trialLock}`
     return this.on(async (connection) => {
       const answers = await connection.send(
-        `${connection.begin}${limit};${seen};${forgetGone(this.id)};${selectCopyNote};COMMIT`,
+        `${connection.begin}${limit};${seen};${forgetGone(this.id)};${selectCopyNote};${committing}`,
       )
-      requireActive(copyNoteIn(answers.at(-2)))
-      const [[note]] = answers.at(-4) as [[string]]
+      requireActive(copyNoteIn(answers.at(-4)))
+      const [[note]] = answers.at(-6) as [[string]]
       if (note === '' && this.#noted) await this.#put(connection, this.#noted)
     }, deadlineMillis)
   }

@@ -76,6 +76,27 @@ describeOnPostgresInFull('a database on a server', () => {
 })
 
 describeOnPostgresInFull('a server', () => {
+  test('tells that it is at work by what reaches the disk, behind a pooler too, whatever a role is set to', async () => {
+    await using made = await newTestDatabase()
+    const name = new URL(made.url).pathname.slice(1)
+    // What its transaction has as it commits: by a trigger that runs then.
+    await runSql(
+      made.url,
+      `ALTER DATABASE ${name} SET synchronous_commit = off;
+       CREATE TABLE seen (has text);
+       CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL;
+       END $$;
+       CREATE CONSTRAINT TRIGGER note AFTER INSERT OR UPDATE ON nodes DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW EXECUTE FUNCTION note()`,
+    )
+    await using pooled = connectTo(`${made.url}?prepare=false`)
+    await new Node(pooled.on).beat(1_000)
+    await using prepared = connectTo(made.url)
+    await new Node(prepared.on).beat(1_000)
+    expect(await runSql(made.url, 'SELECT has FROM seen')).toEqual([{ has: 'on' }, { has: 'on' }])
+  })
+
   test('is seen by the others at once, and no more once it has ended', async () => {
     await using made = await newTestDatabase()
     const health = new Health(new Node(made.on))
