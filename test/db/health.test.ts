@@ -14,6 +14,8 @@ import {
 import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
 import type { Engine } from '../../src/domain/database'
 import { Folder } from '../support/folder'
+import { HeldTime } from '../support/held-time'
+import { eventually } from '../support/process'
 import { millisOf } from '../support/standstill'
 import { act, endOf } from './furniture'
 import { openTestEngine } from './place'
@@ -62,19 +64,21 @@ function transactions(): number {
 }
 
 test('however often it is asked within a second, one write is tried, which is counted and reaches the log', async () => {
+  using time = new HeldTime()
   const watched = watch()
   const before = transactions()
   const answers = await Promise.all(Array.from({ length: 1_000 }, () => watched.isReady()))
   answers.push(await watched.isReady())
   expect(new Set(answers)).toEqual(new Set([true]))
   expect(transactions()).toBe(before + 1)
-  await Bun.sleep(1_050)
+  time.pass(1_001)
   expect(await watched.isReady()).toBe(true)
   expect(transactions()).toBe(before + 2)
   expect(told).toEqual([])
 })
 
 test('a write that was stored says as much as one that is tried', async () => {
+  using _ = new HeldTime()
   const watched = watch()
   expect(await write('North')).toBe('stored')
   const before = transactions()
@@ -93,8 +97,7 @@ test('while another process holds the lock it is not ready after a second, and t
   expect(performance.now() - started).toBeGreaterThan(900)
   expect(await millisOf(async () => expect(await watched.isReady()).toBe(false))).toBeLessThan(500)
   locking.run('ROLLBACK')
-  await Bun.sleep(100)
-  expect(await watched.isReady()).toBe(true)
+  await eventually('the write that was tried', async () => await watched.isReady())
   expect(told).toEqual(['not ready: the database could not be written within a second', 'ready again'])
 })
 
@@ -120,6 +123,7 @@ describe.each([
   ],
 ])('a database that is %s', (what, lose, putBack) => {
   test('takes no write, goes on being read, and takes writes again once it is put back', async () => {
+    using time = new HeldTime()
     const watched = watch()
     expect(await write('North')).toBe('stored')
     lose()
@@ -128,7 +132,7 @@ describe.each([
     expect((await engine.store.listOrganizations()).map(({ name }) => name)).toEqual(['North'])
     putBack()
     expect(await write('East')).toBe('stored')
-    await Bun.sleep(1_050)
+    time.pass(1_001)
     expect(await watched.isReady()).toBe(true)
     expect((await engine.store.listOrganizations()).map(({ name }) => name)).toEqual(['North', 'East'])
     expect(told).toEqual([what.endsWith('index') ? lostIndex : lost, 'ready again'])
@@ -136,14 +140,15 @@ describe.each([
 })
 
 test('it is ready again a second after the last failure, also where a write was made meanwhile', async () => {
+  using time = new HeldTime()
   const watched = watch()
   renameSync(path, `${path}.aside`)
   expect(await write('North')).toBe('storage_failed')
   renameSync(`${path}.aside`, path)
-  await Bun.sleep(600)
+  time.pass(999)
   expect(await write('East')).toBe('stored')
   expect(await watched.isReady()).toBe(false)
-  await Bun.sleep(500)
+  time.pass(1)
   expect(await watched.isReady()).toBe(true)
 })
 

@@ -5,6 +5,7 @@ import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { eventually } from '../support/process'
+import { Standstill } from '../support/standstill'
 
 // A mixed load on the real program, at a rate that it can easily bear: whatever it keeps of a request for ever shows as
 // memory, descriptors, log or latency that grow. TEST_LONG=1 goes on for ten minutes.
@@ -83,6 +84,8 @@ class Load {
     private readonly service: Served,
     private readonly token: string,
     readonly slots: Slot[],
+    /** By which its requests are timed: without the time in which the whole machine stood still. */
+    readonly clock: Pick<Standstill, 'now'>,
   ) {}
 
   /** Makes the member whom all look-ups are of. */
@@ -93,7 +96,7 @@ class Load {
   /** Sends the next request of the mixture and waits for its answer. */
   async next(): Promise<void> {
     const count = this.#count++
-    const startedAt = performance.now()
+    const startedAt = this.clock.now()
     const place = count % 12
     if (place < 4)
       await this.#get(`${paths.providers}?region_id=1&page=${1 + (count % 200)}&page_size=5`, 200)
@@ -102,7 +105,7 @@ class Load {
     else if (place < 9) await this.#book()
     else if (place === 9) await this.#post(booking(this.#somebody()), 201)
     else await this.#refused(count)
-    this.#taken.push(performance.now() - startedAt)
+    this.#taken.push(this.clock.now() - startedAt)
   }
 
   /** What 99 % of the requests since the last time took at most, in ms. */
@@ -170,11 +173,12 @@ function sampleOf(operator: Operator, service: Served, load: Load): Sample {
 
 /** Sends at an even rate, whatever has been answered, until some time is over. */
 async function sendFor(millis: number, load: Load): Promise<void> {
-  const startedAt = performance.now()
+  const { clock } = load
+  const startedAt = clock.now()
   const underWay: Promise<void>[] = []
-  for (let sent = 0; performance.now() - startedAt < millis; sent++) {
+  for (let sent = 0; clock.now() - startedAt < millis; sent++) {
     underWay.push(load.next())
-    await Bun.sleep(Math.max(0, startedAt + (sent * 1_000) / perSecond - performance.now()))
+    await Bun.sleep(Math.max(0, startedAt + (sent * 1_000) / perSecond - clock.now()))
   }
   await Promise.all(underWay)
 }
@@ -198,7 +202,8 @@ test(`memory, descriptors, log and latency stay as they are through ${seconds} s
   using operator = new Operator()
   const { service, token } = await start(operator)
   await using _ = service
-  const load = new Load(service, token, await offeredBy(service, token))
+  using clock = new Standstill()
+  const load = new Load(service, token, await offeredBy(service, token), clock)
   await load.begin()
   await eventually('the connections of the start to be closed', () => descriptorsOf(service) < 32)
   const before = descriptorsOf(service)

@@ -3,6 +3,7 @@ import { Health } from '../../../db/postgres/health'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/node'
 import { openDatabase } from '../../../db/postgres/open'
 import { eventually } from '../../support/eventually'
+import { HeldTime } from '../../support/held-time'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
@@ -17,6 +18,7 @@ setDefaultTimeout(300_000)
 
 describeOnPostgresInFull('a database on a server', () => {
   test('is tried once however often it is asked within a second, by a transaction that is committed', async () => {
+    using time = new HeldTime()
     await using made = await newTestDatabase()
     const told: string[] = []
     const node = new Node(made.on)
@@ -28,7 +30,7 @@ describeOnPostgresInFull('a database on a server', () => {
     answers.push(await watched.isReady())
     expect(new Set(answers)).toEqual(new Set([true]))
     expect(await seen()).toEqual([first as string])
-    await Bun.sleep(1_050)
+    time.pass(1_001)
     expect(await watched.isReady()).toBe(true)
     expect(await seen()).not.toEqual([first as string])
     expect(told).toEqual([])
