@@ -133,7 +133,7 @@ describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
   test('answers within its deadline while the server is halted, and works again by itself, with no connection left', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
-    await using pool = new TestPool(server.url, 4)
+    await using pool = new TestPool(server.url, 4, 1_000)
     await fill(pool, 3)
     const table = 'CREATE TABLE kept (id int)'
     await server.run(table)

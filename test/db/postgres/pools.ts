@@ -9,9 +9,9 @@ export function addressOf(url: string): DatabaseAddress {
   return address
 }
 
-/** A pool of bare connections, which ends with its scope. */
+/** A pool of bare connections, which has patience unless time is what is tested. It ends with its scope. */
 export class TestPool extends Pool<Connection> implements AsyncDisposable {
-  constructor(url: string, size = 2, deadlineMillis = 1_000) {
+  constructor(url: string, size = 2, deadlineMillis = 10_000) {
     const address = addressOf(url)
     super({
       address,
