@@ -313,7 +313,7 @@ describe('nothing that was sent comes back or is printed when a request is refus
         },
       })
       socket.write(bytes)
-      await eventually('an answer', () => isOver || answer.includes('\r\n\r\n'), 5_000)
+      await eventually('an answer', () => isOver || answer.includes('\r\n\r\n'))
       socket.end()
       expect(answer).toMatch(/^(HTTP\/1\.1 [45]|$)/)
       expect(word.exec(answer)).toBeNull()

@@ -13,7 +13,7 @@ const pages = readdirSync(join(root, 'docs'))
   .filter((page) => page.endsWith('.md') && !others.includes(page) && scriptOf(page) !== '')
 
 const commands = new PageCommands()
-beforeAll(() => commands.begin(), 60_000)
+beforeAll(() => commands.begin(), 300_000)
 afterAll(() => commands[Symbol.dispose]())
 
 test('the operating page ends with a booking', async () => {
@@ -36,7 +36,7 @@ test.concurrent.each(pages)(
     const { code, output } = await commands.practise(scriptOf(page), page.replaceAll(/\W/g, '-'))
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
   },
-  180_000,
+  300_000,
 )
 
 // A clone's own commands are npm's, which not everybody has who has Bun.
@@ -48,5 +48,5 @@ test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const)
     const { code, output } = await commands.run(block, root)
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
   },
-  180_000,
+  300_000,
 )

@@ -12,7 +12,7 @@ const page = 'docs/beyond-one-machine.md'
 testOnPostgresInFull(
   'two nodes and four serve an empty PostgreSQL by the commands of the page, which also move a database there and back',
   async () => {
-    using commands = new PageCommands(200_000)
+    using commands = new PageCommands()
     await commands.begin()
     // As durable as doctor wants it to be.
     await using server = await startPostgres({ fsync: true, password: 'of the administrator' })

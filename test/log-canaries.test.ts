@@ -92,7 +92,7 @@ async function sendBytes(bytes: string): Promise<void> {
     },
   })
   socket.write(Buffer.from(bytes, 'latin1'))
-  await eventually('an answer', () => isAnswered, 5_000)
+  await eventually('an answer', () => isAnswered)
   socket.end()
 }
 

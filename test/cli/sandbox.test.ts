@@ -14,6 +14,7 @@ import {
   startSandbox,
   withFewProviders,
 } from '../support/process'
+import { millisOf } from '../support/standstill'
 
 setDefaultTimeout(300_000)
 
@@ -193,11 +194,12 @@ describe('a sandbox that is asked to stop', () => {
       socket: { data() {} },
     })
     expect((await sandbox.get(regionsOf('CA'))).status).toBe(200)
-    const asked = performance.now()
-    const { code, signal, stderr } = await sandbox.stop('SIGINT')
+    const stopped = async () => {
+      const { code, signal, stderr } = await sandbox.stop('SIGINT')
+      expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
+    }
+    expect(await millisOf(stopped)).toBeLessThan(3_000)
     connection.end()
-    expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
-    expect(performance.now() - asked).toBeLessThan(3_000)
   })
 
   test('answers what is under way first', async () => {
@@ -363,17 +365,17 @@ describe('--port, --host and --base-url', () => {
 
 test('--now sets the clock, which then ticks on', async () => {
   using folder = new Folder()
-  // The first slot of the day begins at 14:00Z, three seconds after the clock's start.
+  // The first slot of the day begins at 14:00Z, six seconds after the clock's start.
   await using sandbox = await startSandbox([
     '--now',
-    '2026-12-01T13:59:57Z',
+    '2026-12-01T13:59:54Z',
     '--directory',
     directoryFile(folder, small),
   ])
-  expect(sandbox.report.now >= '2026-12-01T13:59:57Z').toBe(true)
+  expect(sandbox.report.now >= '2026-12-01T13:59:54Z').toBe(true)
   const first = async () => (await sandbox.offered())[0]?.utcStartTime
   expect(await first()).toBe('2026-12-01T14:00:00Z')
-  await eventually('the slot to have begun', async () => (await first()) !== '2026-12-01T14:00:00Z', 10_000)
+  await eventually('the slot to have begun', async () => (await first()) !== '2026-12-01T14:00:00Z')
   expect(await first()).toBe('2026-12-01T14:45:00Z')
 })
 

@@ -10,9 +10,9 @@ test('the system clock shows the time of the machine', () => {
 
 test('a clock that was set shows its start and ticks on, in whole milliseconds', async () => {
   const start = Date.UTC(2030, 0, 1)
+  const before = performance.now()
   const clock = clockStartingAt(start)
-  expect(clock.now() - start).toBeLessThan(1_000)
-  expect(clock.now()).toBeGreaterThanOrEqual(start)
+  expect(clock.now()).toBeWithin(start, start + 1 + performance.now() - before)
   const first = clock.now()
   const deadline = performance.now() + 2_000
   while (clock.now() === first && performance.now() < deadline) await Bun.sleep(1)

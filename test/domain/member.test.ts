@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { foldEmail, isEmail, isPastDate, isPhoneNumber, matcherOf } from '../../src/domain/member'
+import { millisOf } from '../support/standstill'
 import { member, profile } from './values'
 
 describe('isEmail', () => {
@@ -48,12 +49,12 @@ describe('isEmail', () => {
     expect(isEmail(text)).toBe(false)
   })
 
-  test('no text makes the check slow', () => {
-    const started = performance.now()
-    for (const text of [`${'a.'.repeat(50_000)}@`, `a@${'a.'.repeat(50_000)}`, `a@${'a-'.repeat(50_000)}`]) {
-      expect(isEmail(text)).toBe(false)
+  test('no text makes the check slow', async () => {
+    const checking = () => {
+      for (const text of [`${'a.'.repeat(50_000)}@`, `a@${'a.'.repeat(50_000)}`, `a@${'a-'.repeat(50_000)}`])
+        expect(isEmail(text)).toBe(false)
     }
-    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(await millisOf(checking)).toBeLessThan(1_000)
   })
 })
 

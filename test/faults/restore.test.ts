@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { booking } from '../support/builders'
 import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
+import { whileAwake } from '../support/standstill'
 import { ask, faultsIn } from './database'
 
 setDefaultTimeout(300_000)
@@ -142,11 +143,13 @@ test('a dozen commands at once on a backup that nobody has opened yet all find i
   const copy = operator.folder.file('fresh.sqlite')
   copyFileSync(`${path}.key`, `${copy}.key`)
   for (let round = 0; round < times(2, 20); round++) {
-    for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true })
-    copyFileSync(operator.folder.file('backup-50.sqlite'), copy)
-    const exits = await Promise.all(
-      Array.from({ length: 12 }, () => operator.run(['request', 'list', '--database', copy, '--json'])),
-    )
+    // None waits for the others for longer than it has patience.
+    const exits = await whileAwake(() => {
+      for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true })
+      copyFileSync(operator.folder.file('backup-50.sqlite'), copy)
+      const list = () => operator.run(['request', 'list', '--database', copy, '--json'])
+      return Promise.all(Array.from({ length: 12 }, list))
+    })
     expect(exits.map(({ code, stderr }) => [code, stderr])).toEqual(exits.map(() => [0, '']))
     expect(exits.map(({ stdout }) => JSON.parse(stdout).length)).toEqual(exits.map(() => 50))
     expect(faultsIn(copy)).toEqual([])

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { listen } from '../../src/http/listen'
 import { isLong } from '../support/long'
 import { startService } from '../support/service'
-import { millisOf } from '../support/standstill'
+import { millisOf, whileAwake } from '../support/standstill'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -66,28 +66,29 @@ test('what is under way is answered, and is the last of its connection', async (
 })
 
 test('a busy server goes on for a while, and then holds answers back until nobody is listened to', async () => {
-  const { port, stop } = listen('127.0.0.1', 0, () => async (request) => {
-    if (request.url.endsWith('/slow')) await Bun.sleep(1_200)
-    return new Response('done')
+  const told = await whileAwake(async () => {
+    const { port, stop } = listen('127.0.0.1', 0, () => async (request) => {
+      if (request.url.endsWith('/slow')) await Bun.sleep(1_200)
+      return new Response('done')
+    })
+    const ask = () => {
+      const each = client(port)
+      each.send(get)
+      return each.ended
+    }
+    const slow = client(port)
+    slow.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+    await Bun.sleep(50)
+    const stopped = stop()
+    // Whoever was told that it is the last connects anew, and is answered.
+    const [early, next] = [await ask(), await ask()]
+    await Bun.sleep(560)
+    const [late, refused] = [await ask(), await client(port).ended]
+    await stopped
+    return { answered: [early, next, late, await slow.ended], refused }
   })
-  const slow = client(port)
-  slow.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-  await Bun.sleep(50)
-  const stopped = stop()
-  const early = client(port)
-  early.send(get)
-  expect(await early.ended).toMatch(isLast)
-  // Whoever was told so connects anew, and is answered.
-  const next = client(port)
-  next.send(get)
-  expect(await next.ended).toMatch(isLast)
-  await Bun.sleep(560)
-  const late = client(port)
-  late.send(get)
-  expect(await late.ended).toMatch(isLast)
-  expect(await client(port).ended).toBe('ECONNREFUSED')
-  await stopped
-  expect(await slow.ended).toMatch(isLast)
+  for (const answer of told.answered) expect(answer).toMatch(isLast)
+  expect(told.refused).toBe('ECONNREFUSED')
 })
 
 test('clients that ask as if nobody stopped hold up no stop', async () => {

@@ -34,7 +34,7 @@ export class PageCommands implements Disposable {
   readonly #practice = this.#folder.file('practice')
 
   /** @param mostMillis how long a script may take */
-  constructor(private readonly mostMillis = 55_000) {
+  constructor(private readonly mostMillis = 200_000) {
     for (const path of [this.#bin, this.#home, this.#practice]) mkdirSync(path)
     const program = `#!/bin/sh\nexec ${theProgram.join(' ')} "$@"\n`
     writeFileSync(join(this.#bin, 'anteroom'), program, { mode: 0o755 })

@@ -123,10 +123,10 @@ export class Postgres implements AsyncDisposable {
    * @throws Error with what it logged where it cannot start
    */
   async start(): Promise<void> {
-    let logged = 0
+    let logged: number | undefined
     const isReady = () => {
       if (!this.isRunning) {
-        if (logged > 0) this.#requirePassing(this.log.slice(logged))
+        if (logged !== undefined) this.#requirePassing(this.log.slice(logged))
         logged = this.#launch()
       }
       return this.#isReady()
@@ -172,16 +172,17 @@ export class Postgres implements AsyncDisposable {
     await this.#watchdog.end()
   }
 
-  /** Returns how long the log was. */
+  /** Returns how long the log was before. */
   #launch(): number {
     const log = openSync(this.folder.file('log'), 'a')
+    const logged = this.log.length
     const command = [join(this.#programs.bin, 'postgres'), '-D', this.data, '-p', `${this.port}`]
     const output = { stdin: 'ignore', stdout: log, stderr: log } as const
     this.#child = Bun.spawn(command, { ...serverUser, ...output, cwd: '/', env: {} })
     this.#child.unref()
     this.#watchdog.tell(this.#child.pid)
     closeSync(log)
-    return this.log.length
+    return logged
   }
 
   /** Whether another start may help: the processes of a server that was killed end a moment later, and ports are taken. */

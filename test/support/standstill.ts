@@ -45,3 +45,10 @@ export async function millisOf(work: () => unknown): Promise<number> {
   await work()
   return standstill.now() - beganAt
 }
+
+/** What a work finds in which the right moment counts: where the machine stood still meanwhile it is done again, up to four times. */
+export async function whileAwake<T>(work: () => Promise<T>, again = 4): Promise<T> {
+  using standstill = new Standstill()
+  const found = await work()
+  return standstill.isShort || again === 0 ? found : whileAwake(work, again - 1)
+}
