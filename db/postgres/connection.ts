@@ -22,7 +22,9 @@ export interface Opening {
  * Behind PgBouncer they would stay with whoever comes next, and each transaction sets them for itself.
  */
 const settings = [
-  // First, since a search path is noted with it.
+  // Before whatever else could take too long.
+  'statement_timeout = 0',
+  // Before the path, which is noted with it.
   'quote_all_identifiers = off',
   'search_path = public',
   "timezone = 'UTC'",
@@ -38,7 +40,16 @@ const settings = [
   'enable_seqscan = off',
   // What is avoided at any price is never worth compiling.
   'jit = off',
-  'statement_timeout = 0',
+  'lock_timeout = 0',
+  // For whoever says nothing else: longer than any step takes.
+  'idle_in_transaction_session_timeout = 60000',
+]
+
+/** The same of a session, for statements that are run alone in it. */
+const sessionSettings = [
+  "default_transaction_isolation = 'read committed'",
+  'default_transaction_read_only = off',
+  'default_transaction_deferrable = off',
 ]
 
 /** The first of them that has one for a whole transaction (PostgreSQL 17), as the server numbers its versions. */
@@ -122,8 +133,10 @@ export class Connection {
     const [[isStandby, version]] = (await this.answersTo(facts)).at(-1) as [[boolean, number]]
     if (isStandby) throw new DatabaseFailure('readOnly', '25006')
     const all = version < withTransactionTimeout ? settings : [...settings, 'transaction_timeout = 0']
-    if (!this.isPrepared) this.beginning += all.map((each) => `SET LOCAL ${each};`).join('')
-    else await this.answersTo([...all.map((each) => `SET ${each}`), acknowledging(false)].join(';'))
+    if (this.isPrepared) {
+      const set = [...all, ...sessionSettings].map((each) => `SET ${each}`)
+      await this.answersTo([...set, acknowledging(false)].join(';'))
+    } else this.beginning += all.map((each) => `SET LOCAL ${each};`).join('')
   }
 
   /** The beginning of each transaction's first text. */
@@ -181,11 +194,14 @@ export class Connection {
   private async runAlone(text: string, params: readonly unknown[]): Promise<Rows> {
     const begun = handled(this.answerOf(this.reserved.unsafe(this.begin + acknowledging(true)).simple()))
     const rows = handled(this.runOne(text, params))
-    const ended = handled(this.answerOf(this.reserved.unsafe(committing).simple()))
-    await begun
-    const told = await rows
+    // Nothing else beside it: where something has failed, this alone is still taken, and rolls back.
+    const ended = handled(this.answerOf(this.reserved.unsafe('COMMIT').simple()))
+    const told = begun.then(() => rows)
+    // Whoever has the connection next is owed nothing of this.
+    await Promise.allSettled([told, ended])
+    const found = await told
     await ended
-    return told
+    return found
   }
 
   /** Where this fails, whatever is sent next does. */

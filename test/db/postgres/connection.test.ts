@@ -195,6 +195,7 @@ describeOnPostgresInFull('a connection', () => {
         ...{ default_transaction_isolation: 'serializable', default_transaction_read_only: 'on' },
         ...{ standard_conforming_strings: 'off', extra_float_digits: '-5', client_encoding: 'LATIN1' },
         ...{ quote_all_identifiers: 'on', statement_timeout: "'20ms'" },
+        ...{ lock_timeout: "'20ms'", idle_in_transaction_session_timeout: "'20ms'" },
       }
       const set = Object.entries(odd).map(([what, value]) => `ALTER DATABASE ${name} SET ${what} = ${value}`)
       await before.use((on) => on.send(set.join(';')))
@@ -212,7 +213,7 @@ describeOnPostgresInFull('a connection', () => {
         '1',
         'UTF8',
         'off',
-        '0',
+        ...['0', '0', '1min'],
         'read committed',
         'off',
       ])
@@ -224,7 +225,28 @@ describeOnPostgresInFull('a connection', () => {
           ),
         )
       expect((await alone()).map(([row]) => row?.[0])).toEqual(settings.slice(0, -2))
+      await pool.use((on) => on.run('CREATE TABLE made ()', []))
       expect(await pool.use((on) => on.run("SELECT '\\x00ff'::bytea", []))).toEqual([[Buffer.from([0, 255])]])
+    },
+  )
+
+  test.each(waysToRun)(
+    'goes on after a statement alone has failed, whoever has it next and in the same work: %s',
+    async (_, query) => {
+      await using database = await newDatabase()
+      await using pool = new TestPool(`${database.url}${query}`, 1)
+      const divide = (on: Connection, by: number) => on.run('SELECT 6 / $1::int', [by])
+      const pid = async () => (await pool.use((on) => on.run('SELECT pg_backend_pid()', [])))[0]
+      const before = await pid()
+      expect(await failureOf(pool.use((on) => divide(on, 0)))).toEqual(['refused', '22012'])
+      expect(await pool.use((on) => divide(on, 3))).toEqual([[2]])
+      const both = pool.use(async (on) => [await failureOf(divide(on, 0)), await divide(on, 2)])
+      expect(await both).toEqual([['refused', '22012'], [[3]]])
+      const together = pool.use((on) => Promise.all([1, 0, 2].map((by) => failureOf(divide(on, by)))))
+      expect(await together).toEqual([[[6]], ['refused', '22012'], [[3]]])
+      expect(await pid()).toEqual(before as never)
+      const open = "SELECT state FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+      expect(await runSql(database.url, `${open} AND datname = current_database()`)).toEqual([])
     },
   )
 
