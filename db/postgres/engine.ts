@@ -11,6 +11,7 @@ import { Health } from './health'
 import { Node } from './node'
 import type { OnConnection } from './on-connection'
 import { openDatabase } from './open'
+import { openingRefusal } from './opening-refusal'
 import { Pool } from './pool'
 import { readOn } from './read'
 import { openSession, type Session } from './session'
@@ -54,7 +55,7 @@ export async function openEngine(server: Server, opening: Opening): Promise<Open
     return { ...putTogether({ ...opening, ...opened, pool, on, vault }), upgraded }
   } catch (error) {
     await pool.close()
-    throw error
+    throw openingRefusal(error, server.name)
   }
 }
 

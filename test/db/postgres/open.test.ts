@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
+import { Connection } from '../../../db/postgres/connection'
 import { serverDatabase } from '../../../db/postgres/database'
+import { DatabaseFailure } from '../../../db/postgres/failure'
 import { openDatabase } from '../../../db/postgres/open'
 import { requirePostgres } from '../../../db/postgres/recognize'
 import { masterKeyOf } from '../../../src/vault/vault'
@@ -15,6 +17,7 @@ import {
   refusalOf,
   type TestConnections,
 } from './connections'
+import { openPostgresEngine } from './place'
 
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
@@ -160,6 +163,25 @@ describeOnPostgresInFull('opening', () => {
         `storage_busy: ${url}: no server answers there: is it running, and are its name and its port right?`,
       )
     expect(await millisOf(finding)).toBeLessThan(2_500)
+  })
+
+  test('refuses in the operator’s words at whichever of its steps the connection breaks', async () => {
+    await using made = await newTestDatabase()
+    const { run } = Connection.prototype
+    let left = 0
+    using _ = spyOn(Connection.prototype, 'run').mockImplementation(function (this: Connection, ...asked) {
+      left -= 1
+      const broken = () => Promise.reject(new DatabaseFailure('retry', 'ERR_POSTGRES_CONNECTION_CLOSED'))
+      return left === 0 ? broken() : run.apply(this, asked)
+    })
+    let steps = 0
+    for (let isOpen = false; !isOpen; steps++) {
+      left = steps + 1
+      const told = await refusalOf(async () => (await openPostgresEngine(made.url)).close())
+      isOpen = left > 0
+      expect(told).toBe(isOpen ? 'nothing' : 'storage_busy: the database is busy; try again')
+    }
+    expect(steps).toBeGreaterThan(3)
   })
 
   test('says that there is no such database on the server', async () => {
