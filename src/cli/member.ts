@@ -171,7 +171,7 @@ async function erase({ context, flags, act }: Call<Records, Flags>, person: Pers
       printLines(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
     }
   }
-  requirePurged(isPurged)
+  requirePurged(id, isPurged)
 }
 
 /** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
@@ -180,17 +180,17 @@ async function wasErased(context: Records, named: MemberName, flags: CommonFlags
   const finished = await finishErasure(context, named.id)
   if (finished === null) return false
   const { isPurged, keptIn } = finished
-  requirePurged(isPurged)
+  requirePurged(named.id, isPurged)
   const done = { member: named.id, erased: true, holdingRequests: [], purged: isPurged }
   printResult(flags, done, `Member ${named.id} was erased before. ${keptIn}`)
   return true
 }
 
-function requirePurged(isPurged: boolean): void {
+function requirePurged(id: number, isPurged: boolean): void {
   if (isPurged) return
   const why =
     'the database may still hold traces of what was erased, since another program kept reading or the storage failed'
-  throw new Refusal('storage_busy', `${why}; run this again`)
+  throw new Refusal('storage_busy', `${why}; run it again: anteroom member erase ${id}`)
 }
 
 /** All that is held on a person, in words and timestamps. */

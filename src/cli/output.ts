@@ -65,7 +65,10 @@ function stdout(): typeof process.stdout {
   // Whoever reads our output may stop reading, as `| head` does: that is no failure of ours.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
     if (error.code === 'EPIPE') process.exit(0)
-    process.stderr.write('anteroom: the output could not be written\n')
+    // Here nobody knows of the command whether it was one that changes anything: what it was to do comes before its words.
+    process.stderr.write(
+      'anteroom: the output could not be written; what the command changes, it may have changed\n',
+    )
     process.exit(1)
   })
   return opened
@@ -76,14 +79,16 @@ export function print(text: string): boolean {
   return stdout().write(text)
 }
 
-/** Prints a line without what stdout takes to be made: for a server, which prints one, and then answers. */
-export function announce(line: string): void {
-  const text = `${oneLine(line)}\n`
+/**
+ * Prints a line without what stdout takes to be made: for a server, which answers partners whether or not anybody reads that.
+ * Tells whether it could be written.
+ */
+export function announce(line: string): boolean {
   try {
-    writeSync(1, text)
+    writeSync(1, `${oneLine(line)}\n`)
+    return true
   } catch {
-    // Whatever is wrong with it is dealt with there.
-    print(text)
+    return false
   }
 }
 

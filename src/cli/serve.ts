@@ -63,8 +63,9 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
     const { edition, folder } = service.zones
     const on = { host, port, isSecure, machine: hostname() }
     await noteServer(service.context, { ...on, version, zoneData: { edition, folder }, startedAt })
-    announce(`Listening on ${host} port ${port} as ${baseUrl}`)
-    if (server.metricsPort !== null) announce(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
+    const lines = [`Listening on ${host} port ${port} as ${baseUrl}`]
+    if (server.metricsPort !== null) lines.push(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
+    for (const line of lines) if (!announce(line)) report(`stdout could not be written: ${line}`)
     await stopped
     report('stopping', 'info')
     const tellWhy = () => report(stillStopping(server.underWay()), 'info')

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { openSync, writeFileSync } from 'node:fs'
 import { provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
+import { eventually, theProgram } from '../support/process'
 import { runOnTerminal } from '../support/terminal'
 
 // Each command is a process.
@@ -120,6 +121,8 @@ test('nothing is cut and nothing in color where stdout is no terminal', async ()
   expect(stdout).toBe(Bun.stripANSI(stdout))
 })
 
+const unwritten = 'anteroom: the output could not be written; what the command changes, it may have changed\n'
+
 test('a stdout without room is told in one line, whatever is printed', async () => {
   for (const words of [
     'organization list',
@@ -130,11 +133,35 @@ test('a stdout without room is told in one line, whatever is printed', async () 
     'version',
     '--version',
     '--help',
-    'serve --port 0 --base-url https://api.example',
   ]) {
     const { code, stderr } = await operator.runShell(`${words} > /dev/full`)
-    expect([words, code, stderr]).toEqual([words, 1, 'anteroom: the output could not be written\n'])
+    expect([words, code, stderr]).toEqual([words, 1, unwritten])
   }
+})
+
+test.each([
+  ['has no room', () => openSync('/dev/full', 'w')],
+  ['nobody reads', () => 'pipe' as const],
+])('a service whose stdout %s serves all the same, and says in its log where', async (_, stdout) => {
+  const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
+  const streams = { stdin: 'ignore', stdout: stdout(), stderr: 'pipe' } as const
+  const service = Bun.spawn([...theProgram, ...words], {
+    ...streams,
+    cwd: operator.folder.path,
+    env: { ...env },
+  })
+  if (service.stdout instanceof ReadableStream) await service.stdout.cancel()
+  let log = ''
+  const read = async () => {
+    for await (const bytes of service.stderr) log += new TextDecoder().decode(bytes)
+  }
+  const ended = read()
+  const said = /stdout could not be written: Listening on 127\.0\.0\.1 port (\d+) as https:\/\/api\.example/
+  await eventually('it to say where it listens', () => said.test(log) || service.exitCode !== null)
+  expect((await fetch(`http://127.0.0.1:${said.exec(log)?.[1]}/readyz`)).status).toBe(200)
+  service.kill('SIGTERM')
+  await ended
+  expect(await service.exited).toBe(0)
 })
 
 describe('a service shows requests', () => {
