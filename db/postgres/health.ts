@@ -7,6 +7,8 @@ import { DatabaseFailure, unwrapped } from './failure'
 import { beatMillis, type Node } from './node'
 import { patience } from './patience'
 
+/** What the server says where its disk has no room (SQLSTATE disk_full). */
+const diskFull = '53100'
 /** How often the server is asked how large the database is. */
 const sizeMillis = 60_000
 
@@ -15,6 +17,8 @@ export class Health extends Readiness {
   #beating: Timer | undefined
   #lastBeat: Promise<void> = Promise.resolve()
   #hasEnded = false
+  /** Whether the server's disk had no room when it was last asked for some. */
+  #isFull = false
   readonly #clock = new ClockWatch()
   #size: number | null = null
   #sizeAt = -Infinity
@@ -38,7 +42,12 @@ export class Health extends Readiness {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
     // A constraint that stops a statement, and one that has to be tried again, are the everyday life of several nodes.
-    if (failure.meaning !== 'constraint' && failure.meaning !== 'retry') this.noteFault(failure.message)
+    if (failure.meaning !== 'constraint' && failure.meaning !== 'retry') this.#noteFailure(failure)
+  }
+
+  #noteFailure(failure: DatabaseFailure): void {
+    if (failure.code === diskFull) this.#isFull = true
+    this.noteFault(failure.message)
   }
 
   /** Begins to look after the database. @param isServer whether the other nodes are to see this one at work from now on */
@@ -68,6 +77,7 @@ export class Health extends Readiness {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
       .then(() => this.#lookAround(tell).catch(() => {}))
+      .then(() => this.node.noteReadiness(this.isFaultless && this.#clock.isFit).catch(() => {}))
   }
 
   async #lookAround(tell: Report): Promise<void> {
@@ -89,11 +99,20 @@ export class Health extends Readiness {
     if (this.#hasEnded) return
     try {
       await this.node.beat(patience.trial)
+      if (this.#isFull) await this.#findRoom()
       this.noteStored()
     } catch (error) {
       const failure = unwrapped(error)
-      const isTold = failure instanceof DatabaseFailure || failure instanceof Refusal
-      this.noteFault(isTold ? failure.message : 'the database could not be written')
+      if (failure instanceof DatabaseFailure) this.#noteFailure(failure)
+      else this.noteFault(failure instanceof Refusal ? failure.message : 'the database could not be written')
     }
+  }
+
+  async #findRoom(): Promise<void> {
+    await this.node.findRoom(patience.trial).catch((error: unknown) => {
+      // Of a role that may not look, room is known by bookings alone.
+      if (!(error instanceof DatabaseFailure && error.code === '42501')) throw error
+    })
+    this.#isFull = false
   }
 }

@@ -24,8 +24,8 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Tells that it is at work, by a transaction that reaches the disk, and the standbys where the server is set so: a full
-   * disk or a standby shows here as it does to a booking, and that the database was copied meanwhile. Where others took it for
+   * Tells that it is at work, by a transaction that reaches the disk, and the standbys where the server is set so: a disk that
+   * fails or a standby shows here as it does to a booking, and that the database was copied meanwhile. Where others took it for
    * gone, it notes anew what it listens on.
    *
    * @throws DatabaseFailure; Refusal storage_failed for a database that was left for its copy
@@ -43,6 +43,30 @@ export class Node {
       const [[note]] = answers.at(-6) as [[string]]
       if (note === '' && this.#noted) await this.#put(connection, this.#noted)
     }, deadlineMillis)
+  }
+
+  /**
+   * Takes new room on the server's disk, and gives it back: a beat writes over what it has, and fits where no booking does.
+   *
+   * @throws DatabaseFailure full where there is none; denied for a role that may make no temporary tables
+   */
+  findRoom(deadlineMillis: number): Promise<void> {
+    const table = `CREATE TEMPORARY TABLE room AS SELECT repeat('x', 1900) FROM generate_series(1, 100)`
+    return this.on(async (connection) => {
+      // Where the tables are, whatever the role was given for others.
+      await connection.send(`${connection.begin}SET LOCAL temp_tablespaces = '';${table};ROLLBACK`)
+    }, deadlineMillis)
+  }
+
+  /** Notes, where that has changed, whether what partners send can be stored by it. @throws DatabaseFailure */
+  async noteReadiness(isReady: boolean): Promise<void> {
+    const noted = this.#noted
+    if (noted === null || (noted.isReady ?? true) === isReady) return
+    const next = { ...noted, isReady }
+    await this.on((connection) =>
+      connection.run('UPDATE nodes SET note = $2 WHERE id = $1', [this.id, JSON.stringify(next)]),
+    )
+    if (this.#noted === noted) this.#noted = next
   }
 
   /** @throws DatabaseFailure */

@@ -32,6 +32,11 @@ export class Readiness {
     this.#turn(fault)
   }
 
+  /** Whether nothing is known to be wrong, and nothing is tried to know it. */
+  get isFaultless(): boolean {
+    return this.#fault === null
+  }
+
   get isDamaged(): boolean {
     return this.#isDamaged
   }

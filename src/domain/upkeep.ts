@@ -34,6 +34,8 @@ export interface ServerNote {
   readonly port: number
   /** Whether it speaks HTTPS there; it does not where nothing is said of it, as by versions before. */
   readonly isSecure?: boolean
+  /** False while it can store nothing, where others are to see that by what it noted. */
+  readonly isReady?: boolean
   /** The machine's own name; versions before said nothing of it. */
   readonly machine?: string
   readonly version: string

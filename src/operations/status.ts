@@ -91,7 +91,7 @@ export async function readStatus(context: Context, ask: AskServer, now: number):
 /** One that the engine sees at work stands on any machine, where it may listen for that one alone. */
 async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer): Promise<ServerStatus> {
   if (!isServing) return { state: 'down', note, seenAt }
-  if (seenAt !== null) return { state: 'up', note, seenAt }
+  if (seenAt !== null) return { state: note?.isReady === false ? 'unready' : 'up', note, seenAt }
   return { state: note === null ? 'silent' : await ask(note), note, seenAt }
 }
 

@@ -90,6 +90,8 @@ test('servers that the engine sees at work are told by what it saw, and none of 
   const found = [
     { isServing: true, note, seenAt: now },
     { isServing: false, note: { ...note, machine: 'two' }, seenAt: now - 60_000 },
+    { isServing: true, note: { ...note, isReady: false }, seenAt: now },
+    { isServing: false, note: { ...note, isReady: false }, seenAt: now - 60_000 },
   ]
   const upkeep = { ...context.upkeep, listServers: async () => found }
   const ask = async () => expect.unreachable() as never
@@ -97,9 +99,12 @@ test('servers that the engine sees at work are told by what it saw, and none of 
   expect(servers).toEqual([
     { state: 'up', note, seenAt: now },
     { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - 60_000 },
+    { state: 'unready', note: { ...note, isReady: false }, seenAt: now },
+    { state: 'down', note: { ...note, isReady: false }, seenAt: now - 60_000 },
   ])
   expect(serviceState(servers)).toBe('up')
-  expect(serviceState(servers.slice(1))).toBe('down')
+  expect(serviceState(servers.slice(1))).toBe('unready')
+  expect(serviceState(servers.slice(3))).toBe('down')
   expect(serviceState([])).toBe('down')
 })
 

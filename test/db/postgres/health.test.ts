@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { DatabaseFailure } from '../../../db/postgres/failure'
 import { Health } from '../../../db/postgres/health'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/node'
 import { openDatabase } from '../../../db/postgres/open'
@@ -9,6 +10,7 @@ import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { connectTo, newTestDatabase, openingOf } from './connections'
+import { failureOf } from './pools'
 
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
@@ -117,6 +119,7 @@ test('a server takes leave once the write that was tried has ended, and tries no
       done.push('beat')
     },
     note: async () => void done.push('leave'),
+    noteReadiness: async () => {},
     readClock: () => Promise.reject(new Error('is not asked')),
   } as Partial<Node>
   const health = new Health(node as Node)
@@ -129,6 +132,48 @@ test('a server takes leave once the write that was tried has ended, and tries no
   answers.push(watched.isReady())
   await Promise.all(answers)
   expect(done).toEqual(['beat', 'beat', 'leave'])
+})
+
+describe('a disk of the server that is full', () => {
+  const full = new DatabaseFailure('full', '53100')
+
+  function watched(findRoom: () => Promise<void>) {
+    const told: string[] = []
+    const node: Partial<Node> = { beat: async () => {}, findRoom }
+    const health = new Health(node as Node)
+    const { isReady } = health.watch((line) => told.push(line), false)
+    return { health, isReady, told }
+  }
+
+  test('keeps a node from being ready until there is room again, though a beat fits and nobody books', async () => {
+    using time = new HeldTime()
+    let room: Promise<void> | null = null
+    let asked = 0
+    const { health, isReady, told } = watched(() => {
+      asked += 1
+      return room ?? Promise.reject(full)
+    })
+    expect([await isReady(), asked]).toEqual([true, 0])
+    health.noteFailed(full)
+    for (let second = 0; second < 3; second++) {
+      expect([await isReady(), asked]).toEqual([false, second])
+      time.pass(1_000)
+    }
+    room = Promise.resolve()
+    expect([await isReady(), asked]).toEqual([true, 3])
+    time.pass(1_000)
+    expect([await isReady(), asked]).toEqual([true, 3])
+    expect(told).toEqual(['not ready: the database server has no room (53100)', 'ready again'])
+  })
+
+  test('is known by bookings alone where the role may not look for room', async () => {
+    using time = new HeldTime()
+    const { health, isReady } = watched(() => Promise.reject(new DatabaseFailure('denied', '42501')))
+    health.noteFailed(full)
+    expect(await isReady()).toBe(false)
+    time.pass(1_000)
+    expect(await isReady()).toBe(true)
+  })
 })
 
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
@@ -151,6 +196,43 @@ describeOnPostgresInFull('servers of a database', () => {
     for (const { seenAt } of listed) expect(Number(clock?.now) * 1_000 - (seenAt ?? 0)).toBeWithin(-1, 10_000)
     await one.note(null)
     expect((await made.on(listServers)).map(({ note }) => note?.machine)).toEqual(['other'])
+  })
+
+  test('note when they are not ready and when they are again, and only while they are listed', async () => {
+    await using made = await newTestDatabase()
+    const node = new Node(made.on)
+    const readiness = async () => (await made.on(listServers)).map(({ note }) => note?.isReady)
+    await node.noteReadiness(false)
+    expect(await readiness()).toEqual([])
+    await node.note(note)
+    expect(await readiness()).toEqual([undefined])
+    for (const isReady of [false, true]) {
+      await node.noteReadiness(isReady)
+      expect(await readiness()).toEqual([isReady])
+    }
+    await node.noteReadiness(false)
+    // Taken for gone meanwhile, it is listed again as it was.
+    await runSql(made.url, 'DELETE FROM nodes')
+    await node.beat(1_000)
+    expect(await readiness()).toEqual([false])
+    await node.note(null)
+    await node.noteReadiness(true)
+    expect(await readiness()).toEqual([])
+  })
+
+  test('find room on the disk, and leave nothing there, nor where the role may make nothing', async () => {
+    await using made = await newTestDatabase()
+    const node = new Node(made.on)
+    const tables = () => runSql(made.url, "SELECT relname FROM pg_class WHERE relname = 'room'")
+    await node.findRoom(1_000)
+    expect(await tables()).toEqual([])
+    const name = new URL(made.url).pathname.slice(1)
+    await runSql(made.url, `REVOKE TEMPORARY ON DATABASE ${name} FROM public; CREATE ROLE roomless LOGIN`)
+    const url = made.url.replace('postgres@', 'roomless@')
+    await using roomless = connectTo(url)
+    expect(await failureOf(new Node(roomless.on).findRoom(1_000))).toEqual(['denied', '42501'])
+    expect(await tables()).toEqual([])
+    await runSql(made.url, 'DROP ROLE roomless')
   })
 
   test('that were killed are listed as such, until another takes their place or a day is over', async () => {
