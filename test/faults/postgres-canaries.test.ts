@@ -7,6 +7,7 @@ import { Operator } from '../support/operator'
 import { type Postgres, runSql, startPostgres } from '../support/postgres'
 import { describeOnPostgresInFull } from '../support/postgres-databases'
 import { type Exit, eventually, Program, theProgram } from '../support/process'
+import { whileAwake } from '../support/standstill'
 
 setDefaultTimeout(300_000)
 
@@ -215,7 +216,12 @@ describeOnPostgresInFull("the server's own log", () => {
   ]
 
   /** What of canaries the server logs of a row that a constraint forbids, of a booking, and of a name that is given. */
-  async function loggedWith(settings: Record<string, string>, read = logged): Promise<string[]> {
+  function loggedWith(settings: Record<string, string>, read = logged): Promise<string[]> {
+    // What is tried again is logged again.
+    return whileAwake(() => loggedOnceWith(settings, read))
+  }
+
+  async function loggedOnceWith(settings: Record<string, string>, read: () => string): Promise<string[]> {
     for (const name of names) {
       const { [name]: value } = settings
       await server.run(`ALTER SYSTEM ${value === undefined ? `RESET ${name}` : `SET ${name} = '${value}'`}`)

@@ -14,6 +14,7 @@ export const growing = [
 const rows = 30_000
 const bytes = (seed: string) => `sha256(('${seed}' || n)::bytea)`
 /** By what ids they have: one that was tried again has left a gap. */
+const partner = '(SELECT min(id) FROM partners)'
 const providers = 'ARRAY(SELECT id FROM providers ORDER BY id)'
 const since = `generate_series(1, ${rows}) AS n`
 
@@ -24,13 +25,13 @@ const since = `generate_series(1, ${rows}) AS n`
 export async function fillTables(url: string): Promise<void> {
   const quiet = growing.map((table) => `ALTER TABLE ${table} SET (autovacuum_enabled = off)`)
   const fill = [
-    `INSERT INTO members SELECT 1000 + n, 'm' || n, 1, ${bytes('e')}, ${bytes('a')}, true, 's', repeat('p', 300)::bytea, n, n FROM ${since}`,
+    `INSERT INTO members SELECT 1000 + n, 'm' || n, ${partner}, ${bytes('e')}, ${bytes('a')}, true, 's', repeat('p', 300)::bytea, n, n FROM ${since}`,
     `INSERT INTO booking_requests SELECT 1000 + n, 'r' || n, 1000 + n / 3 + 1, n % 2 = 0, 'pending', (${providers})[1 + n % 2], 'A' || n,
       n * 3600000::int8, n * 3600000::int8 + 2700000, 0, null, null, repeat('q', 300)::bytea, n FROM ${since}`,
     `UPDATE booking_requests SET state = 'declined', declined_at = submitted_at WHERE id > 1000 AND id % 7 <> 0`,
     `UPDATE booking_requests SET state = 'accepted', accepted_at = submitted_at WHERE id > 1200 AND state = 'pending'`,
     `INSERT INTO request_notes SELECT 1000 + n, 'n' || n, 1000 + n, 'note', n, 'olive', repeat('t', 300)::bytea FROM ${since}`,
-    `INSERT INTO replays SELECT 1000 + n, 1, ${bytes('k')}, ${bytes('b')}, repeat('r', 300)::bytea, n FROM ${since}`,
+    `INSERT INTO replays SELECT 1000 + n, ${partner}, ${bytes('k')}, ${bytes('b')}, repeat('r', 300)::bytea, n FROM ${since}`,
     `INSERT INTO changes (noun, record_id) SELECT CASE n % 9 WHEN 0 THEN 'provider' ELSE 'taken' END, 1 FROM ${since}`,
     `INSERT INTO audit SELECT 1000 + n, n, 'partner ' || n % 5, (ARRAY['member.look-up', 'authentication.refuse',
       'member.email-conflict', 'request.read-screening'])[1 + n % 4], 'request ' || n, 'done', encode(${bytes('h')}, 'hex') FROM ${since}`,
