@@ -52,8 +52,14 @@ const sessionSettings = [
   'default_transaction_deferrable = off',
 ]
 
-/** The first of them that has one for a whole transaction (PostgreSQL 17), as the server numbers its versions. */
-const withTransactionTimeout = 170_000
+/** What not every server knows, with what of facts about one says that it does. */
+const knownBySome = [
+  // PostgreSQL 17.
+  ["current_setting('server_version_num')::int >= 170000", 'transaction_timeout = 0'],
+  // What waits for a lock when its connection was given up waits on else, and takes a place of the server's with it. Told
+  // by the socket, which not every system does.
+  ["version() ~* 'linux|darwin|bsd'", 'client_connection_check_interval = 500'],
+] as const
 
 /**
  * What is acknowledged has been committed, whatever a role was set to for speed. Others than off are left: they say for whom
@@ -129,10 +135,10 @@ export class Connection {
   }
 
   private async setUp(): Promise<void> {
-    const facts = "SELECT pg_is_in_recovery(), current_setting('server_version_num')::int"
-    const [[isStandby, version]] = (await this.answersTo(facts)).at(-1) as [[boolean, number]]
+    const facts = `SELECT pg_is_in_recovery(), ${knownBySome.map(([fact]) => fact).join(', ')}`
+    const [[isStandby, ...known]] = (await this.answersTo(facts)).at(-1) as [boolean[]]
     if (isStandby) throw new DatabaseFailure('readOnly', '25006')
-    const all = version < withTransactionTimeout ? settings : [...settings, 'transaction_timeout = 0']
+    const all = [...settings, ...knownBySome.filter((_, at) => known[at]).map(([, setting]) => setting)]
     if (this.isPrepared) {
       const set = [...all, ...sessionSettings].map((each) => `SET ${each}`)
       await this.answersTo([...set, acknowledging(false)].join(';'))

@@ -110,8 +110,8 @@ export class Health extends Readiness {
 
   async #findRoom(): Promise<void> {
     await this.node.findRoom(patience.trial).catch((error: unknown) => {
-      // Of a role that may not look, room is known by bookings alone.
-      if (!(error instanceof DatabaseFailure && error.code === '42501')) throw error
+      // Where it may not be looked for, room is known by bookings alone.
+      if (error instanceof DatabaseFailure && error.code === diskFull) throw error
     })
     this.#isFull = false
   }

@@ -51,10 +51,13 @@ export class Node {
    * @throws DatabaseFailure full where there is none; denied for a role that may make no temporary tables
    */
   findRoom(deadlineMillis: number): Promise<void> {
+    // Where bookings are, whatever the role was given for what is temporary.
+    const place = `(SELECT quote_ident(spcname) FROM pg_tablespace
+      WHERE oid = (SELECT reltablespace FROM pg_class WHERE oid = 'booking_requests'::regclass))`
+    const there = `SELECT set_config('temp_tablespaces', coalesce(${place}, ''), true)`
     const table = `CREATE TEMPORARY TABLE room AS SELECT repeat('x', 1900) FROM generate_series(1, 100)`
     return this.on(async (connection) => {
-      // Where the tables are, whatever the role was given for others.
-      await connection.send(`${connection.begin}SET LOCAL temp_tablespaces = '';${table};ROLLBACK`)
+      await connection.send(`${connection.begin}${there};${table};ROLLBACK`)
     }, deadlineMillis)
   }
 

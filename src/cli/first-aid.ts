@@ -9,7 +9,9 @@ const mostLines = 10
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const server = serviceState(status.servers)
-  const ended = status.servers.filter(({ state }) => state === 'down').length
+  const [ended, unready] = (['down', 'unready'] as const).map(
+    (one) => status.servers.filter(({ state }) => state === one).length,
+  ) as [number, number]
   const lines = [
     copied && 'this database was left for its copy: use that one (copied to)',
     server === 'down' && !copied && 'the service is down: read its log, start it again (anteroom serve)',
@@ -18,6 +20,7 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
     server !== 'down' &&
       ended > 0 &&
       `${counted(ended, 'server')} ended without being stopped: read the log there, start it again`,
+    server === 'up' && unready > 0 && `not ready: ${counted(unready, 'server')}: read the log there`,
     unreadRisk > 0 &&
       `${counted(unreadRisk, 'request')} with a raised ninth item, unread: anteroom request list --risk`,
     movedBookings > 0 && `${counted(movedBookings, 'booking')} with another local time: anteroom doctor`,

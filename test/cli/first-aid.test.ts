@@ -61,6 +61,12 @@ test('of several servers, one that ended is told beside those that serve, and th
   ])
 })
 
+test('of several servers, one that is not ready is told beside those that are', () => {
+  expect(firstAid({ ...well, servers: [serverThatIs('unready'), serverThatIs('up')] }, false)).toEqual([
+    'not ready: 1 server: read the log there',
+  ])
+})
+
 test('of a backup that was never made, its age is not told too', () => {
   expect(firstAid({ ...well, backups: { backedUpAt: null, drilledAt: null } }, true)).toEqual([
     'no backup was ever made: anteroom backup FILE',

@@ -1,10 +1,12 @@
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { chmodSync, writeFileSync } from 'node:fs'
+import { SQL } from 'bun'
 import { eq, sql } from 'drizzle-orm'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
 import { type Connection, committing } from '../../../db/postgres/connection'
 import { drizzleOn } from '../../../db/postgres/drizzle'
 import { makeCertificate } from '../../support/certificates'
+import { eventually } from '../../support/eventually'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
 import { failureOf, TestPool, Uncaught } from './pools'
@@ -247,6 +249,23 @@ describeOnPostgresInFull('a connection', () => {
       expect(await pid()).toEqual(before as never)
       const open = "SELECT state FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
       expect(await runSql(database.url, `${open} AND datname = current_database()`)).toEqual([])
+    },
+  )
+
+  test.each(waysToRun)(
+    'that is given up while it waits for a lock leaves nothing at the server that waits on: %s',
+    async (_, query) => {
+      await using database = await newDatabase()
+      await runSql(database.url, 'CREATE TABLE t (a int)')
+      await using holder = new SQL(database.url, { max: 1 })
+      await holder.unsafe('BEGIN; LOCK TABLE t').simple()
+      await using pool = new TestPool(`${database.url}${query}`, 1, 200)
+      const read = () => failureOf(pool.use((on) => on.run('SELECT a FROM t', [])))
+      for (let count = 0; count < 3; count++) expect(await read()).toContain('ETIMEDOUT')
+      const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM t'"
+      const isOver = async () => (await runSql(database.url, waiting)).length === 0
+      await eventually('them to be gone', isOver, 5_000)
+      await holder.unsafe('ROLLBACK').simple()
     },
   )
 

@@ -166,9 +166,12 @@ describe('a disk of the server that is full', () => {
     expect(told).toEqual(['not ready: the database server has no room (53100)', 'ready again'])
   })
 
-  test('is known by bookings alone where the role may not look for room', async () => {
+  test.each([
+    ['denied', '42501'],
+    ['refused', 'P0001'],
+  ] as const)('is known by bookings alone where nobody may look for room: %s %s', async (meaning, code) => {
     using time = new HeldTime()
-    const { health, isReady } = watched(() => Promise.reject(new DatabaseFailure('denied', '42501')))
+    const { health, isReady } = watched(() => Promise.reject(new DatabaseFailure(meaning, code)))
     health.noteFailed(full)
     expect(await isReady()).toBe(false)
     time.pass(1_000)
