@@ -4,11 +4,11 @@ import { Operator, type Served } from '../support/operator'
 import { type OfferedSlot, theProgram, theProgramInHaste } from '../support/process'
 
 const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
-/** Three hours a day: some 120 slots in what is offered, so that a page of one provider is soon read. */
+/** Eight slots a day: a page of one provider is soon read, and 400 of them have enough for all campaigns. */
 const daily = {
   weekdays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'],
   start: '09:00',
-  end: '12:00',
+  end: '15:00',
 }
 /** What each provider is found by alone: a language for private use (BCP 47: qaa to qtz). */
 const languageOf = (index: number) => `q${letter(Math.floor(index / 26))}${letter(index % 26)}`
@@ -36,7 +36,7 @@ export class Nodes implements AsyncDisposable {
    * Makes the database, with a partner and slots, and starts the nodes.
    *
    * @param addresses where each node finds the database; the commands as the first
-   * @param providers each with some 110 slots
+   * @param providers each with some 220 slots
    */
   static async start(addresses: readonly string[], providers: number): Promise<Nodes> {
     const nodes = new Nodes(new Operator(theProgram, addresses[0]), addresses, providers)
