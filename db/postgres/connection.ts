@@ -117,8 +117,9 @@ export class Connection {
       opened.hasEnded = true
       onEnd(opened)
     })
-    // Bun's own limit begins anew with each step, and counts in whole seconds.
-    const timer = setTimeout(() => close(client), deadlineMillis)
+    // Bun's own limit begins anew with each step, and counts in whole seconds. A standstill of this process is one look of many.
+    let looks = 10
+    const timer = setInterval(() => --looks === 0 && close(client), deadlineMillis / looks)
     try {
       const connection = new Connection(client, await client.reserve(), opening)
       opened = connection
@@ -130,7 +131,7 @@ export class Connection {
       const isAsked = opening.password === null && /^(28P01|ERR_POSTGRES_SASL.*)$/.test(failure.code ?? '')
       throw isAsked ? new DatabaseFailure('denied', 'NO_PASSWORD') : failure
     } finally {
-      clearTimeout(timer)
+      clearInterval(timer)
     }
   }
 

@@ -26,11 +26,15 @@ function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {
   return null
 }
 
-/** Fills what is left of a disk. */
+/** Fills what is left of a disk, where the server may be quicker. */
 function fill(file: string): void {
   const left = () => statfsSync(join(file, '..'))
-  for (let { bavail, bsize } = left(); bavail > 0; { bavail, bsize } = left())
-    appendFileSync(file, Buffer.alloc(bavail * bsize))
+  try {
+    for (let { bavail, bsize } = left(); bavail > 0; { bavail, bsize } = left())
+      appendFileSync(file, Buffer.alloc(bavail * bsize))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
 }
 
 testInLong('a server whose disk is full refuses bookings, loses nothing, and is used again', async () => {

@@ -3,13 +3,14 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { SQL } from 'bun'
 import { eq, sql } from 'drizzle-orm'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
-import { type Connection, committing } from '../../../db/postgres/connection'
+import { Connection, committing } from '../../../db/postgres/connection'
 import { drizzleOn } from '../../../db/postgres/drizzle'
+import type { DatabaseHost } from '../../../src/domain/database-address'
 import { makeCertificate } from '../../support/certificates'
 import { eventually } from '../../support/eventually'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
-import { failureOf, TestPool, Uncaught } from './pools'
+import { addressOf, failureOf, TestPool, Uncaught } from './pools'
 
 setDefaultTimeout(300_000)
 
@@ -52,6 +53,19 @@ describeOnPostgresInFull('a connection', () => {
       expect(await on.run('SELECT $1::int8', [2])).toEqual([['2']])
       expect(await planned()).not.toBe(before)
     })
+  })
+
+  test('is made though its process stood still for longer than it is waited for', async () => {
+    await using database = await newDatabase()
+    const address = addressOf(database.url)
+    const [host] = address.hosts as [DatabaseHost]
+    const deadlineMillis = 1_000
+    const { password } = address
+    const made = Connection.open({ address, host, password, deadlineMillis, onEnd: () => {} })
+    Bun.sleepSync(1.2 * deadlineMillis)
+    const connection = await made
+    expect(await connection.send('SELECT 1')).toEqual([[[1]]])
+    connection.close()
   })
 
   test('tells the rows of each statement of a text, whether there is one, more or none', async () => {
