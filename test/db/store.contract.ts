@@ -411,6 +411,21 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine, nine + minutes(45), nine + minutes(135)])
     })
 
+    test('twice at once by one new member leaves them as the later one tells them', async () => {
+      await using place = await open()
+      const { partner, intake } = await furnish(place)
+      const version = await versionOf(place)
+      const [first, second] = await Promise.all([
+        stored(intake('robin', { version })),
+        stored(intake('robin', { version, member: { ...update, city: 'Sudbury' } })),
+      ])
+      expect(second.member).toEqual({
+        ...first.member,
+        profile: { ...first.member.profile, city: 'Sudbury' },
+      })
+      expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.member)
+    })
+
     test('200 times at once for one slot is stored once', async () => {
       await using place = await open()
       const { first, book } = await furnish(place)
@@ -514,6 +529,21 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await load(place, [ontario, quebec], [entry('first', { minimumNoticeMinutes: 60 }), entry('second')])
       expect(await endOf(book('robin', nine, { version }))).toBe('stale')
       expect(await endOf(book('robin', nine))).toBe('stored')
+    })
+
+    test('once its provider has changed, beside one at the same moment that has seen that', async () => {
+      await using place = await open()
+      const { book, second: providerId } = await furnish(place)
+      const before = await versionOf(place)
+      const told = { minimumNoticeMinutes: 60 }
+      await load(place, [ontario, quebec], [entry('first', told), entry('second')])
+      await load(place, [ontario, quebec], [entry('first', told), entry('second', told)])
+      const version = await versionOf(place)
+      const ends = await Promise.all([
+        endOf(book('robin', nine, { version: before })),
+        endOf(book('sam', nine, { version, providerId })),
+      ])
+      expect(ends).toEqual(['stale', 'stored'])
     })
 
     test('once any region has changed', async () => {

@@ -1,4 +1,6 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
+import { addingChanges, type Changed } from '../../../db/postgres/changes'
+import { Pool } from '../../../db/postgres/pool'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { act, everything, furnish, minutes, nine, stored } from '../furniture'
@@ -44,6 +46,40 @@ describeOnPostgresInFull('whoever follows bookings on a server', () => {
       anew: [[nine - minutes(45), nine + minutes(45)], null],
       booked: [null, [nine]],
     })
+  })
+
+  test('is told of what changes while everything is read: then, or by the next look', async () => {
+    await using place = await furnishedPlace()
+    const { first } = place
+    const { use } = Pool.prototype
+    /** Reads everything, and does something after each step of it, which is told its number. */
+    const readAll = async (afterStep: (step: number) => unknown) => {
+      let steps = 0
+      const read = async function (this: Pool<unknown>, ...asked: Parameters<typeof use>) {
+        const answer = await use.apply(this, asked)
+        await afterStep(++steps)
+        return answer
+      }
+      using _ = spyOn(Pool.prototype, 'use').mockImplementation(read as typeof use)
+      return { all: await everything(place), steps }
+    }
+    const { steps } = await readAll(() => undefined)
+    expect(steps).toBeGreaterThan(5)
+    for (let at = 1; at <= steps; at++) {
+      const firstName = `Changed ${at}`
+      const change = await place.beginRenaming(first, firstName)
+      const { all } = await readAll((step) => (step === at ? change() : undefined))
+      const { providers } = (await place.feed.changesSince(all.version, 0)) ?? all
+      expect(providers.find(({ id }) => id === first)?.firstName).toBe(firstName)
+    }
+  })
+
+  test('is told everything once more was changed at once than is kept of changes', async () => {
+    await using place = await furnishedPlace()
+    const { version } = await everything(place)
+    const changed = new Array<Changed>(10_001).fill(['provider', place.first])
+    await runSql(place.url, addingChanges(changed))
+    expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })
 
   test('is told of all slots where a node of the release before has booked', async () => {
