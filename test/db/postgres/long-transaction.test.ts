@@ -7,6 +7,8 @@ import { act, type Connection, furnish, minutes, now, stored } from '../furnitur
 import { openPostgresPlace } from './place'
 
 const many = 10_000
+/** What is done beside it, each of which could pass over all that is gone, though a connection need do so once alone. */
+const often = 20
 
 /** How many entries of an index were read so far, by all who have left: until then the server counts them apart. */
 async function readOf(url: string, index: string): Promise<number> {
@@ -44,10 +46,16 @@ async function besideLongTransaction() {
   }
 }
 
+/** One, but that a connection may have broken, or another been at hand. */
+function expectFewPasses(count: number): void {
+  expect(Math.round(count)).toBeGreaterThan(0)
+  expect(Math.round(count)).toBeLessThan(often / 4)
+}
+
 describeOnPostgresInFull(
   'beside a long transaction, which keeps what is gone from being cleared away',
   () => {
-    test('answers that were forgotten are passed over once, and not by each booking', async () => {
+    test('answers that were forgotten are passed over once, not by each booking', async () => {
       await using place = await besideLongTransaction()
       const other = await place.openAgain()
       const { intake } = await furnish({ ...place, store: { ...place.store, submit: other.store.submit } })
@@ -62,12 +70,13 @@ describeOnPostgresInFull(
        SELECT setval('booking_requests_id_seq', ${id + many})`,
       )
       const before = await readOf(place.url, 'replays_submitted')
-      for (let at = 0; at < 5; at++) await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
+      for (let at = 0; at < often; at++)
+        await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
       const read = (await readInAllOf(place.url, 'replays_submitted', [other, place])) - before
-      expect(Math.round(read / many)).toBe(1)
+      expectFewPasses(read / many)
     })
 
-    test('seals that were removed are passed over once, and not by each act', async () => {
+    test('seals that were removed are passed over once, not by each act', async () => {
       await using place = await besideLongTransaction()
       const other = await place.openAgain()
       const { intake, partner } = await furnish({
@@ -84,11 +93,9 @@ describeOnPostgresInFull(
       )
       await stored(intake('kim'))
       const before = await readOf(place.url, 'request_seals_pkey')
-      for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
-        await other.store.renamePartner(partner.id, name, act)
-      }
+      for (let at = 0; at < often; at++) await other.store.renamePartner(partner.id, `Name ${at}`, act)
       const read = (await readInAllOf(place.url, 'request_seals_pkey', [other, place])) - before
-      expect(Math.round(read / (2 * many))).toBe(1)
+      expectFewPasses(read / (2 * many))
     })
   },
 )
