@@ -1,15 +1,20 @@
-import { afterAll, beforeAll, expect, mock, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, mock, test } from 'bun:test'
 import { createActs } from '../../../db/postgres/acts'
 import { DatabaseFailure, type Meaning } from '../../../db/postgres/failure'
+import { taking } from '../../../db/postgres/locks'
 import { patience } from '../../../db/postgres/patience'
 import type { Pool } from '../../../db/postgres/pool'
 import type { Session } from '../../../db/postgres/session'
+import { begin, commit } from '../../../db/postgres/transaction'
 import { eventually } from '../../support/eventually'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { startPostgres } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
+import { millisOf } from '../../support/standstill'
 import { act, endOf } from '../furniture'
-import { openPostgresEngine } from './place'
+import { losingCommit, losses } from './lost-commit'
+import { openPostgresEngine, openPostgresPlace } from './place'
+import { failureOf, TestPool } from './pools'
 
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
@@ -41,11 +46,12 @@ test('an act is not tried anew once a command has waited for as long as a server
   expect(use).toHaveBeenCalledTimes(1)
 })
 
+const line = { ...act, action: 'member.look-up', record: 'member 1', outcome: 'done' } as const
+
 describeOnPostgres('an act', () => {
   test('fails in seconds where the server falls silent, and the next is done once it is back', async () => {
     await using server = await startPostgres()
     const { store, close } = await openPostgresEngine(server.url)
-    const line = { ...act, action: 'member.look-up', record: 'member 1', outcome: 'done' } as const
     await store.appendAudit([line])
     server.pause()
     const began = performance.now()
@@ -60,4 +66,47 @@ describeOnPostgres('an act', () => {
     ])
     await close()
   }, 300_000)
+
+  test('waits no longer than half a second for a process that stands still in the middle of its own', async () => {
+    await using place = await openPostgresPlace()
+    await using pool = new TestPool(place.url, 1)
+    const begun = Promise.withResolvers<void>()
+    const standing = pool.use(async (connection) => {
+      await begin(connection, [taking('audit')], patience.actLock, patience.act)
+      begun.resolve()
+      await eventually('the server to end it', () => connection.hasEnded, 10_000)
+      await commit(connection, { changed: [], isAlone: false })
+    })
+    await begun.promise
+    const done = endOf(place.store.appendAudit([line]))
+    const [end, failure, millis] = await Promise.all([done, failureOf(standing), millisOf(() => done)])
+    expect([end, failure]).toEqual(['stored', ['retry', '25P03']])
+    // With what the act itself takes.
+    expect(millis).toBeLessThan(1_200)
+  })
+
+  describe('whose connection breaks at its COMMIT', () => {
+    // What is done counts here, not how soon.
+    beforeAll(haveLongPatience)
+    afterAll(haveRealPatience)
+
+    test.each(losses)('is done once, as it is told: %s', async (_, isCommitted) => {
+      await using place = await openPostgresPlace()
+      const { store } = place
+      const { id } = await store.auditHead()
+      const adding = () => store.addOrganization('Harbour', act)
+      const organization = await losingCommit(taking('audit'), isCommitted, adding)
+      expect(await store.listOrganizations()).toEqual([organization])
+      expect(await store.listAudit(10, { after: id })).toEqual([
+        {
+          ...act,
+          id: id + 1,
+          action: 'organization.add',
+          record: `organization ${organization.id}`,
+          outcome: 'done',
+          hash: expect.any(String),
+        },
+      ])
+    })
+  })
 })
