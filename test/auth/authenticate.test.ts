@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { authenticate, claimedPartner, recognize } from '../../src/auth/authenticate'
-import { signToken } from '../../src/auth/token'
+import { newKey as newKidAndSecret, signToken } from '../../src/auth/token'
 import type { PartnerKey } from '../../src/domain/partner'
 
 const now = Date.parse('2026-12-01T12:00:00Z')
@@ -52,6 +52,7 @@ describe('a token that was verified', () => {
     const inactive = { ...key, partner: { ...partner, active: false } }
     expect(await judge(token, inactive)).toEqual(['later', 'partner_inactive'])
     expect(await judge(token, inactive)).toEqual(['at once', 'partner_inactive'])
+    expect(recognize(token, () => inactive, now)).toBeNull()
   })
 })
 
@@ -90,4 +91,11 @@ test('a flood of forged tokens makes those in force no less so', async () => {
     expect(await judge(`${header}.e30.AAAA`, key)).toEqual(['at once', 'partner_not_found'])
   }
   expect(await judge(token, key)).toEqual(['at once', key])
+})
+
+test('a new key is as long as the hash that it signs with, and never comes twice (RFC 7518 §3.2)', () => {
+  const [one, other] = [newKidAndSecret(), newKidAndSecret()]
+  expect([one.secret.length, one.kid.length]).toEqual([32, 16])
+  expect(one.secret).not.toEqual(other.secret)
+  expect(one.kid).not.toBe(other.kid)
 })

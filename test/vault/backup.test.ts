@@ -84,10 +84,12 @@ describe('an encrypted backup', () => {
     expect(await refusalOf(opened('phrased'))).toBe(
       'database_unusable: the backup opens with a passphrase: give it in a file by --passphrase-file',
     )
+    const unopened = 'database_unusable: the passphrase does not open the backup'
     const wrong = secret('wrong', 'canary correct house\n')
-    expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(
-      'database_unusable: the passphrase does not open the backup',
-    )
+    expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(unopened)
+    // Whoever tries a passphrase learns whether it is the right one, wherever they keep a key that would do.
+    await (await protectBackup(masterKey, alone))(file('plain'), file('unphrased'))
+    expect(await refusalOf(opened('unphrased', { passphraseFile }))).toBe(unopened)
     expect(
       await refusalOf(protectBackup(masterKey, { ...alone, passphraseFile: secret('empty', '\n') })),
     ).toBe('database_unusable: the passphrase file holds no passphrase')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createMasterKey, readMasterKey } from '../../src/vault/master-key-file'
 import { Folder } from '../support/folder'
 
@@ -25,6 +25,19 @@ describe('a master key file', () => {
     expect(() => createMasterKey(path)).toThrow('the master key must be')
     expect(readFileSync(path, 'utf8')).toBe('something else')
   })
+
+  test.if(process.getuid?.() === 0)(
+    "is refused to root where it is another user's, but not for a database of theirs",
+    () => {
+      using folder = new Folder()
+      const path = folder.file('key')
+      const key = createMasterKey(path)
+      chownSync(path, 12_345, 12_345)
+      const refusal = `the master key file ${path} belongs to another user: make it yours, and chmod 600 ${path}`
+      for (const owner of [undefined, 12_346]) expect(() => readMasterKey(path, owner)).toThrow(refusal)
+      expect(Buffer.from(readMasterKey(path, 12_345)).equals(key)).toBe(true)
+    },
+  )
 
   test.each([
     ['nothing', ''],
