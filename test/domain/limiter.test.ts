@@ -130,6 +130,16 @@ describe('a budget', () => {
     )
   })
 
+  test('has those who need more than half of it come a second apart, and to those who need half tells no more', () => {
+    const toldFor = (cost: number, most: number) => {
+      const limiter = new Limiter<string>()
+      limiter.spend('a', perMinute(most), most, now)
+      return [1, 2, 3].map(() => limiter.spend('a', perMinute(most), cost, now).retryAfterSeconds)
+    }
+    expect(toldFor(1, 2)).toEqual([30, 60, 90])
+    expect(toldFor(2, 3)).toEqual([40, 81, 122])
+  })
+
   test('tells nine minutes at most, however many do not wait', () => {
     const limiter = new Limiter<string>()
     let longest = 0

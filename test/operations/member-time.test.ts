@@ -43,10 +43,13 @@ describe('the time where a member is', () => {
     expect([winter?.earliest === winter?.latest, summer?.earliest === summer?.latest]).toEqual([true, false])
   })
 
-  test('is told by the whole country where the state says nothing that is known', () => {
-    const time = there('US', 'Nowhere')
-    expect([time?.earliest, time?.latest]).toEqual(['Tue 2026-12-01 02:00', 'Tue 2026-12-01 07:00'])
-  })
+  test.each(['Nowhere', 'CA-ON', 'Ontario'])(
+    'is told by the whole country where the state, %s, says nothing that is known of it',
+    (state) => {
+      const time = there('US', state)
+      expect([time?.earliest, time?.latest]).toEqual(['Tue 2026-12-01 02:00', 'Tue 2026-12-01 07:00'])
+    },
+  )
 
   test('is unknown where the country is none', () => {
     expect(there('(unreadable)', null)).toBeNull()
