@@ -1,8 +1,14 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { perMinute } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
+import { forwarding } from '../../src/http/behind-proxy'
+import type { Endpoint } from '../../src/http/endpoint'
+import { gate } from '../../src/http/gate'
 import { placesInFlight } from '../../src/http/places'
+import { providerRegions } from '../../src/http/provider-regions'
 import { type Seen, watched } from '../../src/http/seen'
+import { user } from '../../src/http/user'
 import { paths } from '../contract/contract'
 import { testOfFile } from '../support/engine'
 import { startService } from '../support/service'
@@ -13,6 +19,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
+const request = (path: string, token: string) =>
+  new Request(`${service.baseUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })
+
 test("a booking for which there is no place is seen as its partner's, and its reason told", async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
@@ -21,14 +30,53 @@ test("a booking for which there is no place is seen as its partner's, and its re
   const seen: Seen[] = []
   const serving = { context, baseUrl, isSandbox: true, places }
   const fetch = watched(createApp(serving, () => '127.0.0.1').fetch, [(sight) => void seen.push(sight)])
-  const headers = { Authorization: `Bearer ${token}` }
   // A token is recognized where it was verified before.
-  await fetch(new Request(`${baseUrl}${paths.regions}?country_code=CA`, { headers }))
-  await fetch(new Request(`${baseUrl}${paths.booking}`, { method: 'POST', headers, body: '{}' }))
+  await fetch(request(`${paths.regions}?country_code=CA`, token))
+  await fetch(new Request(request(paths.booking, token), { method: 'POST', body: '{}' }))
   expect(seen).toMatchObject([
     { partnerId: partner.id, status: 200 },
     { partnerId: partner.id, status: 503, refusedFor: 'overloaded', route: paths.booking },
   ])
+})
+
+test('what is beyond the rate is told so where there is no place either, and holds none', async () => {
+  const { context, baseUrl } = service
+  const { partner, token } = service.partner
+  const places = placesInFlight()
+  const limited = { ...context, limits: { ...context.limits, reads: perMinute(1) } }
+  const app = createApp({ context: limited, baseUrl, isSandbox: true, places }, () => '127.0.0.1')
+  const ask = async () => {
+    const { status } = await app.fetch(request(`${paths.regions}?country_code=CA`, token))
+    return { status, taken: places.reads.taken }
+  }
+  expect(await ask()).toEqual({ status: 200, taken: 0 })
+  expect(await ask()).toEqual({ status: 429, taken: 0 })
+  while (places.reads.hasPlaceFor(partner.id)) places.reads.take(partner.id)
+  const { taken } = places.reads
+  expect(await ask()).toEqual({ status: 429, taken })
+})
+
+test('what names a person is read anew each time: nothing of it is kept', async () => {
+  const queries: unknown[] = []
+  const noting = (endpoint: Endpoint): Endpoint => ({
+    ...endpoint,
+    handler: (...made) => {
+      const handle = endpoint.handler(...made)
+      return (call) => {
+        queries.push(call.query)
+        return handle(call)
+      }
+    },
+  })
+  const { context, baseUrl } = service
+  const forwarded = forwarding(null, () => '127.0.0.1')
+  const app = gate([noting(user), noting(providerRegions)], { context, baseUrl, isSandbox: true }, forwarded)
+  for (const path of [`${paths.user}?external_user_id=robin`, `${paths.regions}?country_code=CA`]) {
+    for (let time = 0; time < 2; time++) await app.fetch(request(path, service.partner.token))
+  }
+  const [person, samePerson, country, sameCountry] = queries
+  expect([person, country]).toEqual([{ external_user_id: 'robin' }, { country_code: 'CA' }])
+  expect([samePerson === person, sameCountry === country]).toEqual([false, true])
 })
 
 // Of what another machine does nothing is committed in one turn.
@@ -43,10 +91,7 @@ testOfFile(
       async () => true,
     )
     const ask = async () => {
-      const request = new Request(`${baseUrl}${paths.regions}?country_code=CA`, {
-        headers: { Authorization: `Bearer ${token}` },
-      })
-      const { status, headers } = await app.fetch(request)
+      const { status, headers } = await app.fetch(request(`${paths.regions}?country_code=CA`, token))
       return [status, headers.get('x-error-code')]
     }
     // Verifies the token: from then on an answer is there at once.

@@ -35,6 +35,7 @@ test.each([
   ['http://api.example', true],
   ['http://10.0.0.1:8080', true],
   ['http://localhost.example', true],
+  ['http://notlocalhost', true],
   ['https://api.example', false],
   ['http://localhost:8080/x', false],
   ['http://api.localhost', false],

@@ -4,6 +4,7 @@ import { languageTagPattern } from '../../src/domain/language'
 import { perMinute } from '../../src/domain/limits'
 import { type Networks, parseNetworks } from '../../src/domain/networks'
 import { countryCodePattern } from '../../src/domain/region'
+import { createApp } from '../../src/http/app'
 import { refusalsOf } from '../../src/http/endpoint'
 import { endpoints } from '../../src/http/endpoints'
 import { errorCodes } from '../../src/http/errors'
@@ -89,6 +90,12 @@ function operation(path: string): Operation {
   const [described] = Object.values(document.paths[path] ?? {})
   if (!described) throw new Error(`${path} is not described`)
   return described
+}
+
+/** What the document has whoever reads it book. */
+function bookingExampleOf(described: Document): unknown {
+  return described.paths[paths.booking]?.post?.requestBody?.content['application/json']?.examples.booking
+    ?.value
 }
 
 /** What was answered, where it is not what the document tells. */
@@ -395,15 +402,27 @@ describe('live answers are what the document tells', () => {
     )
   })
 
+  /** The example booking of the document as it is served at this moment. */
+  const offeredBooking = async () => bookingExampleOf((await service.get('/openapi.json', null)).body)
+
   test('of the example booking, again and again: what is booked is free when the document is asked for', async () => {
-    const first = operation(paths.booking).requestBody?.content['application/json']?.examples.booking?.value
+    const first = bookingExampleOf(document)
     for (let round = 0; round < 3; round++) {
-      const { body } = await service.get('/openapi.json', null)
-      const { value } =
-        body.paths[paths.booking].post.requestBody.content['application/json'].examples.booking
+      const value = await offeredBooking()
       expect((await service.post(paths.booking, value)).status).toBe(201)
       if (round > 0) expect(value).not.toEqual(first)
     }
+  })
+
+  test('of one slot alone where it is no sandbox: which are free is told to nobody without a token', async () => {
+    const { context, baseUrl } = service
+    const fixed = await openApiDocument(endpoints, baseUrl)
+    // Were the slot of the examples the free one by chance, the two documents would be the same.
+    expect((await service.post(paths.booking, await offeredBooking())).status).toBe(201)
+    expect(await offeredBooking()).not.toEqual(bookingExampleOf(JSON.parse(fixed)))
+    const production = createApp({ context, baseUrl, isSandbox: false }, () => '127.0.0.1')
+    const answer = await production.handle(new Request(`${baseUrl}/openapi.json`))
+    expect(await answer.text()).toBe(fixed)
   })
 
   test('of every refusal that a request can provoke, word for word', async () => {
