@@ -328,6 +328,8 @@ describe('alg and crit', () => {
       { alg: 'HS256', crit: ['exp'], exp: 1 },
       { alg: 'HS256', crit: ['exp'], exp: 1, kid: '' },
       { alg: 'HS256', crit: ['exp'], exp: 1, kid: 'nobody' },
+      { alg: 'HS256', crit: null },
+      { alg: 'HS256', crit: false, kid: 'nobody' },
     ]
     for (const header of rows) expectUnauthorized(await ask(`Bearer ${signed(header)}`), 'token_invalid')
   })

@@ -274,6 +274,8 @@ describe('the content type', () => {
     '*/*',
     'text/plain; application/json',
     'text/plain; x=application/json',
+    'application/json; charset=utf8',
+    'application/json; charset=utf-16',
   ]
   for (const type of wrong) {
     test(`${type} is 415, whatever the body is`, async () => {
@@ -304,6 +306,23 @@ describe('the content type', () => {
       })
       expectRefusal(answer, { status: 415, absent: ['canary'] })
     }
+  })
+})
+
+describe('the content coding', () => {
+  test.each(['gzip', 'x-gzip', 'compress', 'br', 'aes128gcm', 'identity, gzip', 'none'])(
+    '%s is 415, though the body could be read as it is',
+    async (coding) => {
+      const headers = { 'Content-Encoding': coding }
+      const answer = await service.post(paths.booking, booking('coded'), undefined, headers)
+      expectRefusal(answer, { status: 415, kind: 'media_type_unsupported', path: 'Content-Encoding' })
+      expect((await lookUp(service, 'coded')).status).toBe(404)
+    },
+  )
+
+  test('identity, in any case, is none', async () => {
+    const headers = { 'Content-Encoding': 'Identity' }
+    expect((await service.post(paths.booking, booking('as-it-is'), undefined, headers)).status).toBe(201)
   })
 })
 

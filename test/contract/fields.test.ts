@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { untold } from '../../src/domain/member'
 import { booking, provider, region } from '../support/builders'
-import { startService } from '../support/service'
+import { type Answer, startService } from '../support/service'
 import { daily, endOf, entryOf, expectAbsent, expectRefusal, expectSuccess, lookUp, paths } from './contract'
 
 const start = () =>
@@ -302,6 +303,9 @@ describe('members with a form of their own', () => {
   })
 })
 
+/** The paths that a refusal names. */
+const pathsOf = ({ body }: Answer) => body.message.split('; ').map((fault: string) => fault.split(': ')[0])
+
 describe('user, memberData and the body', () => {
   const rows: { path: string; wrong: unknown[]; message?: RegExp }[] = [
     {
@@ -324,6 +328,15 @@ describe('user, memberData and the body', () => {
       expect((await lookUp(service, 'canary-part')).status).toBe(404)
     })
   }
+
+  test('all faults are told at once, each by its path, but no more than 20', async () => {
+    const faulty = booking('faulty', undefined, { email: 'canary', dob: '1987-02-30' })
+    const answer = await service.post(paths.booking, { ...faulty, phq9Data: null })
+    expectRefusal(answer, { status: 400, kind: 'field_invalid', absent: ['canary', '1987'] })
+    expect(pathsOf(answer)).toEqual(['memberData.email', 'memberData.dob', 'phq9Data'])
+    const many = await service.post(paths.booking, { ...faulty, phq9Data: Array(50).fill({}) })
+    expect(pathsOf(many)).toHaveLength(20)
+  })
 
   test('a body that is no object is 400', async () => {
     for (const body of ['null', '[]', '"canary"', '5', 'true', '[{"user":"canary"}]', '{}']) {
@@ -576,6 +589,14 @@ describe('members that the contract does not know', () => {
       utcStartTime: null,
     })
     expect((await lookUp(service, 'with-unknown')).body.userType).toBe('member')
+    // Of a person nothing is kept that nobody has asked for: it would be in every backup, and in what they are handed.
+    const { member, requests } = await service.context.store.exportMember(
+      answer.body.member.id,
+      service.act(),
+    )
+    const { email, firstName, lastName, country } = right.memberData
+    expect(member.profile).toEqual({ ...untold, email, firstName, lastName, country })
+    expect(requests.map(({ screeningAnswers }) => screeningAnswers)).toEqual([right.phq9Data])
   })
 
   const whole = JSON.stringify(booking('by-proto'))

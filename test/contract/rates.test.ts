@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { kidOf } from '../../src/auth/authenticate'
 import { type Limits, perMinute } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
 import { booking, countryWide, provider, region } from '../support/builders'
@@ -319,6 +320,23 @@ describe('tokens that are refused', () => {
     await notebook.flush(store)
     const [line] = await store.listAudit(1)
     expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
+  })
+
+  test('are told to the audit log by the partner that each claims, beyond the budget of their address too', async () => {
+    await start({ failedAuthentications: perMinute(1) })
+    const others = [await service.addPartner('Other'), await service.addPartner('Third')]
+    const statuses: number[] = []
+    for (const { token } of [service.partner, ...others]) {
+      statuses.push((await service.get(regions, signed({ alg: 'HS256', kid: kidOf(token) }))).status)
+    }
+    expect(statuses).toEqual([401, 429, 429])
+    const { notebook, store } = service.context
+    await notebook.flush(store)
+    const lines = await store.listAudit(100)
+    const claimed = lines.filter(({ action }) => action === 'authentication.refuse')
+    expect(claimed.map(({ record }) => record)).toEqual(
+      [service.partner, ...others].map(({ partner }) => `partner ${partner.id}`),
+    )
   })
 
   /** An app whose clients have gone 20 ms after they asked: where they came from is known until then, or was asked. */
