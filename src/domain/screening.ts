@@ -137,10 +137,10 @@ function anyOf(...expressions: readonly RegExp[]): RegExp {
 
 // Of each language the standard words first, then what a paraphrase of them is likely to say.
 const ninthWords = anyOf(
-  /better off|hurt(ing)? (your|my)self|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
+  /better off|(hurt(ing)?|cut(ting)?) (your|my)self|\bself ?injur|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
   /\b(end|ending|tak(e|ing)) (it( all)?|(your|my)( own)? life)\b|worth living/,
   /\bmort(e|es|s)?\b|\bmourir\b|\bblesser\b|faire (du )?mal\b|\b(vous|me|se) tuer\b|\ben finir\b|fin a (mes|ses|vos) jours/,
-  /\bmuert[oa]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,
+  /\bmuert[oae]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,
 )
 
 /** What no other question says: where it is asked so, no question in other words is the ninth. */
@@ -159,10 +159,10 @@ const reversingWords = anyOf(
 
 // A question that has words of another item and of these too may be the ninth: going to sleep and never waking up.
 const wordsOfLife = anyOf(
-  /\b(life|live|living|alive|exist\w*|disappear\w*|end|ending|giv(e|ing) up|(go|going|carry|carrying) on|be here|forever)\b/,
-  /(\b(not|never)|n't) wak|\bsafe|\burge/,
-  /\b(vie|vivre|disparaitre|exister|reveiller|pour toujours)\b/,
-  /\b(vida|vivir|desaparecer|existir|despertar|para siempre)\b/,
+  /\b(life|live|living|alive|exist\w*|disappear\w*|end|ending|giv(e|ing) up|(go|going|carry|carrying|keep|keeping) on|keep(ing)? going|be here|forever)\b/,
+  /(\b(not|never)|n't) a?wak|\bsafe|\burge/,
+  /\b(vie|vivre|disparaitre|reveiller|ne (plus )?(me |se )?reveille|pour toujours|a jamais)\b/,
+  /\b(vida|vivir|viviendo|desaparecer|despertar|no (me |se )?despierte|para siempre)\b/,
 )
 
 // What the other eight ask, each by the words that every edition of it has.
@@ -178,7 +178,7 @@ const otherItems: readonly RegExp[] = [
 ]
 
 const difficultyWords =
-  /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan|con que) dificil|que tanta dificultad)/
+  /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
  * By its words, wherever it stands; else the last of nine. It is zero only where no question that may be it was answered

@@ -212,6 +212,10 @@ describe('the ninth item', () => {
     'Acabar con mi vida',
     'Acabar con su vida',
     'Acabar con tu vida',
+    'Pensar en la muerte antes de dormir',
+    'Cutting myself when I cannot sleep',
+    'I cut myself when I cannot sleep',
+    'How difficult were these problems: did you self-injure?',
   ])('is known in %j', (question) => {
     expect(scoreScreening([...totalling(0).slice(0, 7), raised(question)]).ninthItem).toBe('non-zero')
   })
@@ -260,11 +264,16 @@ describe('the ninth item', () => {
     'Tired of going on',
     'Too tired to carry on',
     'Tired of carrying on',
+    'Too tired to keep on',
+    'Tired of keeping on',
+    'Too tired to keep going',
+    'Tired of keeping going',
     'Too tired to be here',
     'Wishing to sleep forever',
     'Wishing to sleep for\u00adever',
     'To go to sleep and not wake up',
     'To go to sleep and never wake up',
+    'Wish I would not awaken from sleep',
     "Hoping that I don't wake from my sleep",
     'Too tired to stay safe',
     'Urges that keep you from sleep',
@@ -273,12 +282,16 @@ describe('the ninth item', () => {
     'Dormir et disparaître',
     'Fatigué d\u2019exister',
     'M\u2019endormir et ne plus me réveiller',
+    'Que je ne me réveille pas de mon sommeil',
     'Envie de dormir pour toujours',
+    'M\u2019endormir à jamais',
     'Cansado de la vida',
     'Cansada de vivir',
+    'Cansado de seguir viviendo',
     'Dormir y desaparecer',
     'Cansado de existir',
     'Dormir y no despertar',
+    'Querer dormir y que no despierte',
     'Dormir para siempre',
     'How difficult did these problems make it to go on living?',
   ])('may be what %j asks', (question) => expect(ninthOf(question, 3)).toBe('unclear'))
@@ -296,6 +309,10 @@ describe('the ninth item', () => {
     'Estar moviéndose mucho',
     '¿Qué tan difícil se lo han hecho estos problemas?',
     '¿Cuán difícil se lo han hecho estos problemas?',
+    '¿Qué tanta dificultad le han dado estos problemas?',
+    '¿Con qué dificultad ha trabajado por estos problemas?',
+    'Waking up tired',
+    'Despertarse cansado',
   ])('is not what %j asks', (question) => expect(ninthOf(question, 3)).toBe('not asked'))
 
   test.each([
