@@ -190,6 +190,30 @@ describe('what is offered', () => {
     expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['en-1', 'en-2'])
   })
 
+  test('is nothing of their neighbours to somebody of a country where nobody may practise', async () => {
+    await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
+    await book('abroad', '2026-12-02T14:45:00Z', { country: 'FR', state: '' })
+    const { concerned } = await take()
+    expect(
+      concerned.map(({ offers }) => [offers?.region, offers?.elsewhere.map(({ provider: { ref } }) => ref)]),
+    ).toEqual([
+      [null, ['en-1', 'en-2']],
+      [null, []],
+    ])
+  })
+
+  test('begins with the slot at which the absence ends', async () => {
+    await book('robin', '2026-12-02T14:00:00Z')
+    const [{ offers } = { offers: null }] = (
+      await take({ from: '2026-12-02T09:00', until: '2026-12-02T09:45' })
+    ).concerned
+    expect(told(offers?.afterwards)).toEqual([
+      ['ill', '2026-12-02T14:45:00Z', 'Wed 2026-12-02 09:45'],
+      ['ill', '2026-12-02T15:30:00Z', 'Wed 2026-12-02 10:30'],
+      ['ill', '2026-12-02T16:15:00Z', 'Wed 2026-12-02 11:15'],
+    ])
+  })
+
   test('can be had as it is said', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (await take()).concerned
@@ -211,6 +235,22 @@ describe('what is offered', () => {
     expect(told(offers?.elsewhere)?.map(([ref, start]) => [ref, start?.slice(0, 10)])).toEqual([
       ['en-1', '2026-12-21'],
       ['en-2', '2026-12-21'],
+    ])
+  })
+
+  test('lies after the last appointment too, where many are free before it alone', async () => {
+    const timeOff = [{ from: '2026-12-05', until: '2026-12-20' }]
+    const others = ['a', 'b', 'c', 'd'].map((ref) => provider(ref, { timeOff }))
+    await service.load({ regions: [region()], providers: [provider('ill'), ...others] })
+    await book('soon', '2026-12-02T14:00:00Z')
+    await book('late', '2026-12-14T14:00:00Z')
+    const { concerned } = await take({ from: '2026-12-02', until: '2026-12-14' })
+    const elsewhere = concerned.map(({ offers }) =>
+      told(offers?.elsewhere)?.map(([ref, start]) => [ref, start]),
+    )
+    expect(elsewhere).toEqual([
+      ['a', 'b', 'c'].map((ref) => [ref, '2026-12-02T14:00:00Z']),
+      ['a', 'b', 'c'].map((ref) => [ref, '2026-12-21T14:00:00Z']),
     ])
   })
 
