@@ -161,6 +161,39 @@ describe('for an intake', () => {
     expect(first?.reasons).toContainEqual({ about: 'license', fits: null, regions: ['CA-ON'] })
   })
 
+  test('one region of a divided country is not where everybody of it is, though no other is active', async () => {
+    const regions = [region(), { ...quebec, active: false }, countryWide('IE', 'Ireland')]
+    await service.load({ regions, providers })
+    const { whereabouts, suggestions } = await suggestFor(service, { state: 'QC' })
+    expect(whereabouts).toEqual({ region: null, candidates: [expect.objectContaining({ code: 'ON' })] })
+    const licensed = { about: 'license' as const, fits: null, regions: ['CA-ON'] }
+    expect(suggestions.map(({ provider: { ref }, reasons }) => [ref, reasons[0]])).toEqual([
+      ['on-1', licensed],
+      ['on-2', licensed],
+      ['both', licensed],
+    ])
+  })
+
+  test('where the region cannot be told, in person means in any of those of the country', async () => {
+    const licenses = ['CA-ON', 'CA-QC', 'IE'].map((of) => ({ region: of, from: '2020-01-01' }))
+    const abroad = provider('abroad', { licenses, modalities: ['in-person'], inPersonRegions: ['IE'] })
+    const regions = [region(), quebec, countryWide('IE', 'Ireland')]
+    await service.load({ regions, providers: [...providers, abroad] })
+    const found = await suggestFor(service, { state: 'Atlantis', preferredModality: 'In person' })
+    expect(
+      found.suggestions.map(({ provider: { ref }, reasons }) => [
+        ref,
+        reasons.find(({ about }) => about === 'modality')?.fits,
+      ]),
+    ).toEqual([
+      ['on-2', true],
+      ['both', true],
+      ['on-1', false],
+      ['abroad', false],
+      ['qc-1', true],
+    ])
+  })
+
   test('a country where nobody is licensed has no suggestion', async () => {
     expect(refs(await suggestFor(service, { country: 'FR' }))).toEqual([])
   })
