@@ -15,18 +15,18 @@ const act = { actor: 'test', at: now }
 const first = Date.parse('2026-12-02T14:00:00Z')
 const second = Date.parse('2026-12-02T14:45:00Z')
 
+const directory = {
+  regions: [region(), countryWide('IE', 'Ireland')],
+  providers: [provider('on-1'), provider('on-2')],
+}
+
 let service: Awaited<ReturnType<typeof startService>>
 let context: Context
 let on1: Provider
 let on2: Provider
 
 beforeEach(async () => {
-  service = await startService({
-    directory: {
-      regions: [region(), countryWide('IE', 'Ireland')],
-      providers: [provider('on-1'), provider('on-2')],
-    },
-  })
+  service = await startService({ directory })
   context = service.context
   on1 = requireProvider(context, 'on-1')
   on2 = requireProvider(context, 'on-2')
@@ -202,15 +202,29 @@ describe('what another process writes meanwhile is caught up with:', () => {
   })
 })
 
-test('a provider who is not licensed where the member is gives concern, and so does a region unknown', async () => {
-  const memberOf = async (id: number) => {
-    const member = (await context.store.findRequest(id))?.member
+describe('gives concern:', () => {
+  async function concern(country: string, at = now) {
+    const member = (await context.store.findRequest(await submit(country, null, country)))?.member
     if (!member) throw new Error('the request has no member')
-    return member
+    return concernOf(context.directory, member, on1, at)
   }
-  const concern = async (country: string) =>
-    concernOf(context.directory, await memberOf(await submit(country, null, country)), on1, now)
-  expect(await concern('CA')).toBeNull()
-  expect(await concern('IE')).toEqual({ about: 'unlicensed', region: 'IE' })
-  expect(await concern('FR')).toEqual({ about: 'region unknown', country: 'FR' })
+
+  test('a provider who is not licensed where the member is, and a region that is not known', async () => {
+    expect(await concern('CA')).toBeNull()
+    expect(await concern('IE')).toEqual({ about: 'unlicensed', region: 'IE' })
+    expect(await concern('FR')).toEqual({ about: 'region unknown', country: 'FR' })
+  })
+
+  test('a license that ends before the session, and one that begins after it', async () => {
+    const licenses = [{ region: 'CA-ON', from: '2026-12-02', until: '2026-12-03' }]
+    await service.load({ ...directory, providers: [provider('on-1', { licenses })] })
+    const days = [-1, 0, 1, 2].map((day) => first + day * 86_400_000)
+    const unlicensed = { about: 'unlicensed', region: 'CA-ON' } as const
+    expect(await Promise.all(days.map((at) => concern('CA', at)))).toEqual([
+      unlicensed,
+      null,
+      null,
+      unlicensed,
+    ])
+  })
 })
