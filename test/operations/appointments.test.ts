@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { unreadableMember } from '../../src/domain/member'
+import { type Member, unreadableMember } from '../../src/domain/member'
 import { readAppointments } from '../../src/operations/appointments'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
@@ -170,6 +170,18 @@ describe('the appointments of a day', () => {
       }),
     ])
     expect(await linesSince(before)).toEqual([])
+  })
+
+  test('of somebody who is deactivated are told, and leave their line', async () => {
+    const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
+    const member = await service.context.store.findMember(service.partner.partner.id, 'robin')
+    await service.context.store.setMemberActive(member?.id as number, false, service.act())
+    const { id: before } = await service.context.store.auditHead()
+    const { appointments } = await read('2026-12-02')
+    expect(appointments.map(({ request }) => request.member)).toEqual([
+      { ...member, active: false } as Member,
+    ])
+    expect(await linesSince(before)).toEqual([['request.read-appointment', `request ${id}`, 'done']])
   })
 
   test('with a provider whose record cannot be read, or somebody who cannot be, are told all the same', async () => {

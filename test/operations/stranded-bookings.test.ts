@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { DirectoryFile } from '../../src/directory-files/document'
+import type { RequestedSlot } from '../../src/domain/booking-request'
+import { assignProvider } from '../../src/operations/assign-provider'
 import { requireProvider } from '../../src/operations/find-records'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
-import { listStrandedBookings } from '../../src/operations/stranded-bookings'
+import { impedimentOfRequest, listStrandedBookings } from '../../src/operations/stranded-bookings'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
 import { provider, region } from '../support/builders'
@@ -26,10 +28,12 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-async function book(externalUserId: string, ref: string, startsAt: number): Promise<number> {
+const book = (externalUserId: string, ref: string, startsAt: number): Promise<number> =>
+  submit(externalUserId, { providerId: requireProvider(service.context, ref).id, startsAt })
+
+async function submit(externalUserId: string, slot: RequestedSlot | null): Promise<number> {
   const { context, partner } = service
   const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
-  const slot = { providerId: requireProvider(context, ref).id, startsAt }
   const submission = { partnerId: partner.partner.id, externalUserId, member, slot }
   return (await submitBookingRequest(context, { ...submission, screeningAnswers: [], retry: null }, now)).id
 }
@@ -94,4 +98,19 @@ test('one without a license then cannot hold it, be it that the region is deacti
     [a, 'on-1', first, 'unlicensed'],
     [b, 'on-2', second, 'unlicensed'],
   ])
+})
+
+test('a request without a slot is hindered by nothing but a provider who is switched off', async () => {
+  const { context } = service
+  const on1 = requireProvider(context, 'on-1')
+  const request = await assignProvider(context, await submit('a', null), on1, null, act)
+  const impediment = () => impedimentOfRequest(context, request, now)
+  expect(impediment()).toBeNull()
+  await service.load(directory({ licenses: [] }))
+  expect(impediment()).toBeNull()
+  await deactivateProvider(context, on1, act)
+  expect(impediment()).toBe('suspended')
+  await reactivateProvider(context, on1, act)
+  await service.load(directory({ active: false }))
+  expect(impediment()).toBe('deactivated')
 })
