@@ -126,6 +126,8 @@ describe('who is licensed in a region', () => {
     })
     expect(directory.findListing(provider.id)?.provider.firstName).toBe('Other')
     expect(directory.rosterOf(1, monday)).toBe(roster)
+    let stored: Provider = { ...provider, licenses }
+    // Each on top of those before it: nothing but what it changes makes the roster another.
     for (const different of [
       { languagesSpoken: ['de'] },
       { modalities: ['telephonic' as const] },
@@ -133,7 +135,8 @@ describe('who is licensed in a region', () => {
       { licenses: [{ regionId: 1, from: '2020-01-02', until: null }] },
     ]) {
       const before = directory.rosterOf(1, monday)
-      await change({ providers: [{ ...provider, licenses, ...different }] })
+      stored = { ...stored, ...different }
+      await change({ providers: [stored] })
       expect(directory.rosterOf(1, monday), Object.keys(different).join()).not.toBe(before)
       expect(directory.rosterOf(1, monday).ids).toEqual([provider.id])
       expect(directory.rosterOf(2, monday)).toBe(elsewhere)

@@ -178,6 +178,18 @@ describe('lines that are gone are found:', () => {
     expect(verify(another.lines)).toMatchObject({ intact: false, id: 1 })
   })
 
+  test('and so is one that was written anew under the same key, by any line that was noted, and by nothing else', () => {
+    const another = chained(told.map((line) => ({ ...line, actor: 'mallory' })))
+    expect(verifyLines(another.state, another.lines, null)).toMatchObject({ intact: true })
+    for (const { id, hash } of lines) {
+      expect(verifyLines(another.state, another.lines, { id, hash })).toEqual({
+        intact: false,
+        id,
+        fault: 'the line is not the one noted',
+      })
+    }
+  })
+
   test('and so are two that changed places, and one that was put in', () => {
     const [first, second, ...others] = lines as [AuditLine, AuditLine]
     expect(verify([second, first, ...others])).toMatchObject({ intact: false, id: 1 })

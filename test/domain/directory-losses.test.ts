@@ -212,6 +212,12 @@ const rows: Record<LosableField, Row[]> = {
       1,
     ],
     [
+      'by dates, where one by the clock ends as its last day begins',
+      { timeOff: [away('2026-12-24', '2026-12-26')] },
+      { timeOff: [away('2026-12-23T00:00', '2026-12-26T00:00')] },
+      1,
+    ],
+    [
       'at a time of day',
       { timeOff: [away('2026-12-24T09:00', '2026-12-24T12:00')] },
       { timeOff: [away('2026-12-24T09:00', '2026-12-24T11:00')] },
