@@ -7,9 +7,12 @@ import { otherZoneDataNote } from '../../src/operations/upkeep'
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
-/** What a server with our zone data is told of those of a database. */
-const toldOf = (...servers: FoundServer[]) =>
-  otherZoneDataNote({ upkeep: { listServers: async () => servers } } as unknown as Records, ours)
+/** What a server with some zone data is told of those of a database. */
+const toldTo = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
+  otherZoneDataNote({ upkeep: { listServers: async () => servers } } as unknown as Records, zoneData)
+
+/** The same with ours. */
+const toldOf = (...servers: FoundServer[]) => toldTo(ours, ...servers)
 
 const serving = (zoneData: ZoneEdition | undefined, different: Partial<ServerNote> = {}): FoundServer => ({
   ...{ isServing: true, seenAt: 1_000 },
@@ -40,4 +43,13 @@ test('none is told of that works with the same, has ended, said nothing, or can 
     await toldOf(serving(undefined), { ...older, isServing: false }, { ...older, note: null }),
   ).toBeNull()
   expect(await toldOf({ ...older, seenAt: null })).toBeNull()
+})
+
+test('data that does not tell its edition is the same from the same folder alone', async () => {
+  const unknownIn = (folder: string) => ({ edition: 'unknown', folder })
+  expect(await toldTo(unknownIn('/zones'), serving(unknownIn('/zones')))).toBeNull()
+  expect(await toldTo(unknownIn('/zones'), serving(unknownIn('/other')))).toBe(
+    'servers of this database work with other zone data than unknown (/zones): that on b port 8080 with unknown (/other); ' +
+      'until all work with the same, a time that one offers may be refused by another; none is given twice',
+  )
 })
