@@ -141,6 +141,11 @@ describe('whoever is away tomorrow', () => {
     expect(await idsIn({ from: '2026-12-02T15:00:00Z', until: '2026-12-02T16:00:00Z' })).toEqual([later])
     service.setNow('2026-12-02T15:00:00Z')
     expect(await idsIn(tomorrow)).toEqual([later])
+    // Whoever sits there now is concerned until their session is over.
+    service.setNow('2026-12-02T16:14:59Z')
+    expect(await idsIn(tomorrow)).toEqual([later])
+    service.setNow('2026-12-02T16:15:00Z')
+    expect(await idsIn(tomorrow)).toEqual([])
   })
 })
 
@@ -303,4 +308,7 @@ test('a directory that is loaded brings its own absence back, and says nothing o
   await service.load(directory)
   const { timeOff, staffTimeOff } = named('ill')
   expect({ timeOff, staffTimeOff }).toEqual({ timeOff: [known], staffTimeOff: [tomorrow] })
+  expect(await removeTimeOff(service.context, named('ill'), tomorrow, service.act())).toEqual({
+    isOfDirectory: false,
+  })
 })

@@ -371,6 +371,8 @@ describe('sessions to come that fall outside', () => {
 
     const over = await book('on-1', wednesday)
     expect(told({ 'on-1': null })).toMatchObject([{ requestId: over }])
+    service.setNow('2026-12-02T14:44:59Z')
+    expect(told({ 'on-1': null })).toMatchObject([{ requestId: over }])
     service.setNow('2026-12-02T14:45:00Z')
     expect(told({ 'on-1': null })).toEqual([])
   })
