@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test'
+import type { TakenSlot } from '../../src/domain/directory-feed'
+import { acknowledgeMove, countMovedBookings, listMovedBookings } from '../../src/operations/check-bookings'
+import type { Context } from '../../src/operations/context'
+import { builtInZones } from '../../src/zones/packed'
+import { act, booking, member, minutes, nine, provider } from '../domain/values'
+
+const slot = (requestId: number, startsAt: number, localOffsetMinutes: number): TakenSlot => ({
+  requestId,
+  startsAt,
+  endsAt: startsAt + minutes(45),
+  localOffsetMinutes,
+})
+
+/** One provider in Toronto: the clock was to be four hours behind at the first of two booked times, and five at both it is. */
+function recordsOf() {
+  const taken = [slot(booking.id, nine, -240), slot(booking.id + 1, nine + minutes(45), -300)]
+  const listing = {
+    provider,
+    calendar: { schedule: { zone: builtInZones().find(provider.timeZone) } },
+    taken,
+  }
+  const acknowledged: unknown[] = []
+  const context = {
+    directory: {
+      listProviders: () => [provider],
+      findAnyListing: () => listing,
+      catchUp: () => undefined,
+    },
+    store: {
+      findRequest: async (id: number) => ({ ...booking, id }),
+      acknowledge: async (...words: unknown[]) => void acknowledged.push(words),
+    },
+  } as unknown as Context
+  return { context, acknowledged }
+}
+
+test('a booked time at which the clock will show another is told until it has come', async () => {
+  const { context } = recordsOf()
+  expect(await listMovedBookings(context, nine - 1)).toEqual([
+    {
+      requestId: booking.id,
+      provider,
+      member,
+      from: 'Wed 2026-12-02 05:00',
+      to: 'Wed 2026-12-02 04:00',
+    },
+  ])
+  expect(await listMovedBookings(context, nine)).toEqual([])
+  expect([nine - 1, nine].map((now) => countMovedBookings(context, now))).toEqual([1, 0])
+})
+
+test('it is acknowledged as the clock will show it, and what has not moved is not', async () => {
+  const { context, acknowledged } = recordsOf()
+  await acknowledgeMove(context, booking.id, act)
+  expect(acknowledged).toEqual([[booking.id, -300, act]])
+  await expect(acknowledgeMove(context, booking.id + 1, act)).rejects.toMatchObject({ kind: 'move_unknown' })
+  expect(acknowledged).toHaveLength(1)
+})
