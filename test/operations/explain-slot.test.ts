@@ -338,6 +338,22 @@ test('a deactivated provider, and a deactivated region, are told before the rest
   })
 })
 
+test('a deactivated region is no reason where the license for it does not hold then', async () => {
+  const closed = [{ ...ontario, active: false }, quebec]
+  const ended = { from: '2020-01-01', until: '2021-12-31' }
+  const toCome = { from: '2026-12-04', until: null }
+  const why = (...licenses: Practice['licenses']) =>
+    whyOf({ ...nineToFive, licenses }, '2026-12-03T14:00:00Z', {}, closed)
+  expect(await why(ended, toCome)).toMatchObject({
+    reason: 'license_not_started',
+    why: 'the license for CA-QC starts with 2026-12-04 in America/Toronto',
+  })
+  expect(await why(ended)).toMatchObject({
+    reason: 'no_license',
+    why: 'the provider holds no license for any active region',
+  })
+})
+
 test('a search in a region lists nobody before their license there starts', async () => {
   const later = { ...nineToFive, licenses: [{ from: '2026-12-03', until: null }] }
   const { context, provider } = await directoryOf(later)

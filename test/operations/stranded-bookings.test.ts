@@ -93,6 +93,10 @@ test('one without a license then cannot hold it, be it that the region is deacti
   expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
   await service.load(directory({ licenses: [] }))
   expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
+  // Once they are back they cannot hold it either.
+  const timeOff = [{ from: '2026-12-02', until: '2026-12-02' }]
+  await service.load(directory({ licenses: [], timeOff }))
+  expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
   await service.load(directory({}, false))
   expect(stranded()).toEqual([
     [a, 'on-1', first, 'unlicensed'],
