@@ -98,6 +98,14 @@ describe('the queue in order of risk', () => {
     }
   })
 
+  test('is asked for of those in one state of those that wait', async () => {
+    await submit({ intake: phq9(0, '1') })
+    await submit({ mild: phq9(1, '0'), raised: phq9(0, '1') }, nine)
+    expect(namesIn(await queueBy({ filter: { state: 'pending' } }))).toEqual(['raised', 'mild'])
+    expect(namesIn(await queueBy({ filter: { state: 'unassigned' } }))).toEqual(['intake'])
+    expect(namesIn(await queueBy({ filter: { state: 'waiting' } }))).toEqual(['intake', 'raised', 'mild'])
+  })
+
   test('leaves a line for each request that it shows with its risk, and for no other', async () => {
     await submit({ first: phq9(0, '0'), second: phq9(3, '1'), none: [], third: phq9(1, '0') })
     const { id: before } = await place.store.auditHead()

@@ -187,3 +187,23 @@ test('refused authentications of the day are told by partner, and which of them 
     expect(refused).toContainEqual(expected)
   }
 })
+
+test('of more requests than are looked at for a risk those are that came last, and it is said that others wait', async () => {
+  const { context } = service
+  const readOf = async (waiting: number) => {
+    const ids = Array.from({ length: waiting }, (_, index) => index + 1)
+    const opened: number[] = []
+    const store = {
+      ...context.store,
+      listRequestIds: async () => ids,
+      async sortingAnswers(some: readonly number[]) {
+        opened.push(...some)
+        return new Map(some.map((id) => [id, []]))
+      },
+    }
+    const { isRiskWhole } = await readStatus({ ...context, store }, async () => 'up', now)
+    return { isRiskWhole, first: opened[0], last: opened.at(-1), count: opened.length }
+  }
+  expect(await readOf(20_000)).toEqual({ isRiskWhole: true, first: 1, last: 20_000, count: 20_000 })
+  expect(await readOf(20_003)).toEqual({ isRiskWhole: false, first: 4, last: 20_003, count: 20_000 })
+})
