@@ -36,13 +36,14 @@ test('zones differ that are an hour off at any minute of the year to come, and n
       utcBut('Etc/UTC', '2027-01-01T00:00:00Z', '2027-01-01T00:01:00Z'),
       utcBut('Etc/UCT', '2026-01-01T00:00:00Z', '2026-11-21T12:01:00Z'),
       utcBut('Zulu', '2026-01-01T00:00:00Z', '2026-11-21T12:00:00Z'),
+      utcBut('Etc/Universal', '2027-11-21T11:58:00Z', '2027-11-21T11:59:00Z'),
       utcBut('Universal', '2027-11-21T12:00:00Z', '2028-01-01T00:00:00Z'),
       // That the built-in data does not know a name is no difference.
       utcBut('Mars/Olympus', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'),
     ],
     older,
   )
-  expect(zonesUnlikeBuiltIn(data, now)).toEqual(['Etc/UCT', 'Etc/UTC'])
+  expect(zonesUnlikeBuiltIn(data, now)).toEqual(['Etc/UCT', 'Etc/UTC', 'Etc/Universal'])
   expect(zonesUnlikeBuiltIn(builtIn, now)).toEqual([])
 })
 

@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test'
+import type { AuditPrune } from '../../src/domain/upkeep'
+import type { Records } from '../../src/operations/context'
+import { pruneAudit } from '../../src/operations/upkeep'
+import { act } from '../domain/values'
+
+test('lines are pruned up to this moment, and none up to one to come', async () => {
+  const pruned: AuditPrune[] = []
+  const upkeep = {
+    findCopyNote: async () => null,
+    async pruneAudit(prune: AuditPrune) {
+      pruned.push(prune)
+      return 4
+    },
+  }
+  const pruneUntil = (before: number) =>
+    pruneAudit({ upkeep } as unknown as Records, { chain: 'acts', before, target: '/archive' }, act)
+  await expect(pruneUntil(act.at + 1)).rejects.toMatchObject({
+    kind: 'field_invalid',
+    message: '--before: must not be in the future',
+  })
+  expect(pruned).toEqual([])
+  expect(await pruneUntil(act.at)).toBe(4)
+  expect(pruned).toEqual([{ chain: 'acts', before: act.at, target: '/archive' }])
+})
