@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { formats } from '../../src/domain/formats'
-import { absenceForm } from '../../src/domain/provider'
 import { times } from '../support/long'
 
 const runs = { numRuns: times(3_000, 200_000) }
@@ -114,27 +113,6 @@ describe('a pattern takes exactly what the service takes', () => {
       }
     }
   })
-})
-
-describe('a boundary of an absence', () => {
-  test.each([
-    ['2026-12-24', 'date'],
-    ['2026-12-24T09:00', 'local'],
-    ['2026-12-24T24:00', 'local'],
-    ['2026-12-24T09:00:00Z', 'instant'],
-  ] as const)('%s is of the form %s', (text, form) => expect(absenceForm(text)).toBe(form))
-
-  // Those of one form are compared as text: each moment is to be written in one way.
-  test.each([
-    '2026-12-24T09:00:30Z',
-    '2026-12-24T09:00:00.0Z',
-    '2026-12-24T09:00Z',
-    '2026-12-24T09:00:00',
-    '2026-12-24T9:00',
-    '2026-12-24 09:00',
-    '2026-02-30',
-    '',
-  ])('%p is of none', (text) => expect(absenceForm(text)).toBeNull())
 })
 
 test('a pattern says nothing that only one language can read: no look-around, no classes of its own', () => {

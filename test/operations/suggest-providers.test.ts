@@ -77,6 +77,7 @@ test.each<[string, Modality[]]>([
   ['by Telephone or online', ['telephonic', 'in-video']],
   ['Individual therapy', []],
   ['Couples, persons of faith', []],
+  ['Smartphones, and a symphony', []],
   ['', []],
 ])('the words %p ask for %p', (text, expected) => expect(modalitiesIn(text)).toEqual(expected))
 
