@@ -80,6 +80,17 @@ describe.each(
   })
 })
 
+test('what is taken is what was told last, though it is as much as before', async () => {
+  const { directory, change } = await directoryOf()
+  for (const startsAt of [monday, monday + hour]) {
+    const slot = { requestId: 1, startsAt, endsAt: startsAt + hour, localOffsetMinutes: -300 }
+    await change({ taken: new Map([[provider.id, [slot]]]) })
+    const { taken, calendar } = directory.findListing(provider.id) as Listing
+    expect(taken).toEqual([slot])
+    expect(calendar.taken).toEqual([{ start: startsAt / 60_000, end: startsAt / 60_000 + 60 }])
+  }
+})
+
 describe('who is licensed in a region', () => {
   /** Midnight in Toronto. */
   const [fromMidnight, untilMidnight] = [Date.UTC(2026, 11, 10, 5), Date.UTC(2026, 11, 21, 5)]

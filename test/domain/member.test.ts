@@ -123,6 +123,7 @@ describe('a member is found', () => {
     ['416 555 0100', 'phone'],
     ['+1 (416) 555-0100', 'phone'],
     ['0100', 'phone'],
+    ['416 555', 'phone'],
     ['robin@', 'e-mail'],
     ['ROBIN@example.com', 'e-mail'],
   ] as const)('by %p in the %s', (text, by) => expect(matcherOf(text)(told)).toBe(by))
