@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test'
+import type { Context } from '../../src/operations/context'
+import { decideOnFreshSnapshot } from '../../src/operations/fresh-snapshot'
+
+/** Decides what is stale so many times, on a directory that cannot be read. */
+async function decideAfter(stale: number) {
+  let readings = 0
+  const catchUp = () => {
+    readings++
+    return Promise.reject(new Error('the database cannot be read'))
+  }
+  const rounds: number[] = []
+  const attempt = async (round: number) => {
+    rounds.push(round)
+    return round < stale ? 'stale' : 'decided'
+  }
+  const context = { directory: { catchUp } } as unknown as Context
+  const end = await decideOnFreshSnapshot(context, attempt).catch(({ kind }) => kind)
+  return { end, rounds, readings }
+}
+
+test('what is stale is decided again after each reading, ten times at most', async () => {
+  const rounds = Array.from({ length: 10 }, (_, round) => round)
+  expect(await decideAfter(0)).toEqual({ end: 'decided', rounds: [0], readings: 1 })
+  expect(await decideAfter(9)).toEqual({ end: 'decided', rounds, readings: 10 })
+  expect(await decideAfter(10)).toEqual({ end: 'storage_busy', rounds, readings: 10 })
+})
