@@ -25,10 +25,16 @@ export interface MemberRecords {
 export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
   const member = `member ${id}`
   const requests = (await store.listRequestIdsOf(id)).map((request) => `request ${request}`)
-  const erasures = await store.listAudit(1, { record: member, actions: ['member.erase'] })
-  const isErased = requests.length === 0 && erasures.some(({ outcome }) => outcome === 'done')
+  const isErased = requests.length === 0 && (await wasErased({ store }, id))
   if (requests.length === 0 && !isErased && !(await store.findMemberById(id))) {
     throw new Refusal('record_unknown', 'there is no member of that id')
   }
   return { records: [member, ...requests], isErased }
+}
+
+/** Whether a member was erased, whatever was tried of them since: by two at once, say, of whom the second is refused. */
+export async function wasErased({ store }: Pick<Records, 'store'>, id: number): Promise<boolean> {
+  const filter = { record: `member ${id}`, actions: ['member.erase'] as const }
+  const erasures = await store.listAudit(Number.MAX_SAFE_INTEGER, filter)
+  return erasures.some(({ outcome }) => outcome === 'done')
 }

@@ -4,6 +4,7 @@ import { Refusal } from '../domain/errors'
 import { type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import type { Store } from '../domain/store'
+import { wasErased } from './audit-subjects'
 import type { Context, Records } from './context'
 import { tryPurge } from './purge'
 
@@ -131,8 +132,7 @@ export async function finishErasure(
   id: number,
 ): Promise<Omit<Erasure, 'holding'> | null> {
   if (await store.findMemberById(id)) return null
-  const lines = await store.listAudit(Number.MAX_SAFE_INTEGER, { record: `member ${id}` })
-  return lines.some(({ action }) => action === 'member.erase') ? purge({ upkeep }) : null
+  return (await wasErased({ store }, id)) ? purge({ upkeep }) : null
 }
 
 /** Removes a member for good; the bare facts of their requests stay, tied to nobody. */

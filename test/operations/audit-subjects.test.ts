@@ -58,13 +58,15 @@ test('of an erased person what is known still is told: not which requests were t
   await noteAct(context, service.act(), 'request.show', 'request 1')
   const member = await context.store.findMemberById(1)
   if (member) await eraseMember(context, member, service.act())
-  // Whoever was about to read them by then was refused.
+  // Whoever was about to read or to erase them by then was refused.
   await noteAct(context, service.act(), 'member.export', 'member 1', 'record_unknown')
+  await noteAct(context, service.act(), 'member.erase', 'member 1', 'record_unknown')
   expect(await findMemberRecords(context, 1)).toEqual({ records: ['member 1'], isErased: true })
   expect(await seenBy(1)).toEqual([
     ['test', 'member.show', 'member 1'],
     ['test', 'member.erase', 'member 1'],
     ['test', 'member.export', 'member 1'],
+    ['test', 'member.erase', 'member 1'],
   ])
 })
 

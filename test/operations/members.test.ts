@@ -101,7 +101,7 @@ function recordsThat(purge: () => Promise<boolean>): Records {
     store: {
       eraseMember: async () => [5],
       findMemberById: async () => null,
-      listAudit: async () => [{ action: 'member.erase' }],
+      listAudit: async () => [{ action: 'member.erase', outcome: 'done' }],
     },
     upkeep: { purge, keptAfterErasure: async () => 'In backups.', findCopyNote: async () => null },
     custody: { hasRotated: false, rotate: async () => '/key' },
