@@ -29,6 +29,21 @@ async function tenLines(store: Store): Promise<void> {
   await store.appendAudit(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
 }
 
+/** The bytes of a database that is at work. */
+function bytesOf({ path }: OpenPlace): Uint8Array {
+  using database = openTestDatabase(path)
+  return database.serialize()
+}
+
+/** A copy of a database without lines, and so under its keys, that went another way. */
+async function openOther(place: OpenPlace): Promise<OpenPlace> {
+  const path = `${place.path}-other`
+  writeFileSync(path, bytesOf(place))
+  const other = (await place.openAgain(path)) as OpenPlace
+  await other.store.appendAudit(Array.from({ length: 10 }, (_, index) => line(index, { actor: 'another' })))
+  return other
+}
+
 const others: Readonly<Record<string, string>> = { at: '7', action: "'member.erase'" }
 
 /** Somebody with the file and without the key. */
@@ -334,13 +349,9 @@ describe('a prune', () => {
 
   test('takes up no archive that begins later than the log, nor one of another log under the same key', async () => {
     await using place = await openPlace()
-    const serialize = () => {
-      using database = openTestDatabase(place.path)
-      return database.serialize()
-    }
-    const empty = serialize()
+    const other = await openOther(place)
     await tenLines(place.store)
-    const before = serialize()
+    const before = bytesOf(place)
     await prune(place, 'acts', now + 4)
     await prune(place, 'acts', now + 6, `${place.freeTarget}-2`)
     const again = `${place.path}-again`
@@ -353,12 +364,7 @@ describe('a prune', () => {
     })
     expect(await engine.store.listAudit(100)).toHaveLength(10)
 
-    // A copy of the database, and so under its keys, that went another way.
-    writeFileSync(`${place.path}-other`, empty)
-    const other = (await place.openAgain(`${place.path}-other`)) as OpenPlace
-    await other.store.appendAudit(Array.from({ length: 10 }, (_, index) => line(index, { actor: 'another' })))
-    const { upkeep } = other
-    const theirs = await upkeep
+    const theirs = await other.upkeep
       ?.pruneAudit({ chain: 'acts', before: now + 4, target: place.freeTarget }, act)
       .catch((error) => error)
     expect(theirs).toMatchObject({
@@ -424,5 +430,18 @@ describe('an archive is found to be broken', () => {
     const verdict = await place.upkeep?.checkArchive(target, null)
     expect(verdict).toMatchObject({ intact: false, fault })
     if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
+  })
+
+  test('where the log goes on from another line than its last, though both are under one key', async () => {
+    await using place = await openPlace()
+    const other = await openOther(place)
+    await tenLines(place.store)
+    const [ours, theirs] = [place.freeTarget, `${place.freeTarget}-theirs`]
+    // The fifth is the last of both: ours has a refusal behind it.
+    await place.upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
+    await other.upkeep?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
+    const check = (path: string) => other.upkeep?.checkArchive(path, null)
+    expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log goes on from it' })
+    expect(await check(ours)).toEqual(broken(5, 'the log does not go on from it'))
   })
 })

@@ -196,6 +196,21 @@ describeOnPostgresInFull('the log beside the requests that are there:', () => {
     )
   })
 
+  test('an older one put back is found still where it was pruned up to the number of the act that was there', async () => {
+    await using place = await openWithRequests()
+    await place.attack(...keepOld)
+    await place.append([line(11)])
+    await place.book()
+    await place.attack(...putBackLog)
+    await place.append([line(11, { actor: 'mallory' })])
+    await place.book()
+    expect(await place.audit.verify(null)).toEqual(broken(12, another))
+    const { state } = await place.audit.walked.stand()
+    expect(state?.acts.head.id).toBe(12)
+    expect(await place.act((audit) => audit.removeUpTo('acts', state?.acts.head ?? auditStart))).toBe(9)
+    expect(await place.audit.verify(null)).toEqual(broken(12, another))
+  })
+
   test('an older one is found, whichever seals of requests are put back with it', async () => {
     await using place = await openWithRequests()
     await place.attack(...keepOld)
@@ -239,6 +254,8 @@ describeOnPostgresInFull('the log beside the requests that are there:', () => {
       'INSERT INTO request_seals SELECT * FROM old_seals',
     )
     expect(await place.audit.verify(null)).toEqual(broken(12, requestsMissing))
+    await place.append([line(12)])
+    expect(await place.audit.verify(null)).toEqual(broken(13, requestsMissing))
   })
 
   test('requests without any seal are found, though nothing else is wrong', async () => {
