@@ -10,12 +10,17 @@ import { logFinding, settingsFinding } from '../../../db/postgres/server-setting
 import { openSession, type Session } from '../../../db/postgres/session'
 import { createUpkeep } from '../../../db/postgres/upkeep'
 import { auditHashes } from '../../../db/records/audit-hashes'
+import { newKey } from '../../../src/auth/token'
 import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
+import type { Upkeep } from '../../../src/domain/upkeep'
 import { masterKeyOf } from '../../../src/vault/vault'
-import { runSql, startPostgres } from '../../support/postgres'
+import { HeldTime } from '../../support/held-time'
+import { type Postgres, runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
-import { act, now } from '../furniture'
+import { act, furnish, now, stored } from '../furniture'
 import { connectTo, openingOf, refusalOf, sealedDataKey } from './connections'
+import { openPostgresPlace } from './place'
+import { leaveStandbySlot } from './standby-slot'
 
 /** The upkeep of a database of a URL, made if it is not there. Leaving its scope closes it. */
 async function upkeepOf(url: string) {
@@ -169,6 +174,30 @@ describeOnPostgresInFull('a check', () => {
       })
     })
   })
+
+  test('names whatever is sealed and cannot be opened', async () => {
+    await using place = await openPostgresPlace()
+    const { intake, partner } = await furnish(place)
+    const { id, member } = await stored(intake('robin', { retry: { key: 'one', body: '' } }))
+    await place.store.addNote(id, 'Rings back after six.', act)
+    const key = newKey()
+    await place.store.issueKey(partner.id, { ...key, startsAt: 0 }, act)
+    const sealed = async () =>
+      (await place.upkeep?.check(now))?.find(({ check }) => check === 'sealed values')
+    expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
+    const columns = [
+      'partner_keys SET sealed_secret',
+      'members SET sealed_profile',
+      'booking_requests SET sealed_screening_answers',
+      'request_notes SET sealed_text',
+      'replays SET sealed_receipt',
+    ]
+    await runSql(place.url, columns.map((column) => `UPDATE ${column} = 'damaged'`).join(';'))
+    expect(await sealed()).toMatchObject({
+      state: 'bad',
+      detail: `cannot be opened: key ${key.kid}, member ${member.id}, request ${id}, note 1, the answer to request ${id}`,
+    })
+  })
 })
 
 test('settings that lose what was acknowledged are bad, and what cannot be seen is told', () => {
@@ -244,6 +273,65 @@ test('standbys say what outlives the server', () => {
   expect(judged([], '')).toStartWith('note: no standby')
 })
 
+/** So many members, and nine of all else that is cleared away. */
+const fill = (count: number) =>
+  `INSERT INTO partners (name, active, created_at) VALUES ('P', true, 0);
+   INSERT INTO members (record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
+     sealed_profile, created_at, updated_at)
+     SELECT 'm' || i, 1, sha256(int4send(i)), sha256(int4send(-i)), true, 'x', 'x', 0, 0 FROM generate_series(1, ${count}) AS i;
+   INSERT INTO booking_requests (record_key, member_id, is_intake, state, sealed_screening_answers, submitted_at)
+     SELECT 'r' || id, id, true, 'unassigned', 'x', 0 FROM members WHERE id < 10 ORDER BY id;
+   INSERT INTO request_notes (record_key, request_id, kind, at, actor, sealed_text)
+     SELECT 'n' || id, id, 'note', 0, 'olive', 'x' FROM booking_requests ORDER BY id;
+   INSERT INTO replays SELECT id, 1, sha256(int4send(id::int)), sha256('b'), 'x', 0 FROM booking_requests;
+   INSERT INTO settings SELECT 's' || id, 'x' FROM booking_requests`
+
+/** Some that have an entry for each row of their table, of each table. */
+const indexes = [
+  'members_pkey',
+  'members_email_hash_key',
+  'booking_requests_pkey',
+  'request_notes_pkey',
+  'replays_pkey',
+  'settings_pkey',
+]
+
+/** Does a work beside somebody who keeps what is deleted meanwhile from being cleared away. */
+type Keeper = (server: Postgres, work: () => Promise<void>) => Promise<void>
+
+const keepers: readonly Keeper[] = [
+  async function preparedTransaction(server, work) {
+    await server.run("BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'one'")
+    await work()
+    await server.run("ROLLBACK PREPARED 'one'")
+  },
+  async function goneStandby(server, work) {
+    await leaveStandbySlot(server, 'gone')
+    await work()
+    await server.run("SELECT pg_drop_replication_slot('gone')")
+  },
+  async function writer(server, work) {
+    await using connections = connectTo(server.url, 1)
+    await connections.on(async (connection) => {
+      // Between two statements it reads nothing.
+      await connection.send('BEGIN; SELECT pg_current_xact_id()')
+      await work()
+      await connection.send('ROLLBACK')
+    }, 300_000)
+  },
+]
+
+/** Clears away, and waits in no time for whoever reads still. */
+async function purgeWithoutPatience(upkeep: Upkeep): Promise<boolean> {
+  using time = new HeldTime()
+  let isOver = false
+  const purging = upkeep.purge().finally(() => {
+    isOver = true
+  })
+  for (; !isOver; await Bun.sleep(5)) time.pass(500)
+  return purging
+}
+
 describeOnPostgresInFull('upkeep', () => {
   test('refuses to make a backup, with the ways in which the server does', async () => {
     await withUpkeep(async ({ upkeep }) => {
@@ -280,6 +368,29 @@ describeOnPostgresInFull('upkeep', () => {
     })
   })
 
+  test('clears away what was deleted of all that tells of people, and of its indexes, however little it is', async () => {
+    await withUpkeep(async ({ upkeep, run }) => {
+      // So many that the server by itself would leave the indexes alone for a row that is deleted.
+      await run(`CREATE EXTENSION pgstattuple; ${fill(8_000)}`)
+      const deleted = [
+        "settings WHERE name = 's1'",
+        'replays WHERE request_id = 1',
+        'request_notes WHERE id = 1',
+      ]
+      for (const which of [...deleted, 'booking_requests WHERE id = 1', 'members WHERE id = 1'])
+        await run(`DELETE FROM ${which}`)
+      expect(await upkeep.purge()).toBe(true)
+      const left = await run(
+        `SELECT indexrelid::regclass::text AS index,
+           ((pgstattuple(indexrelid)).tuple_count - (pgstattuple(indrelid)).tuple_count)::int AS count
+         FROM pg_index WHERE indexrelid = ANY ('{${indexes.join()}}'::regclass[])`,
+      )
+      expect(Object.fromEntries(left.map(({ index, count }) => [index, count]))).toEqual(
+        Object.fromEntries(indexes.map((index) => [index, 0])),
+      )
+    })
+  })
+
   test('clears away what was deleted, and says that it could not while somebody reads it still', async () => {
     await using database = await newDatabase()
     await using opened = await upkeepOf(database.url)
@@ -304,5 +415,18 @@ describeOnPostgresInFull('upkeep', () => {
     }, 300_000)
     expect(await opened.upkeep.purge()).toBe(true)
     expect(await left()).toBe(0)
+  })
+
+  test('says that it could not clear away what a prepared transaction, a standby that is gone or a writer keeps', async () => {
+    await using server = await startPostgres({ settings: { max_prepared_transactions: 1 } })
+    await using opened = await upkeepOf(server.url)
+    await opened.run(fill(9))
+    for (const [index, beside] of keepers.entries()) {
+      await beside(server, async () => {
+        await opened.run(`DELETE FROM replays WHERE request_id = ${index + 1}`)
+        expect([beside.name, await purgeWithoutPatience(opened.upkeep)]).toEqual([beside.name, false])
+      })
+    }
+    expect(await opened.upkeep.purge()).toBe(true)
   })
 })

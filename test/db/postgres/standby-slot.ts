@@ -1,0 +1,52 @@
+import { eventually } from '../../support/eventually'
+import type { Postgres } from '../../support/postgres'
+
+/**
+ * Leaves a slot at a server as a standby does that has told what its readers may still see (hot_standby_feedback), and is gone
+ * for long: nobody can tell whether it comes back.
+ */
+export async function leaveStandbySlot(server: Postgres, name: string): Promise<void> {
+  await server.run(`SELECT pg_create_physical_replication_slot('${name}')`)
+  const [found] = await server.run<{ xmin: string; lsn: string }>(
+    'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin, pg_current_wal_lsn()::text AS lsn',
+  )
+  const { xmin = '0', lsn } = found ?? {}
+  const slot = async (is: string) =>
+    (await server.run(`SELECT 1 FROM pg_replication_slots WHERE slot_name = '${name}' AND ${is}`)).length > 0
+  const socket = await Bun.connect({ hostname: '127.0.0.1', port: server.port, socket: { data() {} } })
+  // The server reads each where it has come to it.
+  socket.write(
+    Buffer.concat([
+      startup,
+      message('Q', Buffer.from(`START_REPLICATION SLOT ${name} PHYSICAL ${lsn}\0`)),
+      message('d', feedback(BigInt(xmin))),
+    ]),
+  )
+  await eventually('the slot to have what is still seen', () => slot('xmin IS NOT NULL'))
+  socket.end()
+  await eventually('the standby to be gone', () => slot('NOT active'))
+}
+
+/** PostgreSQL §55.7, StartupMessage of protocol 3.0 and of one that reads the log of changes (§55.4). */
+const startup = withLength(
+  Buffer.concat([Buffer.from([0, 3, 0, 0]), Buffer.from('user\0postgres\0replication\0true\0\0')]),
+)
+
+/** Hot standby feedback (§55.4): the oldest transaction that is seen, in two halves, and none of the catalogs. */
+function feedback(xmin: bigint): Buffer {
+  const body = Buffer.alloc(25)
+  body.write('h')
+  body.writeUInt32BE(Number(xmin & 0xffffffffn), 9)
+  body.writeUInt32BE(Number(xmin >> 32n), 13)
+  return body
+}
+
+function message(type: string, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(type), withLength(body)])
+}
+
+function withLength(body: Buffer): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(body.length + 4)
+  return Buffer.concat([length, body])
+}
