@@ -85,13 +85,15 @@ function uniqueKeys(noun: Noun, row: object): unknown[] {
   return [authorizationNumber, isHeld ? `${providerId} ${startsAt}` : null]
 }
 
+const slotTaken = () => new Refusal('slot_unavailable', 'the slot is not available')
+
 /** What the schema of a database would refuse. */
 function holdUnique({ tables }: Kept, noun: Noun, id: number): void {
   const keys = uniqueKeys(noun, tables[noun].get(id) as object)
   for (const other of tables[noun].values()) {
     const theirs = other.id === id ? [] : uniqueKeys(noun, other)
     const isTwice = keys.some((key, index) => key !== null && key === theirs[index])
-    if (isTwice) throw new Error(`the ${noun} is there`)
+    if (isTwice) throw noun === 'request' ? slotTaken() : new Error(`the ${noun} is there`)
   }
   const licenses = (noun === 'provider' && tables.provider.get(id)?.licenses) || []
   if (licenses.some(({ regionId }) => !tables.region.has(regionId))) throw new Error('no such region')
