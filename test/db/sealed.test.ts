@@ -207,3 +207,12 @@ describe('what is sealed opens nowhere but where it stands', () => {
     await engine.close()
   })
 })
+
+test('what is kept for retries does not tell that bodies are equal, which were sent under several keys', async () => {
+  using folder = new Folder()
+  const engine = await furnished(folder)
+  using database = openTestDatabase(folder.file('a.sqlite'))
+  const distinct = 'SELECT count(*), count(DISTINCT body_hash), count(DISTINCT key_hash) FROM replays'
+  expect(database.query(distinct).values()).toEqual([[4, 4, 4]])
+  await engine.close()
+})
