@@ -1,10 +1,13 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { SQL } from 'bun'
+import { Connection } from '../../db/postgres/connection'
 import { serverDatabase } from '../../db/postgres/database'
 import { fileDatabase } from '../../db/sqlite/database'
 import { takeServeLock } from '../../db/sqlite/serve-lock'
 import type { DatabasePlace } from '../../src/domain/database'
 import type { Moment, ReadingMoment, Unfinished } from '../../src/domain/moment'
 import { masterKeyOf } from '../../src/vault/vault'
+import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
 import { runSql } from '../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
@@ -212,6 +215,38 @@ describeOnPostgresInFull('a moment on a server', () => {
     await seesOneMoment(onServer(place.url), place)
   })
 
+  test('has what was written by whoever had a table locked as it began, as an upgrade has', async () => {
+    await using place = await openPostgresPlace()
+    await using client = new SQL(place.url, { max: 1, idleTimeout: 0 })
+    const upgrade = await client.reserve()
+    await upgrade
+      .unsafe(
+        `BEGIN; LOCK TABLE members; INSERT INTO organizations (name, active, created_at) VALUES ('Late', true, 0)`,
+      )
+      .simple()
+    const seen = onServer(place.url).readMoment(beside, (moment) => idsIn(moment, 'organizations'))
+    const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'members'::regclass`
+    await eventually('it to wait', async () => (await runSql(place.url, waiting)).length > 0)
+    await upgrade.unsafe('COMMIT').simple()
+    upgrade.release()
+    expect(await seen).toEqual([1])
+  })
+
+  test('may be read for as long as a copy may take', async () => {
+    await using place = await openPostgresPlace()
+    const begun = new Set<Connection>()
+    const { send } = Connection.prototype
+    using _ = spyOn(Connection.prototype, 'send').mockImplementation(function (this: Connection, text) {
+      if (/^BEGIN\b/.test(text)) begun.add(this)
+      return send.call(this, text)
+    })
+    // Of who holds up all that write, and of who reads.
+    const limits = await onServer(place.url).readMoment(alone, () =>
+      Promise.all([...begun].map((each) => each.send('SHOW idle_in_transaction_session_timeout'))),
+    )
+    expect(limits).toEqual([[[['12h']]], [[['15min']]]])
+  })
+
   test('is not all there is once a server has begun to work beside it', async () => {
     await using place = await openPostgresPlace()
     const refusal = await onServer(place.url).readMoment(
@@ -259,6 +294,23 @@ describeOnPostgresInFull('a moment on a server', () => {
 })
 
 describeOnPostgresInFull('a database in the making on a server', () => {
+  test('is the same where ids were passed over, as by bookings that were given up', async () => {
+    await using place = await openPostgresPlace()
+    await using free = await newDatabase()
+    const { intake } = await furnish(place)
+    await intake('robin')
+    await runSql(place.url, "SELECT setval('booking_requests_id_seq', 9)")
+    await intake('kim')
+    const made = onServer(free.url)
+    await onServer(place.url).readMoment(beside, (moment) =>
+      made.makeOfMoment({ ...making, fill: (unfinished) => fillFrom(moment, unfinished) }),
+    )
+    expect(await made.readMoment(beside, (moment) => idsIn(moment, 'booking_requests'))).toEqual([1, 10])
+    expect(await made.readMoment(beside, async (moment) => (await moment.proveLog()).acts.head.id)).toBe(
+      (await place.store.auditHead()).id,
+    )
+  })
+
   test('is seen by nobody, and is not there where the filling fails', async () => {
     await using server = await newDatabase()
     const place = onServer(server.url)
