@@ -1,5 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, writeFileSync } from 'node:fs'
+import { Pool } from '../../../db/postgres/pool'
+import { readOn } from '../../../db/postgres/read'
+import { openSession, type Session } from '../../../db/postgres/session'
+import { createVault } from '../../../src/vault/vault'
 import { eventually } from '../../support/eventually'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { type Postgres, startPostgres } from '../../support/postgres'
@@ -279,5 +283,37 @@ describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
     appendFileSync(`${former.data}/postgresql.conf`, 'hot_standby = on\n')
     await former.start()
     await eventually('the other to be asked', async () => (await failureOf(write())) === latter.port)
+  })
+})
+
+/** A pool of connections as the engine works on them. Leaving its scope ends it. */
+function openSessions(url: string) {
+  const vault = createVault(Buffer.alloc(32, 65))
+  const pool = new Pool<Session>({
+    address: addressOf(url),
+    password: () => null,
+    size: 1,
+    make: (connection) => openSession(connection, () => vault),
+  })
+  return { pool, [Symbol.asyncDispose]: () => pool.close() }
+}
+
+describeOnPostgresInFull('a read is answered by another connection', () => {
+  test.each([
+    ['its own breaks', 'SELECT pg_terminate_backend(pg_backend_pid())'],
+    // As a pooler has it, which keeps the connection: it leads to a server that is a standby by now.
+    ['its own leads where nothing can be written any more', 'BEGIN READ ONLY; CREATE TABLE kept (id int)'],
+  ])('where %s', async (_, failing) => {
+    await using database = await newDatabase()
+    await using sessions = openSessions(database.url)
+    const pids: unknown[] = []
+    const read = async ({ connection }: Session) => {
+      const [[pid]] = (await connection.run('SELECT pg_backend_pid()', [])) as [[number]]
+      pids.push(pid)
+      if (pids.length === 1) await connection.send(failing)
+      return 'answered'
+    }
+    expect(await readOn(sessions.pool, read)).toBe('answered')
+    expect([pids.length, new Set(pids).size]).toEqual([2, 2])
   })
 })
