@@ -134,6 +134,22 @@ test('a server takes leave once the write that was tried has ended, and tries no
   expect(done).toEqual(['beat', 'beat', 'leave'])
 })
 
+test("a server whose clock is not the database's is noted as not ready, though all can be written", async () => {
+  const noted: boolean[] = []
+  const node: Partial<Node> = {
+    beat: async () => {},
+    note: async () => {},
+    readClock: async () => ({ difference: 90_000, doubt: 0 }),
+    readSize: async () => 0,
+    noteReadiness: async (isReady) => void noted.push(isReady),
+  }
+  const health = new Health(node as Node)
+  health.watch(() => {}, true)
+  await eventually('the first look at the clock', () => noted.length === 1)
+  await health.end()
+  expect(noted).toEqual([false])
+})
+
 describe('a disk of the server that is full', () => {
   const full = new DatabaseFailure('full', '53100')
 
@@ -244,9 +260,10 @@ describeOnPostgresInFull('servers of a database', () => {
     await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 20000')
     expect(await made.on(listServers)).toMatchObject([{ isServing: false, note }])
     await new Node(made.on).note({ ...note, machine: 'other' })
-    expect(await made.on(listServers)).toHaveLength(2)
+    await new Node(made.on).note({ ...note, port: 8082 })
+    expect(await made.on(listServers)).toHaveLength(3)
     await new Node(made.on).note({ ...note, startedAt: 9 })
-    expect((await made.on(listServers)).map(({ isServing }) => isServing)).toEqual([true, true])
+    expect((await made.on(listServers)).map(({ isServing }) => isServing)).toEqual([true, true, true])
     await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 25 * 60 * 60 * 1000')
     await new Node(made.on).note({ ...note, port: 8081 })
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
