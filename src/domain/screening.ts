@@ -137,7 +137,7 @@ function anyOf(...expressions: readonly RegExp[]): RegExp {
 
 // Of each language the standard words first, then what a paraphrase of them is likely to say.
 const ninthWords = anyOf(
-  /better off|(hurt(ing)?|cut(ting)?) (your|my)self|\bself ?injur|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
+  /better off|(hurt(ing)?|cut(ting)?) (your|my)self(?! off)|\bself ?injur|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
   /\b(end|ending|tak(e|ing)) (it( all)?|(your|my)( own)? life)\b|worth living/,
   /\bmort(e|es|s)?\b|\bmourir\b|\bblesser\b|faire (du )?mal\b|\b(vous|me|se) tuer\b|\ben finir\b|fin a (mes|ses|vos) jours/,
   /\bmuert[oae]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,

@@ -312,6 +312,7 @@ describe('the ninth item', () => {
     '¿Qué tanta dificultad le han dado estos problemas?',
     '¿Con qué dificultad ha trabajado por estos problemas?',
     'Waking up tired',
+    'Cutting yourself off from friends since you are tired',
     'Despertarse cansado',
   ])('is not what %j asks', (question) => expect(ninthOf(question, 3)).toBe('not asked'))
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, mock, test } from 'bun:test'
+import { afterAll, beforeAll, expect, mock, test } from 'bun:test'
 import { createActs } from '../../../db/postgres/acts'
 import { DatabaseFailure, type Meaning } from '../../../db/postgres/failure'
 import { taking } from '../../../db/postgres/locks'
@@ -12,7 +12,6 @@ import { startPostgres } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { act, endOf } from '../furniture'
-import { losingCommit, losses } from './lost-commit'
 import { openPostgresEngine, openPostgresPlace } from './place'
 import { failureOf, TestPool } from './pools'
 
@@ -83,30 +82,5 @@ describeOnPostgres('an act', () => {
     expect([end, failure]).toEqual(['stored', ['retry', '25P03']])
     // With what the act itself takes.
     expect(millis).toBeLessThan(1_200)
-  })
-
-  describe('whose connection breaks at its COMMIT', () => {
-    // What is done counts here, not how soon.
-    beforeAll(haveLongPatience)
-    afterAll(haveRealPatience)
-
-    test.each(losses)('is done once, as it is told: %s', async (_, isCommitted) => {
-      await using place = await openPostgresPlace()
-      const { store } = place
-      const { id } = await store.auditHead()
-      const adding = () => store.addOrganization('Harbour', act)
-      const organization = await losingCommit(taking('audit'), isCommitted, adding)
-      expect(await store.listOrganizations()).toEqual([organization])
-      expect(await store.listAudit(10, { after: id })).toEqual([
-        {
-          ...act,
-          id: id + 1,
-          action: 'organization.add',
-          record: `organization ${organization.id}`,
-          outcome: 'done',
-          hash: expect.any(String),
-        },
-      ])
-    })
   })
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { SQL } from 'bun'
 import type { Connection } from '../../../db/postgres/connection'
 import { DatabaseFailure } from '../../../db/postgres/failure'
-import { sharing, taking } from '../../../db/postgres/locks'
+import { taking } from '../../../db/postgres/locks'
 import type { Pool } from '../../../db/postgres/pool'
 import type { Session } from '../../../db/postgres/session'
 import { Attempts, type End } from '../../../db/postgres/submission-attempts'
@@ -15,8 +15,7 @@ import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { Standstill } from '../../support/standstill'
 import { holdWrites } from '../../support/storage'
-import { endOf, furnish, minutes, nine, now, stored, update, versionOf } from '../furniture'
-import { losingCommit, losses } from './lost-commit'
+import { endOf, furnish, minutes, nine, stored, update, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
 beforeAll(haveRealPatience)
@@ -236,45 +235,4 @@ describeOnPostgres('a submission on a server', () => {
     await sql.unsafe('ROLLBACK').simple()
     expect((await conflicting('f'))[0]).toBe('email_taken')
   })
-})
-
-describeOnPostgres('where the connection breaks at a COMMIT', () => {
-  // What is stored counts here, not how soon.
-  beforeAll(haveLongPatience)
-  afterAll(haveRealPatience)
-
-  test.each(losses)('an intake is stored once, as it is answered: %s', async (_, isCommitted) => {
-    await using place = await openPostgresPlace()
-    const { store } = place
-    const { intake } = await furnish(place)
-    const submitting = () => stored(intake('robin'))
-    const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
-    const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
-    expect(await store.listRequests({})).toEqual([record])
-    expect(await store.listMembers(0, 10)).toEqual([answer.member])
-  })
-
-  test.each(losses)(
-    'a refusal that is noted leaves one line in the audit log: %s',
-    async (_, isCommitted) => {
-      await using place = await openPostgresPlace()
-      const { store } = place
-      const { intake, partner } = await furnish(place)
-      const { member } = await stored(intake('robin'))
-      const { id } = await store.auditHead()
-      const conflicting = () => endOf(intake('sam', { member: { ...update, email: member.profile.email } }))
-      expect(await losingCommit(taking('audit'), isCommitted, conflicting)).toBe('email_taken')
-      expect(await store.listAudit(10, { after: id })).toEqual([
-        {
-          id: id + 1,
-          at: now,
-          actor: `partner ${partner.id}`,
-          action: 'member.email-conflict',
-          record: `member ${member.id}`,
-          outcome: 'email_taken',
-          hash: expect.any(String),
-        },
-      ])
-    },
-  )
 })

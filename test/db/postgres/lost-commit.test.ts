@@ -1,0 +1,92 @@
+import { expect, spyOn, test } from 'bun:test'
+import { Connection, committing } from '../../../db/postgres/connection'
+import { DatabaseFailure } from '../../../db/postgres/failure'
+import { sharing, taking } from '../../../db/postgres/locks'
+import { describeOnPostgres } from '../../support/postgres-databases'
+import { act, endOf, furnish, now, stored, update } from '../furniture'
+import { openPostgresPlace } from './place'
+
+/** When a connection breaks at a COMMIT, and whether the server has done it by then. */
+const losses = [
+  ['before the server has it', false],
+  ['before the server has told of it', true],
+] as const
+
+/**
+ * Does a work in which the connection breaks at the COMMIT of the first transaction that was begun with a lock, so that nobody
+ * knows what became of it.
+ *
+ * @param lock the statement that takes it: other transactions, as those by which a node says that it is there, lose nothing
+ */
+async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => Promise<T>): Promise<T> {
+  const { send } = Connection.prototype
+  const begun = new WeakSet<Connection>()
+  let isLost = false
+  using _ = spyOn(Connection.prototype, 'send').mockImplementation(async function (this: Connection, text) {
+    if (text.includes(lock)) begun.add(this)
+    if (isLost || !begun.has(this) || !text.endsWith(committing)) return send.call(this, text)
+    if (isCommitted) await send.call(this, text)
+    isLost = true
+    this.close()
+    throw new DatabaseFailure('lost', 'ERR_POSTGRES_CONNECTION_CLOSED')
+  })
+  const done = await work()
+  if (!isLost) throw new Error('no COMMIT was lost')
+  return done
+}
+
+describeOnPostgres('where the connection breaks at a COMMIT', () => {
+  test.each(losses)('an intake is stored once, as it is answered: %s', async (_, isCommitted) => {
+    await using place = await openPostgresPlace()
+    const { store } = place
+    const { intake } = await furnish(place)
+    const submitting = () => stored(intake('robin'))
+    const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
+    const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
+    expect(await store.listRequests({})).toEqual([record])
+    expect(await store.listMembers(0, 10)).toEqual([answer.member])
+  })
+
+  test.each(losses)(
+    'a refusal that is noted leaves one line in the audit log: %s',
+    async (_, isCommitted) => {
+      await using place = await openPostgresPlace()
+      const { store } = place
+      const { intake, partner } = await furnish(place)
+      const { member } = await stored(intake('robin'))
+      const { id } = await store.auditHead()
+      const conflicting = () => endOf(intake('sam', { member: { ...update, email: member.profile.email } }))
+      expect(await losingCommit(taking('audit'), isCommitted, conflicting)).toBe('email_taken')
+      expect(await store.listAudit(10, { after: id })).toEqual([
+        {
+          id: id + 1,
+          at: now,
+          actor: `partner ${partner.id}`,
+          action: 'member.email-conflict',
+          record: `member ${member.id}`,
+          outcome: 'email_taken',
+          hash: expect.any(String),
+        },
+      ])
+    },
+  )
+
+  test.each(losses)('an act is done once, as it is told: %s', async (_, isCommitted) => {
+    await using place = await openPostgresPlace()
+    const { store } = place
+    const { id } = await store.auditHead()
+    const adding = () => store.addOrganization('Harbour', act)
+    const organization = await losingCommit(taking('audit'), isCommitted, adding)
+    expect(await store.listOrganizations()).toEqual([organization])
+    expect(await store.listAudit(10, { after: id })).toEqual([
+      {
+        ...act,
+        id: id + 1,
+        action: 'organization.add',
+        record: `organization ${organization.id}`,
+        outcome: 'done',
+        hash: expect.any(String),
+      },
+    ])
+  })
+})
