@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
+// What both engines share.
+const ofBothEngines = ['audit', 'findings', 'move', 'queries', 'sealed', 'facts.ts', 'store.ts'].map(
+  (name) => `db/${name}`,
+)
+
 // The import rule of docs/architecture.md: who may import whom, and which package has which home.
 const mayImport: Record<string, readonly string[]> = {
   'src/scheduling': [],
@@ -12,9 +17,15 @@ const mayImport: Record<string, readonly string[]> = {
   'src/directory': ['src/domain', 'src/scheduling'],
   'src/directory-files': ['src/domain', 'src/scheduling', 'fixtures'],
   'src/operations': ['src/domain', 'src/scheduling', 'src/directory', 'src/directory-files', 'src/auth'],
-  'db/records': ['src/domain', 'src/files'],
-  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'db/records'],
-  'db/postgres': ['src/domain', 'src/scheduling', 'src/files', 'db/records'],
+  'db/findings': ['src/domain'],
+  'db/sealed': ['src/domain', 'db/findings'],
+  'db/facts.ts': ['src/domain', 'db/sealed'],
+  'db/store.ts': ['src/domain', 'db/facts.ts'],
+  'db/audit': ['src/domain', 'src/files', 'db/findings', 'db/sealed'],
+  'db/queries': ['src/domain', 'db/facts.ts', 'db/sealed', 'db/findings', 'db/audit'],
+  'db/move': ['src/domain', 'db/findings', 'db/sealed', 'db/queries'],
+  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', ...ofBothEngines],
+  'db/postgres': ['src/domain', 'src/scheduling', 'src/files', ...ofBothEngines],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
   'src/cli': [
     'src/operations',
@@ -64,7 +75,7 @@ const homes: Record<string, readonly string[]> = {
   '@elysiajs/swagger': ['src/http'],
   'swagger-ui-dist': ['src/http'],
   '@sinclair/typebox': ['src/domain', 'src/directory-files', 'src/http'],
-  'drizzle-orm': ['db/records', 'db/sqlite', 'db/postgres'],
+  'drizzle-orm': ['db/queries', 'db/sqlite', 'db/postgres'],
   'bun:sqlite': ['db/sqlite'],
   // Its client of PostgreSQL.
   bun: ['db/postgres'],
@@ -92,7 +103,7 @@ const homes: Record<string, readonly string[]> = {
     // The password file, and the authorities that a server is held to.
     'db/postgres',
     // Archives of the audit log, the same of every engine.
-    'db/records',
+    'db/audit',
     // What the kernel holds for a port, which it tells in a file.
     'src/http',
   ],
@@ -121,7 +132,7 @@ const processHomes: Record<string, Home> = {
   // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
   'the clock: one for the service, and how long an engine has waited': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
-    where: ['src/domain/clock.ts', 'db/sqlite', 'db/postgres', 'db/records/readiness.ts', 'src/files'],
+    where: ['src/domain/clock.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
   },
   'the runtime: where something listens, is hashed, compressed, printed or stored': {
     what: /\bBun\./,
@@ -129,10 +140,10 @@ const processHomes: Record<string, Home> = {
       ...['listen', 'docs', 'representation', 'content-coding'].map((name) => `src/http/${name}.ts`),
       'src/cli',
       'db/sqlite',
-      'db/postgres/migrate.ts',
+      'db/postgres/migration.ts',
       // What a copy is compared by.
       'src/operations/copy-database.ts',
-      'db/records/audit-archive.ts',
+      'db/audit/archive.ts',
     ],
   },
   'what is printed: through the filter of control characters': {

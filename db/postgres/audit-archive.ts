@@ -1,6 +1,6 @@
 import type { AuditHashes } from '../../src/domain/audit'
-import { auditArchives } from '../records/audit-archive'
-import type { WalkedLog } from '../records/audit-walk'
+import { auditArchives } from '../audit/archive'
+import type { WalkedLog } from '../audit/verification'
 import type { AuditQueries } from './audit'
 import type { Standing } from './request-seals'
 

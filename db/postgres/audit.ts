@@ -10,8 +10,8 @@ import {
   parseState,
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/vault'
-import { auditHashes } from '../records/audit-hashes'
-import { headOfLog, linesFor, verifyLog, type WalkedLog } from '../records/audit-walk'
+import { auditHashes } from '../audit/hashes'
+import { headOfLog, linesFor, verifyLog, type WalkedLog } from '../audit/verification'
 import { conflictQuery, looksAtRisk, refusalCounts } from './audit-counts'
 import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'

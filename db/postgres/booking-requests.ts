@@ -2,14 +2,8 @@ import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
 import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
-import {
-  type AnswersRow,
-  areAnswersReadable,
-  factsOf,
-  openAnswers,
-  toRecord,
-} from '../records/booking-requests'
-import { requestFilter } from '../records/request-filter'
+import { requestFilter } from '../queries/request-filter'
+import { type AnswersRow, areAnswersReadable, factsOf, openAnswers, toRecord } from '../sealed/requests'
 import { type Drizzle, placeholders } from './drizzle'
 import { eachRow } from './each-row'
 import { idList, isAmong } from './id-list'

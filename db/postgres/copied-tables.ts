@@ -1,8 +1,8 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { PgTable } from 'drizzle-orm/pg-core'
 import type { CopiedTable } from '../../src/domain/moment'
-import { copiedNames, engineTable, portionStatement, portionsOf, tableNamed } from '../records/copied-tables'
-import type { Connection } from './connection'
+import { copiedNames, engineTable, portionStatement, portionsOf, tableNamed } from '../move/tables'
+import type { Connection } from './client/connection'
 import { atPlace } from './copy-failure'
 import * as schema from './schema'
 

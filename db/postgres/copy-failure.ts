@@ -1,5 +1,5 @@
 import { Refusal } from '../../src/domain/errors'
-import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './failure'
+import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 
 /** Whether a server has answered nothing for too long. */
 export function isSilent(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey, Vault } from '../../src/domain/vault'
-import { dataKeyName, dataKeyPlace, opened, otherMasterKey, rewrapped } from '../records/data-key'
-import type { Connection } from './connection'
+import { dataKeyName, dataKeyPlace, opened, otherMasterKey, rewrapped } from '../sealed/data-key'
+import type { Connection } from './client/connection'
 import { readSetting, writeSetting } from './setting'
 
 /** Gives a database its data key, in the transaction that makes it, and tells the vault of it. */

@@ -1,6 +1,6 @@
 import { asc, getTableColumns, gt, sql } from 'drizzle-orm'
 import type { Region } from '../../src/domain/region'
-import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../records/providers'
+import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
 import { type Drizzle, placeholders } from './drizzle'
 import { idList, isAmong } from './id-list'
 import { providers, regions } from './schema'

@@ -7,9 +7,9 @@ import type {
 } from '../../src/domain/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import type { ChangedNoun } from '../../src/domain/writes'
-import { providerReader } from '../records/providers'
+import { providerReader } from '../sealed/providers'
 import type { Since } from './changes'
-import type { Pool } from './pool'
+import type { Pool } from './client/pool'
 import { readOn } from './read'
 import type { Session } from './session'
 

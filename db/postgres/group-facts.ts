@@ -10,9 +10,9 @@ import {
 import type { Member } from '../../src/domain/member'
 import type { Vault } from '../../src/domain/vault'
 import type { Change } from '../../src/domain/writes'
-import { emailHash, openProfile } from '../records/members'
-import { toKeptAnswer } from '../records/replays'
-import type { SealedMember } from '../records/sealed'
+import type { SealedMember } from '../sealed/binding'
+import { emailHash, openProfile } from '../sealed/members'
+import { toKeptAnswer } from '../sealed/replays'
 import { type Asked, type GroupRows, versionOf } from './submission-facts'
 
 /** Who holds which slot of which provider. */

@@ -1,11 +1,11 @@
 import type { Watched } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { Report } from '../../src/domain/report'
-import { Readiness } from '../records/readiness'
-import { ClockWatch } from './clock'
-import { DatabaseFailure, unwrapped } from './failure'
-import { beatMillis, type Node } from './node'
-import { patience } from './patience'
+import { Readiness } from '../findings/readiness'
+import { DatabaseFailure, unwrapped } from './client/failure'
+import { patience } from './client/patience'
+import { ClockWatch } from './server/clock'
+import { beatMillis, type Node } from './server/nodes'
 
 /** What the server says where its disk has no room (SQLSTATE disk_full). */
 const diskFull = '53100'

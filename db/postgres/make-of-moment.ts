@@ -1,7 +1,8 @@
 import { formatState } from '../../src/domain/audit'
 import type { AuditSpans, CopiedRow, CopiedValue, MakingOfMoment } from '../../src/domain/moment'
 import type { Vault } from '../../src/domain/vault'
-import { auditHashes } from '../records/audit-hashes'
+import { auditHashes } from '../audit/hashes'
+import { unusable } from '../findings/unusable'
 import {
   brokenLog,
   copiedNames,
@@ -10,24 +11,23 @@ import {
   quoted,
   ruleBroken,
   tableNamed,
-} from '../records/copied-tables'
-import { dataKeyName } from '../records/data-key'
-import { unusable } from '../records/unusable'
+} from '../move/tables'
+import { dataKeyName } from '../sealed/data-key'
 import { auditQueries } from './audit'
-import { type Connection, committing } from './connection'
+import { type Connection, committing } from './client/connection'
+import { DatabaseFailure } from './client/failure'
+import type { OnConnection } from './client/on-connection'
 import { copiedTables, rowsOf } from './copied-tables'
 import { atPlace, failureAt, isSilent } from './copy-failure'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
-import { DatabaseFailure } from './failure'
-import { createSchema, ourMigrations } from './migrate'
+import { createSchema, ourMigrations } from './migration'
 import { copyMillis } from './moment'
-import type { OnConnection } from './on-connection'
 import { alone } from './open'
 import { isLost } from './read'
 import { recognize } from './recognize'
 import { auditStateName } from './request-seals'
-import { requireRights } from './rights'
+import { requireRights } from './server/rights'
 import { readSetting, writeSetting } from './setting'
 
 /**

@@ -9,7 +9,7 @@ import {
   openedOrUnreadable,
   openMember,
   openProfile,
-} from '../records/members'
+} from '../sealed/members'
 import { type Drizzle, placeholders } from './drizzle'
 import { eachRow } from './each-row'
 import { idList, isAmong } from './id-list'

@@ -1,5 +1,5 @@
 import type { Offered } from '../../src/domain/database'
-import type { Connection } from './connection'
+import type { Connection } from './client/connection'
 
 // What a shell offers while somebody types: read without the master key, so nothing of it is sealed, and no person's name
 // is among it. Each is bounded: whoever types wants a few.

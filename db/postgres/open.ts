@@ -2,11 +2,12 @@ import { requireActive } from '../../src/domain/copy-note'
 import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
-import { dataKeyName } from '../records/data-key'
-import { unusable } from '../records/unusable'
-import type { Connection } from './connection'
+import { unusable } from '../findings/unusable'
+import { dataKeyName } from '../sealed/data-key'
+import type { Connection } from './client/connection'
+import { DatabaseFailure } from './client/failure'
+import { inTransaction, type OnConnection } from './client/on-connection'
 import { openVault } from './data-key'
-import { DatabaseFailure } from './failure'
 import { taking } from './locks'
 import {
   createSchema,
@@ -16,11 +17,10 @@ import {
   proveMigrations,
   schemaOf,
   upgradeSchema,
-} from './migrate'
-import { inTransaction, type OnConnection } from './on-connection'
+} from './migration'
 import { openingRefusal } from './opening-refusal'
 import { type Recognized, recognize } from './recognize'
-import { requireRights } from './rights'
+import { requireRights } from './server/rights'
 import { readCopyNote, readSetting } from './setting'
 
 /** How a database is to be opened. */

@@ -1,5 +1,5 @@
 import { Refusal } from '../../src/domain/errors'
-import { DatabaseFailure } from './failure'
+import { DatabaseFailure } from './client/failure'
 
 /** What lies with the server, and passes: another try may find it mended. */
 const passing: Readonly<Record<string, string>> = {

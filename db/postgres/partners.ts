@@ -1,7 +1,7 @@
 import { asc, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Vault } from '../../src/domain/vault'
-import { openKeys, openSecret } from '../records/partner-keys'
+import { openKeys, openSecret } from '../sealed/keys'
 import { type Drizzle, placeholders } from './drizzle'
 import { organizations, partnerKeys, partners } from './schema'
 

@@ -1,6 +1,6 @@
-import { DatabaseFailure, toRefusal } from './failure'
-import { patience } from './patience'
-import type { Pool } from './pool'
+import { DatabaseFailure, toRefusal } from './client/failure'
+import { patience } from './client/patience'
+import type { Pool } from './client/pool'
 import type { Session } from './session'
 import { isWorthAnotherTry } from './transaction'
 

@@ -1,6 +1,6 @@
-import { unusable } from '../records/unusable'
-import type { Connection } from './connection'
-import { noted, type Schema } from './migrate'
+import { unusable } from '../findings/unusable'
+import type { Connection } from './client/connection'
+import { noted, type Schema } from './migration'
 
 /** What a database of ours notes of itself. */
 export interface Recognized {

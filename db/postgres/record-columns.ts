@@ -1,12 +1,12 @@
 import type { Vault } from '../../src/domain/vault'
 import type { Noun, Records, Write } from '../../src/domain/writes'
-import { requestColumns } from '../records/booking-requests'
-import { memberColumns, profileColumns } from '../records/members'
-import { keyColumns } from '../records/partner-keys'
-import { providerColumns } from '../records/providers'
-import { replayColumns } from '../records/replays'
-import { noteColumns } from '../records/request-notes'
-import type { SealedMember } from '../records/sealed'
+import type { SealedMember } from '../sealed/binding'
+import { keyColumns } from '../sealed/keys'
+import { memberColumns, profileColumns } from '../sealed/members'
+import { noteColumns } from '../sealed/notes'
+import { providerColumns } from '../sealed/providers'
+import { replayColumns } from '../sealed/replays'
+import { requestColumns } from '../sealed/requests'
 
 export type Row = Readonly<Record<string, unknown>>
 

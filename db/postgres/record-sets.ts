@@ -2,7 +2,7 @@ import { type Column, getTableColumns, getTableName, type SQL, sql } from 'drizz
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Vault } from '../../src/domain/vault'
 import { type Noun, type Write, withIds } from '../../src/domain/writes'
-import type { SealedMember } from '../records/sealed'
+import type { SealedMember } from '../sealed/binding'
 import type { Drizzle } from './drizzle'
 import { idList } from './id-list'
 import type { memberQueries } from './members'

@@ -1,6 +1,6 @@
 import { asc, gt, lte } from 'drizzle-orm'
 import type { Vault } from '../../src/domain/vault'
-import { isReadable } from '../records/replays'
+import { isReadable } from '../sealed/replays'
 import { type Drizzle, placeholders } from './drizzle'
 import { eachRow } from './each-row'
 import { replays } from './schema'

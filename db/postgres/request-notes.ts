@@ -1,7 +1,7 @@
 import { asc, eq, gt, sql } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
-import { isReadable, openNote } from '../records/request-notes'
+import { isReadable, openNote } from '../sealed/notes'
 import { type Drizzle, placeholders } from './drizzle'
 import { eachRow } from './each-row'
 import { bookingRequests, requestNotes } from './schema'

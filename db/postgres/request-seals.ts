@@ -6,8 +6,8 @@ import {
   parseState,
   sealOfRequest,
 } from '../../src/domain/audit'
-import type { LogStanding } from '../records/audit-walk'
-import { lastOf } from '../records/audit-walk'
+import type { LogStanding } from '../audit/verification'
+import { lastOf } from '../audit/verification'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit, bookingRequests, requestSeals, settings } from './schema'
 

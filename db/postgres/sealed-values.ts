@@ -1,5 +1,5 @@
 import type { Finding } from '../../src/domain/upkeep'
-import { sealedFinding } from '../records/findings'
+import { sealedFinding } from '../findings/findings'
 import type { Session } from './session'
 
 /** Whether all that is sealed can be opened, and every member is found by their own address. */

@@ -1,6 +1,6 @@
 import type { CopyNote } from '../../src/domain/copy-note'
-import { copyNoteName, parseCopyNote } from '../records/copy-note'
-import type { Connection, Rows } from './connection'
+import { copyNoteName, parseCopyNote } from '../move/copy-note'
+import type { Connection, Rows } from './client/connection'
 
 /** What the database notes of itself under a name. */
 export async function readSetting(connection: Connection, name: string): Promise<Uint8Array | undefined> {

@@ -1,9 +1,9 @@
 import type { CopyNote } from '../../src/domain/copy-note'
 import { addingChanges, type Changed } from './changes'
-import { type Connection, committing } from './connection'
-import { DatabaseFailure } from './failure'
+import { type Connection, committing } from './client/connection'
+import { DatabaseFailure } from './client/failure'
+import { patience } from './client/patience'
 import { type Lock, taking } from './locks'
-import { patience } from './patience'
 import { copyNoteIn, selectCopyNote } from './setting'
 
 /**

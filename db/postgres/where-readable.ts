@@ -1,5 +1,5 @@
 import type { Finding } from '../../src/domain/upkeep'
-import { DatabaseFailure, unwrapped } from './failure'
+import { DatabaseFailure, unwrapped } from './client/failure'
 
 const noRight = '42501'
 

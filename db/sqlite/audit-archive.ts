@@ -1,8 +1,8 @@
 import type { Act, AuditHead } from '../../src/domain/audit'
 import type { AuditPrune } from '../../src/domain/upkeep'
-import { auditArchives } from '../records/audit-archive'
-import { whenNeeded } from '../records/when-needed'
-import { toUnusable } from './copy'
+import { auditArchives } from '../audit/archive'
+import { whenNeeded } from '../queries/lazy'
+import { toUnusable } from './file/copy'
 import type { Queries } from './queries'
 import type { Writer } from './writer'
 

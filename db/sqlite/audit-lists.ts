@@ -1,13 +1,6 @@
 import { and, asc, desc, eq, gt, gte, lt, or, sql } from 'drizzle-orm'
 import type { AuditFilter, AuditLine } from '../../src/domain/audit'
-import {
-  type AuditStream,
-  givenOf,
-  isNarrowed,
-  mergeStreams,
-  streamsOf,
-  timesOf,
-} from '../records/audit-streams'
+import { type AuditStream, givenOf, isNarrowed, mergeStreams, streamsOf, timesOf } from '../audit/streams'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit } from './schema'
 

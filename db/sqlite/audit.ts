@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/audit'
 import type { conflictAsked } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
-import { auditHashes } from '../records/audit-hashes'
+import { auditHashes } from '../audit/hashes'
 import {
   headOfLog,
   type LogStanding,
@@ -19,8 +19,8 @@ import {
   linesFor,
   verifyLog,
   type WalkedLog,
-} from '../records/audit-walk'
-import { whenCalled } from '../records/when-needed'
+} from '../audit/verification'
+import { whenCalled } from '../queries/lazy'
 import { looksAtRisk, refusalCounts } from './audit-counts'
 import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'

@@ -5,6 +5,7 @@ import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
+import { requestFilter } from '../queries/request-filter'
 import {
   type AnswersRow,
   areAnswersReadable,
@@ -12,8 +13,7 @@ import {
   openAnswers,
   requestColumns,
   toRecord,
-} from '../records/booking-requests'
-import { requestFilter } from '../records/request-filter'
+} from '../sealed/requests'
 import { refuseDuplicate } from './constraint'
 import { type Drizzle, isAmong, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'

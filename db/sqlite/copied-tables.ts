@@ -1,6 +1,6 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { copiedNames, engineTable } from '../records/copied-tables'
+import { copiedNames, engineTable } from '../move/tables'
 import * as schema from './schema'
 
 const declared = Object.values(schema).flatMap((value) => (is(value, SQLiteTable) ? [value] : []))

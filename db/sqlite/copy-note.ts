@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { copyNoteName, parseCopyNote } from '../records/copy-note'
+import { copyNoteName, parseCopyNote } from '../move/copy-note'
 import type { Drizzle } from './drizzle'
 import { settings } from './schema'
 

@@ -1,15 +1,8 @@
 import { Database } from 'bun:sqlite'
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey, Vault } from '../../src/domain/vault'
-import {
-  dataKeyName,
-  dataKeyPlace,
-  formerPlace,
-  opened,
-  otherMasterKey,
-  rewrapped,
-} from '../records/data-key'
-import { unusable } from '../records/unusable'
+import { unusable } from '../findings/unusable'
+import { dataKeyName, dataKeyPlace, formerPlace, opened, otherMasterKey, rewrapped } from '../sealed/data-key'
 import { readSetting } from './setting'
 
 const busyTimeoutMillis = 5_000

@@ -7,7 +7,7 @@ import {
   providerColumns,
   providerReader,
   readProviders,
-} from '../records/providers'
+} from '../sealed/providers'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { inPersonRegions, licenses, providers, regions } from './schema'

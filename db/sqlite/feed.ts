@@ -7,9 +7,9 @@ import type {
 } from '../../src/domain/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import type { Change, ChangedNoun } from '../../src/domain/writes'
-import { providerReader } from '../records/providers'
+import { providerReader } from '../sealed/providers'
 import { toRefusal } from './constraint'
-import type { LogIndex } from './log-index'
+import type { LogIndex } from './file/log-index'
 import type { Queries } from './queries'
 
 /** How much of a large reading is done before other requests get their turn of the event loop. */

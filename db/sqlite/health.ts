@@ -1,7 +1,7 @@
 import { Refusal } from '../../src/domain/errors'
-import { Readiness } from '../records/readiness'
+import { Readiness } from '../findings/readiness'
 import { isDamage, toRefusal } from './constraint'
-import type { Standing } from './standing'
+import type { Standing } from './file/standing'
 import type { Watch } from './writer'
 
 /** Whether writes can be made to a file, by what SQLite says of those that were asked for. */

@@ -2,23 +2,16 @@ import { type Database, SQLiteError } from 'bun:sqlite'
 import { formatState } from '../../src/domain/audit'
 import type { CopiedRow, MakingOfMoment, Unfinished } from '../../src/domain/moment'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
-import { auditHashes } from '../records/audit-hashes'
-import {
-  brokenLog,
-  type EngineTable,
-  isCopiedSetting,
-  quoted,
-  ruleBroken,
-  tableNamed,
-} from '../records/copied-tables'
+import { auditHashes } from '../audit/hashes'
+import { brokenLog, type EngineTable, isCopiedSetting, quoted, ruleBroken, tableNamed } from '../move/tables'
 import { auditQueries, auditStateName } from './audit'
 import { copiedTables } from './copied-tables'
-import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
-import { createSchema } from './migrate'
+import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
+import { removeOthers, requireNothingAt } from './file/restore'
+import { createSchema } from './migration'
 import { rowsOf } from './moment'
-import { removeOthers, requireNothingAt } from './restore'
 
 /**
  * Makes the database of a path of what it is filled with: aside, checked and synced before it gets its name, and for its owner

@@ -11,7 +11,7 @@ import {
   openMember,
   openProfile,
   profileColumns,
-} from '../records/members'
+} from '../sealed/members'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { members } from './schema'

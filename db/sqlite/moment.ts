@@ -3,6 +3,8 @@ import type { CopyNote } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
 import type { CopiedTable, Moment, ReadingMoment, TableAtMoment } from '../../src/domain/moment'
 import type { Vault } from '../../src/domain/vault'
+import { unusable } from '../findings/unusable'
+import { copyNoteName, formatCopyNote } from '../move/copy-note'
 import {
   brokenLog,
   type EngineTable,
@@ -11,17 +13,15 @@ import {
   portionStatement,
   portionsOf,
   tableNamed,
-} from '../records/copied-tables'
-import { copyNoteName, formatCopyNote } from '../records/copy-note'
-import { unusable } from '../records/unusable'
+} from '../move/tables'
 import { auditQueries } from './audit'
 import { isDamage, toRefusal } from './constraint'
 import { copiedTables } from './copied-tables'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
-import { countTransaction, recognizeFile } from './file-head'
+import { countTransaction, recognizeFile } from './file/head'
+import { takeServeLock } from './file/lock'
 import { openDatabase } from './open'
-import { takeServeLock } from './serve-lock'
 import { readCopyNote, writeSetting } from './setting'
 
 /**

@@ -1,6 +1,6 @@
 import type { Offered } from '../../src/domain/database'
-import { recognizeFile } from './file-head'
-import { openUntouched } from './open-untouched'
+import { recognizeFile } from './file/head'
+import { openUntouched } from './file/open-untouched'
 
 // What a shell offers while somebody types: read without the master key, so nothing of it is sealed, and no person's name
 // is among it. Each is bounded: whoever types wants a few.

@@ -1,7 +1,7 @@
 import { asc, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Vault } from '../../src/domain/vault'
-import { keyColumns, openKeys, openSecret } from '../records/partner-keys'
+import { keyColumns, openKeys, openSecret } from '../sealed/keys'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { organizations, partnerKeys, partners } from './schema'

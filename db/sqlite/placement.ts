@@ -1,5 +1,5 @@
 import type { PlacementFacts } from '../../src/domain/decide-placement'
-import type { Placed } from '../records/facts'
+import type { Placed } from '../facts'
 import type { bookingRequestQueries, slotQueries } from './booking-requests'
 import type { changeQueries } from './changes'
 import type { directoryQueries } from './directory'

@@ -1,5 +1,5 @@
 import type { Vault } from '../../src/domain/vault'
-import { whenNeeded } from '../records/when-needed'
+import { whenNeeded } from '../queries/lazy'
 import { auditQueries } from './audit'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
 import { changeQueries } from './changes'

@@ -7,8 +7,8 @@ import {
   emptyAudit,
   formatState,
 } from '../../src/domain/audit'
-import { auditHashes } from '../records/audit-hashes'
-import { chunkSize } from '../records/audit-walk'
+import { auditHashes } from '../audit/hashes'
+import { chunkSize } from '../audit/verification'
 import { auditStateName } from './audit'
 import { bindDataKey } from './data-key'
 import type { Upgrading } from './reseal'

@@ -1,7 +1,7 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
-import { isReadable, noteColumns, openNote } from '../records/request-notes'
+import { isReadable, noteColumns, openNote } from '../sealed/notes'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, requestNotes } from './schema'

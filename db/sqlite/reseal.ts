@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite'
 import type { Purpose } from '../../src/domain/database'
 import { type MasterKey, newRecordKey, type SealedPlace, type Vault } from '../../src/domain/vault'
-import { emailHash, externalUserIdHash } from '../records/members'
-import { answersPlace, memberPlace, type SealedRequest, secretPlace } from '../records/sealed'
+import { answersPlace, memberPlace, type SealedRequest, secretPlace } from '../sealed/binding'
+import { emailHash, externalUserIdHash } from '../sealed/members'
 import { addDataKey } from './data-key'
 import { readSetting } from './setting'
 

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { createSchema } from './migrate'
+import { createSchema } from './migration'
 import type { Upgrading } from './reseal'
 
 /**

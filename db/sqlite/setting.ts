@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import type { CopyNote } from '../../src/domain/copy-note'
-import { copyNoteName, parseCopyNote } from '../records/copy-note'
+import { copyNoteName, parseCopyNote } from '../move/copy-note'
 
 /** Under which name the settings have what the server listens on. */
 export const serverName = 'server'

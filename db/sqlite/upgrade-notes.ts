@@ -1,4 +1,4 @@
-import { holdsReadablePeople } from './file-head'
+import { holdsReadablePeople } from './file/head'
 
 /** What an operator has to know after an upgrade, which left a copy. */
 export function upgradeNotes(copy: string): string[] {

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { Distribution, durationBounds } from '../../src/domain/measures'
 import { isBusy, toRefusal } from './constraint'
-import { countTransaction } from './file-head'
+import { countTransaction } from './file/head'
 
 /** Busy timeout: how long a write waits for another process's transaction before it is refused. */
 const busyTimeoutMillis = 2_000

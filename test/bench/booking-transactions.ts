@@ -1,5 +1,5 @@
-import type { Connection } from '../../db/postgres/connection'
-import { Pool } from '../../db/postgres/pool'
+import type { Connection } from '../../db/postgres/client/connection'
+import { Pool } from '../../db/postgres/client/pool'
 import { parseDatabaseAddress } from '../../src/domain/database-address'
 import { Folder } from '../support/folder'
 import type { Postgres } from '../support/postgres'

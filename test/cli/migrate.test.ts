@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { copyPathOf } from '../../db/sqlite/migrate'
+import { copyPathOf } from '../../db/sqlite/migration'
 import { makeFormer } from '../support/former'
 import { Operator } from '../support/operator'
 import { Sandbox } from '../support/process'

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
-import { runAside } from '../../db/sqlite/aside'
-import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
+import { runAside } from '../../db/sqlite/file/aside'
+import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/check'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 

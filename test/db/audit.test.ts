@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { auditHashes } from '../../db/records/audit-hashes'
+import { auditHashes } from '../../db/audit/hashes'
 import { openVault } from '../../db/sqlite/data-key'
 import { drizzleOn } from '../../db/sqlite/drizzle'
 import { prepareQueries } from '../../db/sqlite/queries'

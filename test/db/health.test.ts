@@ -11,7 +11,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { beginQuickCheck, type Verdict } from '../../db/sqlite/quick-check'
+import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/check'
 import type { Engine } from '../../src/domain/database'
 import { Folder } from '../support/folder'
 import { HeldTime } from '../support/held-time'

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LogIndex } from '../../db/sqlite/log-index'
+import { LogIndex } from '../../db/sqlite/file/log-index'
 
 let folder: string
 let path: string

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { contentOf } from '../../db/sqlite/manifest'
+import { contentOf } from '../../db/sqlite/file/manifest'
 import { times } from '../support/long'
 
 const tables = `

@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { takeServeLock } from '../../db/sqlite/serve-lock'
+import { takeServeLock } from '../../db/sqlite/file/lock'
 import { times } from '../support/long'
 import { Operator, stopping, toldIn } from '../support/operator'
 import { eventually, Program, theProgram } from '../support/process'

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { copyPathOf } from '../../db/sqlite/migrate'
+import { copyPathOf } from '../../db/sqlite/migration'
 import { Folder } from '../support/folder'
 import { actAt } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'

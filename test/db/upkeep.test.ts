@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { currentSchema } from '../../db/sqlite/migrate'
+import { currentSchema } from '../../db/sqlite/migration'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { act, furnishWithIntake, nine, stored } from './furniture'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { takeServeLock } from '../../db/sqlite/serve-lock'
+import { takeServeLock } from '../../db/sqlite/file/lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'

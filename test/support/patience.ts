@@ -1,4 +1,4 @@
-import { patience } from '../../db/postgres/patience'
+import { patience } from '../../db/postgres/client/patience'
 
 const real = { ...patience }
 const tenfold = Object.fromEntries(Object.entries(real).map(([what, millis]) => [what, millis * 10]))

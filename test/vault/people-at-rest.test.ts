@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { currentSchema } from '../../db/sqlite/migrate'
+import { currentSchema } from '../../db/sqlite/migration'
 import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import { Program } from '../support/process'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
+import { auditHashes } from '../../../db/audit/hashes'
+import { verifyLog } from '../../../db/audit/verification'
 import { archivesOf, logOver } from '../../../db/postgres/audit-archive'
-import { auditHashes } from '../../../db/records/audit-hashes'
-import { verifyLog } from '../../../db/records/audit-walk'
 import {
   type AuditEntry,
   type AuditFilter,

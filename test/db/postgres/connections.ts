@@ -1,9 +1,9 @@
-import type { Connection } from '../../../db/postgres/connection'
-import type { OnConnection } from '../../../db/postgres/on-connection'
+import type { Connection } from '../../../db/postgres/client/connection'
+import type { OnConnection } from '../../../db/postgres/client/on-connection'
+import { Pool } from '../../../db/postgres/client/pool'
 import { type OpenedDatabase, type Opening, openDatabase } from '../../../db/postgres/open'
-import { Pool } from '../../../db/postgres/pool'
 import { readSetting } from '../../../db/postgres/setting'
-import { dataKeyName } from '../../../db/records/data-key'
+import { dataKeyName } from '../../../db/sealed/data-key'
 import {
   type DatabaseAddress,
   parseDatabaseAddress,

@@ -9,7 +9,7 @@ import {
   meaningOf,
   toFailure,
   toRefusal,
-} from '../../../db/postgres/failure'
+} from '../../../db/postgres/client/failure'
 import { Refusal } from '../../../src/domain/errors'
 
 /** As the driver throws it. */

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { addingChanges, type Changed } from '../../../db/postgres/changes'
-import { Pool } from '../../../db/postgres/pool'
+import { Pool } from '../../../db/postgres/client/pool'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { act, everything, furnish, minutes, nine, stored } from '../furniture'

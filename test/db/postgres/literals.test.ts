@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { ourMigrations } from '../../../db/postgres/migrate'
+import { ourMigrations } from '../../../db/postgres/migration'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { openPostgresPlace } from './place'
 import { statementsSent } from './sent-statements'

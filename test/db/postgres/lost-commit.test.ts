@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
-import { Connection, committing } from '../../../db/postgres/connection'
-import { DatabaseFailure } from '../../../db/postgres/failure'
+import { Connection, committing } from '../../../db/postgres/client/connection'
+import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { sharing, taking } from '../../../db/postgres/locks'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { act, endOf, furnish, now, stored, update } from '../furniture'

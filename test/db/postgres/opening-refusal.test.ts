@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { DatabaseFailure, type Meaning } from '../../../db/postgres/failure'
+import { DatabaseFailure, type Meaning } from '../../../db/postgres/client/failure'
 import { openingRefusal } from '../../../db/postgres/opening-refusal'
 import { Refusal } from '../../../src/domain/errors'
 

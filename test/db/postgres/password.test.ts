@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { passwordFor } from '../../../db/postgres/password'
+import { passwordFor } from '../../../db/postgres/client/password'
 import { Folder } from '../../support/folder'
 import { addressOf } from './pools'
 

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, writeFileSync } from 'node:fs'
-import { Pool } from '../../../db/postgres/pool'
+import { Pool } from '../../../db/postgres/client/pool'
 import { readOn } from '../../../db/postgres/read'
 import { openSession, type Session } from '../../../db/postgres/session'
 import { createVault } from '../../../src/vault/vault'

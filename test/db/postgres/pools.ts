@@ -1,6 +1,6 @@
-import type { Connection } from '../../../db/postgres/connection'
-import { DatabaseFailure } from '../../../db/postgres/failure'
-import { Pool } from '../../../db/postgres/pool'
+import type { Connection } from '../../../db/postgres/client/connection'
+import { DatabaseFailure } from '../../../db/postgres/client/failure'
+import { Pool } from '../../../db/postgres/client/pool'
 import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
 
 export function addressOf(url: string): DatabaseAddress {

@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from 'bun:test'
-import { Connection } from '../../../db/postgres/connection'
+import { Connection } from '../../../db/postgres/client/connection'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { entry, load, ontario } from '../furniture'
 import { openPostgresPlace } from './place'

@@ -1,5 +1,5 @@
 import { spyOn } from 'bun:test'
-import { Connection } from '../../../db/postgres/connection'
+import { Connection } from '../../../db/postgres/client/connection'
 
 /** A statement as it was sent, and the types that the client gave its parameters. */
 export interface SentStatement {

@@ -1,0 +1,195 @@
+import { appendFileSync, statSync } from 'node:fs'
+import {
+  type Act,
+  type AuditArchive,
+  type AuditChain,
+  type AuditEntry,
+  type AuditHead,
+  type AuditLine,
+  chainOf,
+  followChain,
+  formatArchiveEnd,
+  formatLine,
+  headOf,
+  parseArchiveEnd,
+  parseLine,
+} from '../../src/domain/audit'
+import { Refusal } from '../../src/domain/errors'
+import type { ArchiveVerdict, AuditPrune } from '../../src/domain/upkeep'
+import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
+import { fileFault } from '../findings/file-fault'
+import { unusable } from '../findings/unusable'
+import { linesOf, newestIdOf, type WalkedLog } from './verification'
+
+/** Lines that are removed at once, and a rest after them in which others find the lock free. */
+const removedAtOnce = 500
+const restMillis = 25
+
+/** What is written to a file at once, in characters. */
+const mostText = 1 << 20
+
+/** The most that the end of an archive takes, in bytes. */
+const mostEndBytes = 4_096
+
+/**
+ * Removes the lines of a chain up to one of them and writes down what is told of it, in a transaction of its own. Tells
+ * how many lines were removed: none if the log has another line there, and then nothing is written.
+ */
+export type RemoveLines = (chain: AuditChain, upTo: AuditHead, told: readonly AuditEntry[]) => Promise<number>
+
+/** Archives of pruned lines: a line of JSON each, and at the end what they are, sealed. */
+export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
+  return {
+    /** Whether an archive is as it was written, and has a head that was noted before. */
+    check: (path: string, noted: AuditHead | null) => check(log, path, noted),
+    /**
+     * Moves lines to an archive. Tells how many were removed.
+     *
+     * @throws Refusal field_invalid if there is another file already, database_unusable if no archive could be made or
+     *   what it would hold is not as it was written
+     */
+    async prune(prune: AuditPrune, act: Act): Promise<number> {
+      try {
+        const isBegun = isThere(prune.target)
+        const archive = isBegun ? await readUnfinished(log, prune) : await write(log, prune)
+        return archive ? await remove(log, removeLines, archive, prune.target, act) : 0
+      } catch (error) {
+        throw fileFault(error, prune.target)
+      }
+    },
+  }
+}
+
+/** Where a chain starts. @throws Refusal database_unusable if nothing sealed tells it */
+async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
+  const { state } = await log.stand()
+  if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
+  return state[chain].start
+}
+
+async function check(log: WalkedLog, path: string, noted: AuditHead | null): Promise<ArchiveVerdict> {
+  const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
+  const archive = await readEnd(log, path)
+  if (!archive) return broken(0, 'it is no archive, or its end is not as it was sealed')
+  const chain = followChain(log.hashes, archive)
+  let isNotedSeen = noted === null || isSame(noted, archive.start)
+  for await (const line of linesIn(path)) {
+    const fault = chain.take(line)
+    if (fault) return fault
+    isNotedSeen ||= noted !== null && isSame(noted, line)
+  }
+  const fault = chain.end()
+  if (fault) return fault
+  if (noted && !isNotedSeen) return broken(noted.id, 'the line is not the one noted')
+  const start = await startOf(log, archive.chain)
+  if (archive.head.id === start.id && archive.head.hash !== start.hash) {
+    return broken(start.id, 'the log does not go on from it')
+  }
+  return { intact: true, archive, next: nextOf(archive, start) }
+}
+
+/** How the log stands to an archive. */
+function nextOf({ head }: AuditArchive, start: AuditHead): string {
+  if (head.id === start.id) return 'the log goes on from it'
+  return head.id > start.id ? 'some lines are in the log still' : 'other archives lie between'
+}
+
+/** Writes the lines of a chain before an instant to a new file, and reads it again. Null if there are none. */
+async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
+  const { chain, target } = prune
+  const start = await startOf(log, chain)
+  removeAbandoned(target)
+  using file = beginFile(target)
+  const head = await writeLines(log, prune, start, file.path)
+  if (head === start) return null
+  const archive = { chain, start, head }
+  appendFileSync(file.path, `${formatArchiveEnd(log.hashes, archive)}\n`)
+  const verdict = await check(log, file.path, null)
+  if (!verdict.intact) {
+    throw unusable(`the log is broken at line ${verdict.id}: ${verdict.fault}; nothing was pruned`)
+  }
+  file.publish()
+  return archive
+}
+
+/** Tells the last line that was written; where it starts, if there was none. */
+async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: AuditHead, path: string) {
+  let [head, text] = [start, '']
+  for await (const line of linesOf(log, start.id, newestIdOf(await log.stand()))) {
+    if (chainOf(line) !== chain) continue
+    if (line.at >= before) break
+    head = headOf(line)
+    text += `${formatLine(line)}\n`
+    if (text.length < mostText) continue
+    appendFileSync(path, text)
+    text = ''
+  }
+  appendFileSync(path, text)
+  return head
+}
+
+/** An archive that was written by a prune which did not come to its end: it has the line that the log starts behind. */
+async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Promise<AuditArchive> {
+  const start = await startOf(log, chain)
+  const verdict = await check(log, target, start)
+  const isOurs = verdict.intact && verdict.archive.chain === chain
+  if (isOurs && verdict.archive.head.id > start.id) return verdict.archive
+  throw new Refusal('field_invalid', '--output: there is a file at that path already')
+}
+
+/** Removes the lines of an archive from the log, and leaves one there that tells of it. */
+async function remove(
+  log: WalkedLog,
+  removeLines: RemoveLines,
+  archive: AuditArchive,
+  target: string,
+  act: Act,
+) {
+  const { chain, head } = archive
+  const start = await startOf(log, chain)
+  const told = { ...act, action: 'audit.prune' as const, record: `line ${head.id}`, outcome: 'done' }
+  let [waiting, removed]: [AuditLine[], number] = [[], 0]
+  const removeWaiting = async () => {
+    const gone = await removeLines(chain, headOf(waiting.at(-1) ?? head), removed === 0 ? [told] : [])
+    if (gone === 0) throw unusable('the log has other lines than the archive; nothing more was removed')
+    return gone
+  }
+  for await (const line of linesIn(target)) {
+    if (line.id <= start.id) continue
+    waiting.push(line)
+    if (waiting.length < removedAtOnce) continue
+    removed += await removeWaiting()
+    waiting = []
+    await Bun.sleep(restMillis)
+  }
+  return waiting.length === 0 ? removed : removed + (await removeWaiting())
+}
+
+function isSame(one: AuditHead, other: AuditHead): boolean {
+  return one.id === other.id && one.hash === other.hash
+}
+
+async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchive | null> {
+  const found = statSync(path)
+  // A pipe would be waited for without end.
+  if (!found.isFile()) return null
+  const { size } = found
+  const end = await Bun.file(path)
+    .slice(Math.max(0, size - mostEndBytes), size)
+    .text()
+  return parseArchiveEnd(hashes, end.trimEnd().split('\n').at(-1) ?? '')
+}
+
+/** The audit lines of an archive, its end left out. */
+async function* linesIn(path: string): AsyncGenerator<AuditLine> {
+  const decoder = new TextDecoder()
+  let [rest, previous]: [string, string | null] = ['', null]
+  for await (const bytes of Bun.file(path).stream()) {
+    const texts = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = texts.pop() ?? ''
+    for (const text of texts) {
+      if (previous !== null) yield parseLine(previous)
+      previous = text
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { requireCopied } from '../../src/domain/copy-note'
+import type { Purpose } from '../../src/domain/database'
+import { type Finding, type LastBackups, type Upkeep, withRemedy } from '../../src/domain/upkeep'
+import type { MasterKey } from '../../src/domain/vault'
+import { dayMillis } from '../../src/scheduling/calendar'
+import { verifyLog, type WalkedLog } from '../audit/verification'
+import { fileFault } from '../findings/file-fault'
+import { auditFinding, finding, named } from '../findings/findings'
+import { unusable } from '../findings/unusable'
+import { copyNoteName } from '../move/copy-note'
+import type { Acts } from './acts'
+import { archivesOf } from './audit-archive'
+import type { Connection } from './client/connection'
+import { toRefusal } from './client/failure'
+import type { OnConnection } from './client/on-connection'
+import type { Pool } from './client/pool'
+import { rewrapDataKey } from './data-key'
+import { currentSchema, ourMigrations, schemaOf } from './migration'
+import { look } from './open'
+import { purge } from './purge'
+import { readOn } from './read'
+import type { Standing } from './request-seals'
+import { findSealed } from './sealed-values'
+import { integrityFinding, orphansFinding } from './server/integrity'
+import { listServers, type Node } from './server/nodes'
+import { remedies } from './server/remedies'
+import { replicationFinding } from './server/replication'
+import { schemaFaults } from './server/schema-facts'
+import { logFinding, readServerSettings, settingsFinding } from './server/settings'
+import {
+  clockFinding,
+  connectionsFinding,
+  encryptionFinding,
+  oldestTransactionFinding,
+  versionFinding,
+} from './server/state'
+import type { Session } from './session'
+import { readCopyNote, readSetting, removeSetting, writeSetting } from './setting'
+import { unseen, whereReadable } from './where-readable'
+
+const lastDrillName = 'last_drill_at'
+const zoneDataName = 'zone_data'
+
+/** How long one look through all of the data may take. */
+const checkMillis = 30 * 60 * 1_000
+
+/** How long one statement may take that removes what was archived. */
+const pruneMillis = 60_000
+
+/** What an upkeep is put together of. */
+export interface UpkeepParts {
+  readonly pool: Pool<Session>
+  readonly on: OnConnection
+  readonly acts: Acts
+  readonly node: Node
+  readonly log: WalkedLog<Standing>
+  readonly purpose: Purpose
+  readonly masterKey: MasterKey
+}
+
+/** The Upkeep of a database on a PostgreSQL server. */
+export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: UpkeepParts): Upkeep {
+  const note = (name: string, value: string) =>
+    told(on((connection) => writeSetting(connection, name, value)))
+  const read = (name: string) => told(on((connection) => readSetting(connection, name)))
+  const archives = archivesOf(log, (work) =>
+    acts.run(async ({ audit }) => ({ answer: await work(audit), lines: [], changed: [] }), {
+      mostSilentMillis: pruneMillis,
+    }),
+  )
+  return {
+    pruneAudit: (prune, act) =>
+      archives.prune(prune, act).catch((error) => {
+        throw fileFault(error, prune.target)
+      }),
+    checkArchive: archives.check,
+    backUp: () => Promise.reject(unusable(backupWay)),
+    noteDrill: ({ at }) => note(lastDrillName, `${at}`),
+    rewrap: (next, act) =>
+      acts.run(async ({ connection }) => {
+        const answer = await rewrapDataKey(connection, purpose, masterKey, next)
+        const line = { ...act, action: 'key.rotate', record: null, outcome: 'done' } as const
+        return { answer, lines: answer ? [line] : [], changed: [] }
+      }),
+    async check(now) {
+      return [
+        await whereReadable('schema', () => on(schemaFinding, checkMillis)),
+        await whereReadable('settings', () =>
+          on(async (connection) => settingsFinding(await readServerSettings(connection))),
+        ),
+        await whereReadable('integrity', () => on(integrityFinding, checkMillis)),
+        await whereReadable('orphans', () => on(orphansFinding, checkMillis)),
+        await whereReadable('sealed values', () => readOn(pool, findSealed, checkMillis)),
+        await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
+        await whereReadable('backup', async () => backupFinding(on, await lastBackups(read), now)),
+      ].map((found) => withRemedy(found, remedies))
+    },
+    checkPlace: () => placeFindings(on),
+    findLastBackups: () => lastBackups(read),
+    noteServer: (server) => told(node.note(server)),
+    listServers: () => told(on(listServers)),
+    purge: () => told(purge(on)),
+    keptAfterErasure: async () => keptAfterErasure,
+    findCopyNote: () => told(on(readCopyNote)),
+    reactivate: (act) =>
+      acts.run(async ({ connection }, copied) => {
+        requireCopied(copied)
+        await removeSetting(connection, copyNoteName)
+        const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
+        return { answer: undefined, lines: [line], changed: [] }
+      }),
+    noteZoneData: ({ edition, folder }) => note(zoneDataName, JSON.stringify({ edition, folder })),
+    async findZoneData() {
+      const noted = await read(zoneDataName)
+      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+    },
+  }
+}
+
+const backupWay =
+  'a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time ' +
+  'recovery), or as one moment with pg_dump -Fc; keep the master key apart from it'
+
+const keptAfterErasure =
+  "Archives and backups of the database server hold what was erased for as long as they are kept; so do the server's " +
+  'log of changes and the free room of its files, here and on each standby, until they are written over. All of that is ' +
+  'sealed: without the master key it tells nobody who they were.'
+
+/** What a failure of the database's means to whoever asked. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw toRefusal(error)
+  }
+}
+
+/** What holds of the server, and of the way to it. */
+async function placeFindings(on: OnConnection): Promise<Finding[]> {
+  const find = (check: string, work: (connection: Connection) => Promise<Finding>) =>
+    whereReadable(check, () => on(work))
+  return [
+    await find('server', versionFinding),
+    await find('connection', encryptionFinding),
+    await find('clock', clockFinding),
+    await find('replication', async (connection) => {
+      const settings = await readServerSettings(connection)
+      return replicationFinding(connection, settings.get('synchronous_standby_names'))
+    }),
+    await find('oldest transaction', oldestTransactionFinding),
+    await find('connections', connectionsFinding),
+    await find('server log', async (connection) => logFinding(await readServerSettings(connection))),
+    {
+      check: 'free disk',
+      state: 'note',
+      detail: "the server's disk cannot be seen from here: have it watched there",
+    },
+  ]
+}
+
+/** Those by which the tables are compared are made in a schema of their own. */
+const mayMakeSchemas = `SELECT has_database_privilege(current_database(), 'CREATE'), quote_ident(current_database()),
+  quote_ident(current_user)`
+
+async function schemaFinding(connection: Connection): Promise<Finding> {
+  const found = await look(connection)
+  const version = found ? schemaOf(found.schema) : 0
+  if (version > currentSchema) {
+    const detail = `version ${version}, which is newer than this program and lets it work; the tables were not compared`
+    return { check: 'schema', state: 'note', detail }
+  }
+  const [row] = await connection.run(mayMakeSchemas, [])
+  const [mayMake, database, role] = row as [boolean, string, string]
+  if (!mayMake)
+    return unseen('schema', `have an administrator run: GRANT CREATE ON DATABASE ${database} TO ${role}`)
+  await connection.send(connection.begin)
+  const faults = await schemaFaults(connection, ourMigrations)
+  return finding('schema', named('not as it should be', faults), `version ${version}`)
+}
+
+type Read = (name: string) => Promise<Uint8Array | undefined>
+
+/** Of backups that the server makes of itself nothing is known here. */
+async function lastBackups(read: Read): Promise<LastBackups> {
+  const drilled = await read(lastDrillName)
+  const drilledAt = drilled ? Number(Buffer.from(drilled).toString()) : null
+  return { backedUpAt: null, drilledAt, isByServer: true }
+}
+
+const archiverFacts = `SELECT current_setting('archive_mode') <> 'off',
+  (extract(epoch FROM clock_timestamp() - last_archived_time) / 60)::float8,
+  coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver`
+
+/** Whether the server's log is kept, by which the database can be brought back as of a moment. */
+async function backupFinding(on: OnConnection, { drilledAt }: LastBackups, now: number): Promise<Finding> {
+  const check = 'backup'
+  const [row] = await on((connection) => connection.run(archiverFacts, []))
+  const [isArchiving, minutes, isFailing] = row as [boolean, number | null, boolean]
+  if (isArchiving && isFailing) {
+    const detail = 'the server fails to archive its log: what is written now is in no backup'
+    return { check, state: 'bad', detail, remedy: "see the server's log, and its archive_command" }
+  }
+  const archived =
+    minutes === null ? 'has archived none of its log yet' : `archived its log ${Math.floor(minutes)} min ago`
+  const kept = isArchiving ? `the server ${archived}` : 'the server archives no log by itself'
+  const drill =
+    drilledAt === null ? 'none was tried' : `tried ${Math.floor((now - drilledAt) / dayMillis)} days ago`
+  const detail = `made by the server or its provider, and not seen from here; ${kept}; ${drill}`
+  return { check, state: 'note', detail }
+}

@@ -1,0 +1,53 @@
+import type { Partner, PartnerKey } from '../../src/domain/partner'
+import { newRecordKey, type Vault } from '../../src/domain/vault'
+import type { Records } from '../../src/domain/writes'
+import { openSealed, secretPlace } from './binding'
+
+/** A key as a row tells it. */
+export interface KeyRow {
+  readonly recordKey: string
+  readonly partnerId: number
+  readonly kid: string
+  readonly sealedSecret: Buffer
+  readonly issuedAt: number
+  readonly startsAt: number
+  readonly endsAt: number | null
+}
+
+const secretBytes = 32
+
+/** The columns of what is written of a key. It is sealed when it is added, and never changed. */
+export function keyColumns(
+  vault: Vault,
+  { secret, ...row }: Partial<Records['key']>,
+): Record<string, unknown> {
+  const { partnerId, kid } = row
+  if (!secret || partnerId === undefined || kid === undefined) return row
+  const recordKey = newRecordKey()
+  const sealed = vault.seal(secret, secretPlace({ recordKey, partnerId, kid }))
+  return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
+}
+
+/**
+ * Keys with their secrets. One that cannot be opened stops no other: it has a secret that signed nothing. Nor does one of a
+ * partner who is not there: it is nobody's.
+ */
+export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readonly Partner[]): PartnerKey[] {
+  const byId = new Map(partners.map((partner) => [partner.id, partner]))
+  return rows.flatMap((key) => {
+    const { kid, issuedAt, startsAt, endsAt } = key
+    const partner = byId.get(key.partnerId)
+    if (!partner) return []
+    const secret = openSecret(vault, key) ?? crypto.getRandomValues(new Uint8Array(secretBytes))
+    return [{ kid, secret, issuedAt, startsAt, endsAt, partner }]
+  })
+}
+
+/** Null for one that is not as it was sealed. */
+export function openSecret(vault: Vault, key: KeyRow): Uint8Array | null {
+  try {
+    return openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${key.kid}`)
+  } catch {
+    return null
+  }
+}

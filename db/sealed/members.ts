@@ -1,0 +1,97 @@
+import { foldEmail, type Member, type MemberProfile, unreadableMember } from '../../src/domain/member'
+import { newRecordKey, type Vault } from '../../src/domain/vault'
+import type { Records } from '../../src/domain/writes'
+import { memberPlace, openSealedText, type SealedMember } from './binding'
+
+/** A member as a row tells them. */
+export interface MemberRow extends SealedMember {
+  readonly id: number
+  readonly externalUserIdHash: Buffer
+  readonly emailHash: Buffer | null
+  readonly active: boolean
+  readonly sealedExternalUserId: Buffer
+  readonly sealedProfile: Buffer
+}
+
+/** A new member's columns, all but the id. */
+export function memberColumns(vault: Vault, { externalUserId, profile, ...row }: Records['member']) {
+  const hash = externalUserIdHash(vault, row.partnerId, externalUserId)
+  const member = { recordKey: newRecordKey(), partnerId: row.partnerId, externalUserIdHash: hash }
+  const place = memberPlace('sealed_external_user_id', member)
+  const sealedExternalUserId = sealText(vault, externalUserId, place)
+  return { ...row, ...member, sealedExternalUserId, ...profileColumns(vault, profile, member) }
+}
+
+/** The columns of what is known of a member. */
+export function profileColumns(vault: Vault, profile: MemberProfile, member: SealedMember) {
+  return {
+    emailHash: hashOf(vault, profile),
+    sealedProfile: sealText(vault, JSON.stringify(profile), memberPlace('sealed_profile', member)),
+  }
+}
+
+function sealText(vault: Vault, text: string, place: Parameters<Vault['seal']>[1]): Buffer {
+  return Buffer.from(vault.seal(Buffer.from(text), place))
+}
+
+/** By which a partner's member is found: two partners' equal ids have hashes that tell nothing of each other. */
+export function externalUserIdHash(vault: Vault, partnerId: number, externalUserId: string): Buffer {
+  return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
+}
+
+/** By which an address is found and kept unique. */
+export function emailHash(vault: Vault, email: string): Buffer {
+  return Buffer.from(vault.keyedHash('email', foldEmail(email)))
+}
+
+/** Null for a member whose address was released. */
+function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
+  return email === '' ? null : emailHash(vault, email)
+}
+
+/** A member who cannot be opened, or whom another address finds than the one that is theirs. */
+export interface FaultyMember {
+  readonly id: number
+  readonly isUnreadable: boolean
+}
+
+/** What is wrong with a member; null if nothing is. */
+export function faultOf(vault: Vault, row: MemberRow): FaultyMember | null {
+  const { profile } = openedOrUnreadable(vault, row) as Member
+  const isUnreadable = profile === unreadableMember.profile
+  return isUnreadable || !isFoundBy(vault, profile, row) ? { id: row.id, isUnreadable } : null
+}
+
+/** Whether a member is found by the address that is theirs. */
+function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: MemberRow): boolean {
+  const hash = hashOf(vault, profile)
+  return hash === null || found === null ? hash === found : hash.equals(found)
+}
+
+/** @throws Refusal database_unusable for one who cannot be opened */
+export function openMember(vault: Vault, row: MemberRow): Member {
+  const { id, partnerId, active } = row
+  const place = memberPlace('sealed_external_user_id', row)
+  const externalUserId = openSealedText(vault, row.sealedExternalUserId, place, `member ${id}`)
+  return { id, partnerId, externalUserId, active, profile: openProfile(vault, row) }
+}
+
+/** What of a row tells what is known of a member. */
+export type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
+
+/** @throws Refusal database_unusable for one that cannot be opened */
+export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
+  const place = memberPlace('sealed_profile', row)
+  return JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`))
+}
+
+/** The same for staff, whom one member who cannot be opened must not stop; null for none. */
+export function openedOrUnreadable(vault: Vault, row: MemberRow | null | undefined): Member | null {
+  if (!row) return null
+  try {
+    return openMember(vault, row)
+  } catch {
+    const { id, partnerId, active } = row
+    return { id, partnerId, active, ...unreadableMember }
+  }
+}

@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { Finding } from '../../../src/domain/upkeep'
+import { keptCopyNote } from '../upgrade-notes'
+
+/** The least free space in bytes: below it, writes may soon fail. */
+const leastFree = 256 * 1024 * 1024
+
+/** Whether a database's files, and the disk that they are on, are as they should be. */
+export function fileFindings(path: string): Finding[] {
+  return [modesFinding(path), copiesFinding(path), diskFinding(path)]
+}
+
+function modesFinding(path: string): Finding {
+  const check = 'file modes'
+  // A master key that others can read was refused before any of this.
+  const files = [path, `${path}-wal`, `${path}-shm`]
+  const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
+  if (open.length === 0) return { check, state: 'ok', detail: 'readable by their owner alone' }
+  return {
+    check,
+    state: 'bad',
+    detail: `others can read ${open.join(', ')}`,
+    remedy: 'chmod 600 each of them',
+  }
+}
+
+function copiesFinding(path: string): Finding {
+  const check = 'older copies'
+  const copies = readdirSync(dirname(path))
+    .filter((name) => name.startsWith(`${basename(path)}.before-schema-`))
+    .map((name) => join(dirname(path), name))
+  if (copies.length === 0) return { check, state: 'ok', detail: 'none' }
+  const detail = copies.map(keptCopyNote).join(' ')
+  return { check, state: 'note', detail, remedy: 'remove them once all is well' }
+}
+
+function diskFinding(path: string): Finding {
+  const check = 'free disk'
+  const disk = statfsSync(dirname(path))
+  const free = disk.bavail * disk.bsize
+  const detail = `${Math.floor(free / 1024 / 1024)} MiB`
+  if (free >= leastFree) return { check, state: 'ok', detail }
+  return { check, state: 'bad', detail, remedy: 'make room, or move the database to another disk' }
+}

@@ -1,0 +1,103 @@
+import type { Database } from 'bun:sqlite'
+import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
+import { readSetting, serverName } from '../setting'
+import { readPragma, schemaOf } from './head'
+
+// A backup's manifest stands in its settings. It tells of all the rest: a file cannot hold its own hash.
+const manifestName = 'manifest'
+const zoneDataName = 'zone_data'
+
+/** The manifest of a backup; null where an earlier version made it, or it is a database. */
+export function readManifest(database: Database): Manifest | null {
+  const noted = readSetting(database, manifestName)
+  return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+}
+
+/** Says in a copy what it holds and of which moment it is. */
+export async function addManifest(database: Database, madeAt: number, tell: TellStep): Promise<Manifest> {
+  const zoneData = readSetting(database, zoneDataName)
+  const manifest: Manifest = {
+    madeAt,
+    schema: schemaOf(readPragma(database, 'user_version')),
+    zoneData: zoneData ? JSON.parse(Buffer.from(zoneData).toString()) : null,
+    ...(await contentOf(database, tell)),
+  }
+  const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')
+  insert.run(manifestName, Buffer.from(JSON.stringify(manifest)))
+  return manifest
+}
+
+/** Takes off what tells of one backup, or of the original's server, and not of what becomes of a copy. */
+export function dropOthersNotes(database: Database): void {
+  database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
+}
+
+/** Rows that are hashed at once, before anything else has its turn. */
+const rowsAtOnce = 4_096
+
+/**
+ * What a database holds: its schema and every row of every table, but for a manifest. The tables come in the order of
+ * their names, rows in the order of their keys, each on a line; the memory that it takes does not grow with them.
+ */
+export async function contentOf(database: Database, tell: TellStep): Promise<Content> {
+  const hash = new Bun.CryptoHasher('sha256')
+  const counts: Record<string, number> = {}
+  const tables = tablesOf(database)
+  const all = tables.map((table) => countOf(database, table)).reduce((sum, count) => sum + count, 0)
+  let done = 0
+  for (const { name, sql } of database.query<Named, []>(objects).all()) hash.update(`${name}\n${sql ?? ''}\n`)
+  for (const table of tables) {
+    hash.update(`${table}\n`)
+    let count = 0
+    for (const { row } of database.query<{ row: string }, []>(rowsOf(database, table)).iterate()) {
+      hash.update(`${row}\n`)
+      count++
+      if (++done % rowsAtOnce !== 0) continue
+      tell('hashing the copy', done / all)
+      await Bun.sleep(0)
+    }
+    // SQLite's own are hashed and not told of.
+    if (!table.startsWith('sqlite_')) counts[table] = count
+  }
+  return { counts, sha256: hash.digest('hex') }
+}
+
+interface Named {
+  readonly name: string
+  readonly sql: string | null
+}
+
+const objects = "SELECT type || ' ' || name AS name, sql FROM sqlite_schema ORDER BY type, name"
+
+function tablesOf(database: Database): string[] {
+  const select = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name"
+  return database
+    .query<{ name: string }, []>(select)
+    .all()
+    .map(({ name }) => name)
+}
+
+function countOf(database: Database, table: string): number {
+  const select = database.query<{ count: number }, []>(`SELECT count(*) AS count FROM ${quoted(table)}`)
+  return select.get()?.count ?? 0
+}
+
+/** The query of a table's rows in order of their keys, each as a text that no other row has. */
+function rowsOf(database: Database, table: string): string {
+  const columns = database
+    .query<{ name: string; pk: number }, []>(`PRAGMA table_info(${quoted(table)})`)
+    .all()
+  // SQLite's quote() ends a text at its first NUL.
+  const values = columns.map(({ name }) => {
+    const column = quoted(name)
+    return `CASE typeof(${column}) WHEN 'text' THEN 't' || hex(${column}) ELSE quote(${column}) END`
+  })
+  const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
+  const order = key.length > 0 ? key.map(({ name }) => quoted(name)).join(', ') : 'rowid'
+  const left = table === 'settings' ? `WHERE name <> '${manifestName}'` : ''
+  return `SELECT ${values.join(" || ',' || ")} AS row FROM ${quoted(table)} ${left} ORDER BY ${order}`
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,114 @@
+import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs'
+import type { Purpose, Restoring } from '../../../src/domain/database'
+import type { Undone } from '../../../src/domain/undone'
+import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
+import type { MasterKey } from '../../../src/domain/vault'
+import { beginFile, isThere, listUnfinished, removeAbandoned } from '../../../src/files/durable'
+import { unusable } from '../../findings/unusable'
+import { prove, recognize } from '../open'
+import { checkCopy, openCopy, stamp, toUnusable } from './copy'
+import { isDatabase } from './head'
+import { contentOf, readManifest } from './manifest'
+import { openReplaced, type Replaced } from './undone'
+
+/** A backup, and where it shall stand as a database. */
+interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
+  readonly path: string
+  readonly masterKey: MasterKey
+  readonly tell: TellStep
+}
+
+/**
+ * Makes a database of a backup, encrypted or not: held to be sound, ours, and sealed under the master key, before it gets
+ * its name, and for its owner alone. Tells the backup's manifest; null if it has none.
+ *
+ * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
+ *   log; whatever `decrypt` and `agree` throw
+ */
+export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
+  const { backup, path, decrypt, tell, against, agree } = restoring
+  requireNothingAt(path)
+  // A pipe would be waited for without end, and gives what it holds only once.
+  if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
+  const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
+  if (log)
+    throw unusable(`${log} holds what the file alone does not: make a backup of the two by anteroom backup`)
+  using replaced = against === undefined ? null : openReplaced(against)
+  removeAbandoned(path)
+  try {
+    using file = beginFile(path)
+    if (isDatabase(backup)) copyPrivately(backup, file.path)
+    else await decrypt(backup, file.path, tell)
+    const manifest = adopt(file.path, restoring)
+    await checkCopy(file.path, tell)
+    await agree?.(manifest, compareWith(replaced, file.path))
+    file.publish()
+    removeOthers(path)
+    return manifest
+  } catch (error) {
+    throw toUnusable(error, path)
+  }
+}
+
+/** Holds a place to be free for a database. @throws Refusal database_unusable for a file there, or another's log */
+export function requireNothingAt(path: string): void {
+  const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
+  if (left === path) throw unusable('there is a file at that path already')
+  if (left) throw unusable(`${left} was left by another database: move it away first`)
+}
+
+function compareWith(replaced: Replaced | null, path: string): Undone | null {
+  if (!replaced) return null
+  using copy = openCopy(path)
+  return replaced.undoneBy(copy)
+}
+
+/** Nothing else can be made at a path that is taken, so what killed commands have left there is of no use. */
+export function removeOthers(path: string): void {
+  for (const left of listUnfinished(path)) if (statSync(left).isFile()) rmSync(left, { force: true })
+}
+
+/**
+ * Holds a database that was made of a backup to what the backup's manifest says of it.
+ *
+ * @throws Refusal database_unusable where it is otherwise
+ */
+export async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
+  using database = openCopy(path)
+  const found = await contentOf(database, tell)
+  if (found.sha256 === manifest.sha256) return
+  throw unusable(`the backup is not as it was made: ${differenceOf(found, manifest)}`)
+}
+
+function differenceOf(found: Content, manifest: Manifest): string {
+  const names = Object.keys({ ...manifest.counts, ...found.counts })
+  const table = names.find((name) => found.counts[name] !== manifest.counts[name])
+  if (table === undefined) return 'a record is not what its manifest has the hash of'
+  return `${table} has ${found.counts[table] ?? 0} records and not ${manifest.counts[table] ?? 0}`
+}
+
+function holdsAnything(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
+}
+
+/** A copy takes the mode of what it is made of, too. */
+function copyPrivately(from: string, to: string): void {
+  copyFileSync(from, to)
+  chmodSync(to, 0o600)
+}
+
+/** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
+function adopt(path: string, { purpose, masterKey }: RestoringFile): Manifest | null {
+  if (!isDatabase(path)) throw unusable('what the backup holds is no database')
+  const manifest = proven(path, purpose, masterKey)
+  stamp(path)
+  return manifest
+}
+
+function proven(path: string, purpose: Purpose, masterKey: MasterKey): Manifest | null {
+  using database = openCopy(path)
+  const schema = recognize(database)
+  if (schema === 0) throw unusable('what the backup holds is an empty database')
+  prove({ database, purpose, masterKey }, schema)
+  return readManifest(database)
+}

@@ -1,0 +1,189 @@
+import { type Database, SQLiteError } from 'bun:sqlite'
+import { requireCopied } from '../../src/domain/copy-note'
+import {
+  type Finding,
+  isBackupTooOld,
+  type LastBackups,
+  type ServerNote,
+  type Upkeep,
+} from '../../src/domain/upkeep'
+import type { Protect } from '../../src/domain/vault'
+import { dayMillis } from '../../src/scheduling/calendar'
+import { auditFinding, finding, named, sealedFinding } from '../findings/findings'
+import { unusable } from '../findings/unusable'
+import { copyNoteName } from '../move/copy-note'
+import { archivesOf } from './audit-archive'
+import { toRefusal } from './constraint'
+import { isSealedUnder, rewrapDataKey } from './data-key'
+import { checkpoint } from './file/checkpoint'
+import { faultsIn, makeBackup, publishCopy } from './file/copy'
+import { fileFindings } from './file/findings'
+import { applicationId, readPragma, schemaOf } from './file/head'
+import { isServeLockHeld } from './file/lock'
+import type { Opening } from './open'
+import type { Queries } from './queries'
+import type { Upgrading } from './reseal'
+import { schemaFaults } from './schema-faults'
+import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
+import type { Writer } from './writer'
+
+const lastBackupName = 'last_backup_at'
+const lastDrillName = 'last_drill_at'
+const zoneDataName = 'zone_data'
+
+/** The Upkeep of an open SQLite database. */
+export function createUpkeep(
+  database: Database,
+  { path, purpose, masterKey }: Opening,
+  writer: Writer,
+  queries: Queries,
+): Upkeep {
+  const { audit } = queries
+  const note = (name: string, value: string) => writeSetting(database, name, value)
+  const archives = archivesOf(audit, writer)
+  /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
+  const protectOwn =
+    (protect: Protect): Protect =>
+    async (plain, encrypted, tell) => {
+      if (!isSealedUnder(plain, purpose, masterKey)) {
+        throw unusable('the master key was rotated meanwhile: make the backup again')
+      }
+      await protect(plain, encrypted, tell)
+    }
+  return {
+    pruneAudit: archives.prune,
+    checkArchive: archives.check,
+    async backUp(target, protect, act, { tell = () => {}, isDrill = false } = {}) {
+      const protectIt = protect && protectOwn(protect)
+      using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
+      const action = isDrill ? 'database.drill' : 'database.back-up'
+      // Before it has its name: there is no copy that nobody knows of.
+      await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
+      publishCopy(made.file)
+      // Its age is a convenience: the copy stands, whether or not it can be noted.
+      if (!isDrill) await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
+      return made.manifest
+    },
+    noteDrill: ({ at }) => writer.write(() => void note(lastDrillName, String(at))),
+    rewrap: (next, act) =>
+      writer.write(() => {
+        if (!rewrapDataKey(database, purpose, masterKey, next)) return false
+        audit.append([{ ...act, action: 'key.rotate', record: null, outcome: 'done' }])
+        return true
+      }),
+    async check(now, oldest = null) {
+      return [
+        await whereReadable('schema', () => schemaFinding({ database, purpose, masterKey })),
+        settingsFinding(database),
+        await whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
+        await whereReadable('orphans', () => orphansFinding(database)),
+        await whereReadable('sealed values', () => findSealed(queries)),
+        await whereReadable('audit log', async () => auditFinding(await audit.verify(null))),
+        backupFinding(lastBackups(database), now, oldest),
+      ]
+    },
+    checkPlace: async () => fileFindings(path),
+    findLastBackups: async () => lastBackups(database),
+    noteServer: (server) =>
+      writer.write(() => {
+        if (server) note(serverName, JSON.stringify(server))
+        else removeSetting(database, serverName)
+      }),
+    async listServers() {
+      const noted = readSetting(database, serverName)
+      const isServing = isServeLockHeld(path)
+      const note: ServerNote | null = noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      return isServing || note ? [{ isServing, note, seenAt: null }] : []
+    },
+    purge: () =>
+      checkpoint(database).catch((error) => {
+        throw toRefusal(error)
+      }),
+    keptAfterErasure: async () => 'Backups made before now hold what was erased until they are gone.',
+    findCopyNote: async () => readCopyNote(database),
+    reactivate: (act) =>
+      writer.write(() => {
+        requireCopied(readCopyNote(database))
+        removeSetting(database, copyNoteName)
+        audit.append([{ ...act, action: 'database.reactivate', record: null, outcome: 'done' }])
+      }),
+    noteZoneData: ({ edition, folder }) =>
+      writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
+    async findZoneData() {
+      const noted = readSetting(database, zoneDataName)
+      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+    },
+  }
+}
+
+/** What the settings that data safety depends on must be when they are read back. */
+const wanted: Record<string, string | number> = {
+  journal_mode: 'wal',
+  synchronous: 2,
+  foreign_keys: 1,
+  secure_delete: 1,
+  application_id: applicationId,
+}
+
+function settingsFinding(database: Database): Finding {
+  const wrong = Object.keys(wanted).filter((name) => readPragma(database, name) !== wanted[name])
+  return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
+}
+
+/** A damaged file fails where it is read, and so does what nobody foresaw: that is a finding too, and stops no other. */
+async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await find()
+  } catch (error) {
+    const isDamage = error instanceof SQLiteError
+    const detail = isDamage ? 'the database file is damaged; restore a backup' : 'it could not be checked'
+    return { check, state: 'bad', detail }
+  }
+}
+
+function schemaFinding(upgrading: Upgrading): Finding {
+  const version = `version ${schemaOf(readPragma(upgrading.database, 'user_version'))}`
+  return finding('schema', named('not as it should be', schemaFaults(upgrading)), version)
+}
+
+function orphansFinding(database: Database): Finding {
+  const orphans = database.query('PRAGMA foreign_key_check').all().length
+  return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
+}
+
+function findSealed({ members, requests, notes, replays, partners }: Queries): Finding {
+  const faulty = [...members.listFaulty()]
+  const idsWhere = (isUnreadable: boolean) =>
+    faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
+  const unreadable = [
+    ...partners.listUnreadableKeys().map((kid) => `key ${kid}`),
+    ...idsWhere(true),
+    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
+    ...[...notes.listUnreadable()].map((id) => `note ${id}`),
+    ...[...replays.listUnreadable()].map((id) => `the answer to request ${id}`),
+  ]
+  return sealedFinding(unreadable, idsWhere(false))
+}
+
+function backupFinding(backups: LastBackups, now: number, oldest: number | null): Finding {
+  const { backedUpAt, drilledAt } = backups
+  const isTooOld = isBackupTooOld(backups, now, oldest)
+  const state = isTooOld ? 'bad' : 'note'
+  if (backedUpAt === null) return { check: 'backup', state, detail: 'none was made yet' }
+  const daysSince = (at: number) => Math.floor((now - at) / dayMillis)
+  const drill =
+    drilledAt === null
+      ? 'none was tried yet: anteroom backup drill'
+      : `tried ${daysSince(drilledAt)} days ago`
+  const detail = `${daysSince(backedUpAt)} days old; ${drill}`
+  if (isTooOld || daysSince(backedUpAt) > 1) return { check: 'backup', state, detail }
+  return { check: 'backup', state: 'ok', detail }
+}
+
+function lastBackups(database: Database): LastBackups {
+  const at = (name: string) => {
+    const noted = readSetting(database, name)
+    return noted ? Number(Buffer.from(noted).toString()) : null
+  }
+  return { backedUpAt: at(lastBackupName), drilledAt: at(lastDrillName) }
+}
