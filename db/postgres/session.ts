@@ -1,16 +1,17 @@
 import type { Vault } from '../../src/domain/vault'
 import { whenNeeded } from '../queries/lazy'
+import { replayQueries } from '../queries/replays'
 import { auditQueries } from './audit'
 import { bookingRequestQueries } from './booking-requests'
 import { changeQueries } from './changes'
 import type { Connection } from './client/connection'
 import { directoryQueries } from './directory'
-import { drizzleOn } from './drizzle'
+import { drizzleOn, type Run } from './drizzle'
 import { memberQueries } from './members'
 import { partnerQueries } from './partners'
 import { placementQueries } from './placement'
+import { queryEngine } from './query-engine'
 import { recordSets } from './record-sets'
-import { replayQueries } from './replays'
 import { noteQueries } from './request-notes'
 import { slotQueries } from './slots'
 import { submissionQueries } from './submission-facts'
@@ -21,7 +22,9 @@ import { submissionQueries } from './submission-facts'
  * @param vaultOf is asked when something sealed is first to be read: there are connections before there is a vault
  */
 export function openSession(connection: Connection, vaultOf: () => Vault) {
-  const db = drizzleOn((text, params) => connection.run(text, params))
+  const run: Run = (text, params) => connection.run(text, params)
+  const db = drizzleOn(run)
+  const engine = queryEngine(run)
   const directory = whenNeeded(() => directoryQueries(db))
   const requests = whenNeeded(() => bookingRequestQueries(db, vaultOf()))
   const slots = whenNeeded(() => slotQueries(db))
@@ -35,7 +38,7 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
     partners: whenNeeded(() => partnerQueries(db, vaultOf())),
     placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vaultOf())),
-    replays: whenNeeded(() => replayQueries(db, vaultOf())),
+    replays: whenNeeded(() => replayQueries(engine, vaultOf())),
     audit: whenNeeded(() => auditQueries(db, vaultOf())),
   }
 }

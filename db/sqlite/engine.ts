@@ -3,7 +3,6 @@ import { copyFileSync, statSync } from 'node:fs'
 import type { Engine } from '../../src/domain/database'
 import { beginFile } from '../../src/files/durable'
 import { openVault } from './data-key'
-import { drizzleOn } from './drizzle'
 import { directoryFeed } from './feed'
 import { beginQuickCheck, type QuickCheck } from './file/check'
 import { tryCheckpoint } from './file/checkpoint'
@@ -14,6 +13,7 @@ import { Health } from './health'
 import { createUpkeep } from './maintenance'
 import { type Opening, openDatabase } from './open'
 import { prepareQueries } from './queries'
+import { queryEngine } from './query-engine'
 import { sqliteStore } from './store'
 import { Writer } from './writer'
 
@@ -25,7 +25,10 @@ import { Writer } from './writer'
  */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
-  const queries = prepareQueries(drizzleOn(database), openVault(database, opening.purpose, opening.masterKey))
+  const queries = prepareQueries(
+    queryEngine(database),
+    openVault(database, opening.purpose, opening.masterKey),
+  )
   const standing = new Standing(opening.path)
   const health = new Health(standing)
   const writer = new Writer(database, () => queries.audit.sealRequests(), health, largestGroup)

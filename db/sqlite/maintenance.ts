@@ -151,7 +151,7 @@ function orphansFinding(database: Database): Finding {
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
 }
 
-function findSealed({ members, requests, notes, replays, partners }: Queries): Finding {
+async function findSealed({ members, requests, notes, replays, partners }: Queries): Promise<Finding> {
   const faulty = [...members.listFaulty()]
   const idsWhere = (isUnreadable: boolean) =>
     faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
@@ -160,7 +160,7 @@ function findSealed({ members, requests, notes, replays, partners }: Queries): F
     ...idsWhere(true),
     ...[...requests.listUnreadable()].map((id) => `request ${id}`),
     ...[...notes.listUnreadable()].map((id) => `note ${id}`),
-    ...[...replays.listUnreadable()].map((id) => `the answer to request ${id}`),
+    ...(await Array.fromAsync(replays.listUnreadable())).map((id) => `the answer to request ${id}`),
   ]
   return sealedFinding(unreadable, idsWhere(false))
 }

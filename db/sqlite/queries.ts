@@ -1,5 +1,7 @@
 import type { Vault } from '../../src/domain/vault'
+import type { QueryEngine } from '../queries/engine'
 import { whenNeeded } from '../queries/lazy'
+import { replayQueries } from '../queries/replays'
 import { auditQueries } from './audit'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
 import { changeQueries } from './changes'
@@ -10,12 +12,13 @@ import { memberQueries, memberTable } from './members'
 import { keyTable, partnerQueries } from './partners'
 import { placementQueries } from './placement'
 import { type RecordTables, recordTable } from './record-table'
-import { replayQueries, replayTable } from './replays'
+import { replayTable } from './replays'
 import { noteQueries, noteTable } from './request-notes'
 import { organizations, partners, regions } from './schema'
 
 /** All statements on a database, prepared once: those of a noun when one of them is first needed. */
-export function prepareQueries(db: Drizzle, vault: Vault) {
+export function prepareQueries(engine: QueryEngine, vault: Vault) {
+  const db = engine.db as Drizzle
   const tables: RecordTables = {
     organization: whenNeeded(() => recordTable<'organization'>(db, organizations)),
     partner: whenNeeded(() => recordTable<'partner'>(db, partners)),
@@ -38,7 +41,7 @@ export function prepareQueries(db: Drizzle, vault: Vault) {
     members: whenNeeded(() => memberQueries(db, vault)),
     placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vault)),
-    replays: whenNeeded(() => replayQueries(db, vault)),
+    replays: whenNeeded(() => replayQueries(engine, vault)),
     audit: whenNeeded(() => auditQueries(db, vault)),
     copyNote: whenNeeded(() => copyNoteQuery(db)),
   }

@@ -6,6 +6,7 @@ import { type Change, type Read, storeOver } from '../store'
 import { carryOut } from './carry-out'
 import { toRefusal } from './constraint'
 import type { Queries } from './queries'
+import { atOnce } from './query-engine'
 import type { Writer } from './writer'
 
 /** The Store on SQLite. */
@@ -43,8 +44,8 @@ async function submit(
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
       conflictAt: audit.conflictAt(conflictAsked(draft)),
-      kept: retry && replays.find(partnerId, retry),
-      expired: retry ? replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside) : [],
+      kept: retry && atOnce(replays.find(partnerId, retry)),
+      expired: retry ? atOnce(replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside)) : [],
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })

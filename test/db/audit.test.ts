@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { auditHashes } from '../../db/audit/hashes'
 import { openVault } from '../../db/sqlite/data-key'
-import { drizzleOn } from '../../db/sqlite/drizzle'
 import { prepareQueries } from '../../db/sqlite/queries'
+import { queryEngine } from '../../db/sqlite/query-engine'
 import { type AuditEntry, addLine, auditStart, emptyAudit, formatState } from '../../src/domain/audit'
 import type { Store } from '../../src/domain/store'
 import { createVault, masterKeyOf } from '../../src/vault/vault'
@@ -381,7 +381,7 @@ describe('a prune', () => {
     const [{ hash } = auditStart] = await place.store.listAudit(1, { after: 2_399 })
     const database = openTestDatabase(place.path)
     const { audit } = prepareQueries(
-      drizzleOn(database),
+      queryEngine(database),
       openVault(database, 'sandbox', masterKeyOf(testKey)),
     )
     const verifying = audit.verify(null)

@@ -2,10 +2,10 @@ import type { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { openVault } from '../../db/sqlite/data-key'
-import { drizzleOn } from '../../db/sqlite/drizzle'
 import { directoryFeed } from '../../db/sqlite/feed'
 import { LogIndex } from '../../db/sqlite/file/log-index'
 import { prepareQueries } from '../../db/sqlite/queries'
+import { queryEngine } from '../../db/sqlite/query-engine'
 import { sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
@@ -22,7 +22,7 @@ let furniture: Awaited<ReturnType<typeof furnish>>
 beforeEach(async () => {
   folder = new Folder()
   database = openTestDatabase(folder.file('a.sqlite'))
-  const queries = prepareQueries(drizzleOn(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
+  const queries = prepareQueries(queryEngine(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
     store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
     feed: directoryFeed(queries, new LogIndex(folder.file('a.sqlite')), () => {}),

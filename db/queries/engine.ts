@@ -1,0 +1,72 @@
+import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import type { Tables } from './tables'
+
+/** SQLite answers at once, PostgreSQL later. */
+export type MaybePromise<T> = T | Promise<T>
+
+/** The values of a statement's placeholders, by name. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** A query of SQLite's builder that returns rows. */
+interface Selecting<Row> {
+  prepare(): { all(values?: Record<string, unknown>): Row[] }
+}
+
+/** A query of SQLite's builder that changes rows. */
+interface Writing {
+  prepare(): { run(values?: Record<string, unknown>): unknown }
+}
+
+/** What an engine provides so that one set of queries serves both. */
+export interface QueryEngine {
+  /** SQLite's builder, or PostgreSQL's cast to its type. */
+  readonly db: BunSQLiteDatabase
+  readonly tables: Tables
+  prepare<Row>(query: Selecting<Row>): (values?: Values) => MaybePromise<Row[]>
+  /** Rows as arrays in the order of the selected columns, as the driver returns them: for reading many rows. */
+  prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
+  /** Returns the id that the engine generated, if it inserted a row without one. */
+  prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
+  /** Whether a column is among the values of a list parameter. */
+  isAmong(column: SQLWrapper, list: Placeholder): SQL
+  /** A list as one parameter: ids, words or hashes. */
+  list(values: readonly (number | string | Uint8Array)[]): string
+  /** The greater of two numbers, of which the first may be null. */
+  greatest(one: SQLWrapper, other: SQLWrapper): SQL
+}
+
+/** Passes a value on: at once, or when its promise resolves. */
+export function then<T, Next>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  return value instanceof Promise ? value.then(next) : next(value as T)
+}
+
+/** Named parameters of a prepared statement. */
+export function placeholders<Name extends string>(...names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as {
+    readonly [N in Name]: Placeholder<N>
+  }
+}
+
+/** Rows that are read at once when a whole table is walked. */
+const chunkSize = 1_000
+
+/**
+ * All rows of a table in order of id, in portions, so that memory does not grow with the table.
+ *
+ * @param after returns the rows behind an id, in order, at most `most`
+ */
+export async function* eachRow<Row extends { readonly id: number }>(
+  after: (id: number, most: number) => MaybePromise<readonly Row[]>,
+): AsyncGenerator<Row> {
+  for (let last = 0; ; ) {
+    const rows = await after(last, chunkSize)
+    yield* rows
+    const newest = rows.at(-1)
+    if (!newest) return
+    last = newest.id
+  }
+}

@@ -1,0 +1,43 @@
+import { and, asc, eq, gt, lte } from 'drizzle-orm'
+import type { Retry } from '../../src/domain/booking-request'
+import type { KeptAnswer } from '../../src/domain/decide-replay'
+import type { Vault } from '../../src/domain/vault'
+import { isReadable, keyHash, toKeptAnswer } from '../sealed/replays'
+import { eachRow, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+
+/** Queries on the responses that are kept for retries (Idempotency-Key). */
+export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine, vault: Vault) {
+  const open = placeholders('id', 'partnerId', 'keyHash', 'until', 'most')
+  const isOfKey = and(eq(replays.partnerId, open.partnerId), eq(replays.keyHash, open.keyHash))
+  const byKey = prepare(db.select().from(replays).where(isOfKey))
+  const submittedBy = prepare(
+    db
+      .select({ id: replays.id })
+      .from(replays)
+      .where(lte(replays.submittedAt, open.until))
+      .orderBy(asc(replays.submittedAt))
+      .limit(open.most),
+  )
+  const after = prepare(
+    db.select().from(replays).where(gt(replays.id, open.id)).orderBy(asc(replays.id)).limit(open.most),
+  )
+
+  return {
+    /** @throws Refusal database_unusable if the kept response cannot be opened */
+    find: (partnerId: number, retry: Retry): MaybePromise<KeptAnswer | null> =>
+      then(byKey({ partnerId, keyHash: keyHash(vault, partnerId, retry) }), ([row]) =>
+        row ? toKeptAnswer(vault, row, partnerId, retry) : null,
+      ),
+
+    /** Ids of the requests that were submitted at an instant (ms) or before, oldest first, at most `most`. */
+    submittedBy: (until: number, most: number): MaybePromise<number[]> =>
+      then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
+
+    /** Ids of the requests whose kept response cannot be opened. */
+    async *listUnreadable(): AsyncGenerator<number> {
+      for await (const row of eachRow((id, most) => after({ id, most }))) {
+        if (!isReadable(vault, row)) yield row.id
+      }
+    },
+  }
+}
