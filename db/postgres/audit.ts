@@ -2,6 +2,7 @@ import { and, asc, eq, gt, lte, ne, sql } from 'drizzle-orm'
 import {
   type AuditChain,
   type AuditEntry,
+  type AuditHashes,
   type AuditHead,
   type AuditLine,
   type AuditState,
@@ -11,12 +12,43 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/vault'
 import { auditHashes } from '../audit/hashes'
-import { headOfLog, linesFor, verifyLog, type WalkedLog } from '../audit/verification'
+import {
+  auditStateName,
+  headOfLog,
+  type LogStanding,
+  lastOf,
+  linesFor,
+  verifyLog,
+  type WalkedLog,
+} from '../audit/verification'
 import { conflictQuery, looksAtRisk, refusalCounts } from './audit-counts'
 import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'
-import { auditStateName, requestSealQueries, type Standing, standingQuery } from './request-seals'
 import { audit, settings } from './schema'
+
+/** Reads where the log stands in one statement, so that all of it is of one moment. */
+function standingQuery(db: Drizzle, hashes: AuditHashes) {
+  // No LIMIT: it would be a parameter, and the planner would guess its value.
+  const newestLine = db
+    .select({ id: audit.id, hash: audit.hash })
+    .from(audit)
+    .where(sql`${audit.id} = (select max(${audit.id}) from ${audit})`)
+    .as('newest_line')
+  const standing = db
+    .select({ state: settings.value, id: newestLine.id, hash: newestLine.hash })
+    .from(sql`(select 1) as moment`)
+    .leftJoin(settings, eq(settings.name, auditStateName))
+    .leftJoin(newestLine, sql`true`)
+    .prepare('')
+  return async (): Promise<LogStanding> => {
+    const [row] = await standing.execute({})
+    const { id = null, hash = null } = row ?? {}
+    return {
+      state: row?.state ? parseState(hashes, row.state.toString()) : null,
+      last: lastOf(id === null || hash === null ? undefined : { id, hash }),
+    }
+  }
+}
 
 /** The log on a connection, its statements prepared once. */
 function openLog(db: Drizzle, vault: Vault) {
@@ -32,13 +64,7 @@ function openLog(db: Drizzle, vault: Vault) {
       .prepare('')
   return {
     hashes,
-    seals: requestSealQueries(db, hashes),
     stand: standingQuery(db, hashes),
-    state: db
-      .select({ value: settings.value })
-      .from(settings)
-      .where(eq(settings.name, auditStateName))
-      .prepare(''),
     first: chunk().prepare(''),
     chunkAfter: chunk().where(gt(audit.id, id)).prepare(''),
     line: db
@@ -71,18 +97,10 @@ async function keep({ keepState, hashes }: Log, state: AuditState): Promise<void
 async function append(log: Log, entries: readonly AuditEntry[]): Promise<readonly AuditLine[]> {
   // As of each booking: it is spared the reading of where the log stands.
   if (entries.length === 0) return []
-  const standing = await log.stand()
-  const { lines, state } = linesFor(log.hashes, standing, entries)
+  const { lines, state } = linesFor(log.hashes, await log.stand(), entries)
   const insert = log.insert.execute({ lines: JSON.stringify(lines) })
-  await Promise.all([insert, state && seal(log, state, standing)])
+  await Promise.all([insert, state && keep(log, state)])
   return lines
-}
-
-/** Keeps the state once lines were added, beside the newest request; no older seal is needed then. */
-async function seal(log: Log, state: AuditState, { sealedRequest }: Standing): Promise<void> {
-  if (sealedRequest === null) return keep(log, state)
-  const requests = Math.max(state.requests, sealedRequest)
-  await Promise.all([keep(log, { ...state, requests }), log.seals.removeOlder(sealedRequest, state)])
 }
 
 /** Removes the lines of a chain up to one of them, from which the chain starts then. Tells how many they were. */
@@ -99,35 +117,13 @@ function linesAfter(log: Log, after: number | null, limit: number): Promise<Audi
   return after === null ? log.first.execute({ limit }) : log.chunkAfter.execute({ id: after, limit })
 }
 
-async function findStranger(
-  { seals }: Log,
-  { state, requests, sealedRequest }: Standing,
-): Promise<string | null> {
-  if (state === null) return null
-  if (state.requests > requests || (sealedRequest ?? 0) > requests)
-    return 'requests that were there beside the log are missing'
-  if (sealedRequest !== requests && requests > 0)
-    return 'the seal of the newest request is missing or not as it was written'
-  return (await seals.hasStranger(state))
-    ? 'the log is another than was there beside the newest requests'
-    : null
-}
-
-/** The act beside which a group seals its requests; null where the seal of the log is gone or false: that stays to be found. */
-async function newestAct({ state, hashes }: Log): Promise<AuditHead | null> {
-  const [row] = await state.execute({})
-  const kept = row ? parseState(hashes, row.value.toString()) : null
-  return kept?.acts.head ?? null
-}
-
 /** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
 export function auditQueries(db: Drizzle, vault: Vault) {
   const log = openLog(db, vault)
-  const walked: WalkedLog<Standing> = {
+  const walked: WalkedLog = {
     hashes: log.hashes,
     stand: log.stand,
     linesAfter: (after, limit) => linesAfter(log, after, limit),
-    findStranger: (standing) => findStranger(log, standing),
   }
   return {
     walked,
@@ -135,17 +131,6 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     append: (entries: readonly AuditEntry[]) => append(log, entries),
     /** Whether a line was stored, of an act whose COMMIT was not answered. */
     isThere: async ({ id, hash }: AuditHead) => (await log.line.execute({ id, hash })).length > 0,
-    newestAct: () => newestAct(log),
-    /**
-     * Binds the log to the requests that a group of submissions has inserted, in its transaction and without the lock of the
-     * log: one statement, which waits for nobody.
-     *
-     * @param requestId the newest that was inserted
-     * @param act as newestAct told it in the same transaction
-     */
-    sealRequests: async (requestId: number, act: AuditHead | null): Promise<void> => {
-      if (act) await log.seals.add(requestId, act)
-    },
     conflictAt: conflictQuery(db),
     list: lineLists(db),
     countRefusals: refusalCounts(db),

@@ -19,7 +19,6 @@ import { currentSchema, ourMigrations, schemaOf } from './migration'
 import { look } from './open'
 import { purge } from './purge'
 import { readOn } from './read'
-import type { Standing } from './request-seals'
 import { findSealed } from './sealed-values'
 import { integrityFinding, orphansFinding } from './server/integrity'
 import { listServers, type Node } from './server/nodes'
@@ -53,7 +52,7 @@ export interface UpkeepParts {
   readonly on: OnConnection
   readonly acts: Acts
   readonly node: Node
-  readonly log: WalkedLog<Standing>
+  readonly log: WalkedLog
   readonly purpose: Purpose
   readonly masterKey: MasterKey
 }

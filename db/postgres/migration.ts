@@ -2,12 +2,12 @@ import { emptyAudit, formatState } from '../../src/domain/audit'
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey } from '../../src/domain/vault'
 import { auditHashes } from '../audit/hashes'
+import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
 import type { Connection } from './client/connection'
 import { addDataKey } from './data-key'
 import start from './migrations/0001-start.sql' with { type: 'text' }
 import booked from './migrations/0002-booked.sql' with { type: 'text' }
-import { auditStateName } from './request-seals'
 import { hasLiveNodes } from './server/nodes'
 import { writeSetting } from './setting'
 

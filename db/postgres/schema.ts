@@ -165,14 +165,7 @@ export const audit = pgTable('audit', {
   hash: text().notNull(),
 })
 
-/** Of the engine alone, as is the next. */
-export const requestSeals = pgTable('request_seals', {
-  requestId: whole('request_id').primaryKey(),
-  actId: whole('act_id').notNull(),
-  actHash: text('act_hash').notNull(),
-  seal: text().notNull(),
-})
-
+/** Only on PostgreSQL. */
 export const nodes = pgTable('nodes', {
   id: text().primaryKey(),
   note: text().notNull(),

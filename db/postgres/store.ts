@@ -3,19 +3,13 @@ import type { Store } from '../../src/domain/store'
 import { verifyLog, type WalkedLog } from '../audit/verification'
 import { type Read, storeOver } from '../store'
 import type { Acts } from './acts'
-import type { Standing } from './request-seals'
 import type { Submissions } from './submissions'
 
 /** What the service notes of itself has no answer, and changes nothing that the directory shows. */
 const noted = { answer: undefined, lines: [], changed: [] } as const
 
 /** The Store on PostgreSQL. @param read how facts are read outside of a transaction */
-export function postgresStore(
-  read: Read,
-  acts: Acts,
-  submissions: Submissions,
-  log: WalkedLog<Standing>,
-): Store {
+export function postgresStore(read: Read, acts: Acts, submissions: Submissions, log: WalkedLog): Store {
   const store = storeOver(read, acts.change, {
     async submit(draft) {
       const answer = await submissions.submit(draft)

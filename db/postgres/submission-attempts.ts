@@ -64,11 +64,7 @@ export class Attempts {
         answer: this.#answers.get(recordKey) as Answer,
       }))
     }
-    // Of two moments that the locks make one: sent together, they take the time of one.
-    const [facts, newestAct] = await Promise.all([
-      submissions.read(this.group, this.#answers.size > 0),
-      audit.newestAct(),
-    ])
+    const facts = await submissions.read(this.group, this.#answers.size > 0)
     const ends = this.#decide(facts)
     const toStore = ends.filter((end) => end.is === 'to be stored')
     const writes = inOrder(toStore)
@@ -76,11 +72,7 @@ export class Attempts {
       linesOf(outcome, submitterOf(asked.draft), undefined),
     )
     if (writes.length + lines.length > 0) {
-      const newest = Math.max(...toStore.map(({ requestId }) => requestId ?? 0))
-      const [{ isWhole }] = await Promise.all([
-        records.write(writes, knownOf(facts, toStore)),
-        newest > 0 ? audit.sealRequests(newest, newestAct) : null,
-      ])
+      const { isWhole } = await records.write(writes, knownOf(facts, toStore))
       if (!isWhole) {
         await rollBack(connection)
         return null

@@ -13,6 +13,7 @@ import type { conflictAsked } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
 import { auditHashes } from '../audit/hashes'
 import {
+  auditStateName,
   headOfLog,
   type LogStanding,
   lastOf,
@@ -26,9 +27,6 @@ import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit, settings } from './schema'
 
-/** Under which name the settings have the state of the log. The guard of the table reads it too. */
-export const auditStateName = 'audit'
-
 /** Less than every id, were it one that no line is given. */
 const beforeAll = -Number.MAX_VALUE
 
@@ -40,7 +38,6 @@ function openLog(db: Drizzle, vault: Vault) {
     id: sql<number | null>`(select max(id) from audit)`,
     hash: sql<string | null>`(select hash from audit where id = (select max(id) from audit))`,
   }
-  const requests = sql<number | null>`(select max(id) from booking_requests)`
   const isState = eq(settings.name, auditStateName)
   const line = placeholders('id', 'at', 'actor', 'action', 'record', 'outcome', 'hash')
   return {
@@ -48,7 +45,7 @@ function openLog(db: Drizzle, vault: Vault) {
     hashes: auditHashes(vault),
     newest: select().orderBy(desc(audit.id)).limit(limit).prepare(),
     chunkAfter: select().where(gt(audit.id, id)).orderBy(asc(audit.id)).limit(limit).prepare(),
-    standing: db.select({ value: settings.value, last, requests }).from(settings).where(isState).prepare(),
+    standing: db.select({ value: settings.value, last }).from(settings).where(isState).prepare(),
     keepState: db
       .update(settings)
       .set({ value: sql`${value}` })
@@ -78,10 +75,10 @@ type Log = ReturnType<typeof openLog>
 
 function stand({ standing, newest, hashes }: Log): LogStanding {
   const row = standing.get()
-  if (!row) return { state: null, last: lastOf(newest.get({ limit: 1 })), requests: 0 }
+  if (!row) return { state: null, last: lastOf(newest.get({ limit: 1 })) }
   const { id, hash } = row.last
   const last = id === null || hash === null ? auditStart : { id, hash }
-  return { state: parseState(hashes, row.value.toString()), last, requests: row.requests ?? 0 }
+  return { state: parseState(hashes, row.value.toString()), last }
 }
 
 function keep({ keepState, hashes }: Log, state: AuditState): void {
@@ -111,16 +108,6 @@ function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): number {
   return removed.all().length
 }
 
-/** Binds the log to the requests that are there, in the transaction that brought them. */
-function sealRequests(log: Log): void {
-  const { state, requests } = stand(log)
-  if (state && state.requests !== requests) keep(log, { ...state, requests })
-}
-
-function findStranger({ state, requests }: LogStanding): string | null {
-  return state?.requests === requests ? null : 'the log is another than was there beside the newest requests'
-}
-
 /** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
 export function auditQueries(db: Drizzle, vault: Vault) {
   const log = openLog(db, vault)
@@ -128,11 +115,9 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     hashes: log.hashes,
     stand: () => stand(log),
     linesAfter: (after, limit) => log.chunkAfter.all({ id: after ?? beforeAll, limit }),
-    findStranger,
   }
   return {
     walked,
-    sealRequests: () => sealRequests(log),
     append: (entries: readonly AuditEntry[]) => append(log, entries),
     conflictAt: whenCalled(() => conflictQuery(db)),
     list: whenCalled(() => lineLists(db)),

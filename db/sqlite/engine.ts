@@ -31,7 +31,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   )
   const standing = new Standing(opening.path)
   const health = new Health(standing)
-  const writer = new Writer(database, () => queries.audit.sealRequests(), health, largestGroup)
+  const writer = new Writer(database, health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
   const schema = schemaOf(readPragma(database, 'user_version'))

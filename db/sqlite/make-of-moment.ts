@@ -3,8 +3,9 @@ import { formatState } from '../../src/domain/audit'
 import type { CopiedRow, MakingOfMoment, Unfinished } from '../../src/domain/moment'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
 import { auditHashes } from '../audit/hashes'
+import { auditStateName } from '../audit/verification'
 import { brokenLog, type EngineTable, isCopiedSetting, quoted, ruleBroken, tableNamed } from '../move/tables'
-import { auditQueries, auditStateName } from './audit'
+import { auditQueries } from './audit'
 import { copiedTables } from './copied-tables'
 import { openVault } from './data-key'
 import { drizzleOn } from './drizzle'
@@ -79,8 +80,7 @@ async function keepLog(
   vault: ReturnType<typeof openVault>,
   spans: Parameters<Unfinished['keepLog']>[0],
 ): Promise<void> {
-  const [newest] = database.query('SELECT coalesce(max(id), 0) FROM booking_requests').values()[0] as [number]
-  const state = formatState(auditHashes(vault), { ...spans, requests: newest })
+  const state = formatState(auditHashes(vault), spans)
   database.query('UPDATE settings SET value = ? WHERE name = ?').run(Buffer.from(state), auditStateName)
   const verdict = await auditQueries(drizzleOn(database), vault).verify(null)
   if (!verdict.intact) throw brokenLog('the copy', verdict)

@@ -8,8 +8,7 @@ import {
   formatState,
 } from '../../src/domain/audit'
 import { auditHashes } from '../audit/hashes'
-import { chunkSize } from '../audit/verification'
-import { auditStateName } from './audit'
+import { auditStateName, chunkSize } from '../audit/verification'
 import { bindDataKey } from './data-key'
 import type { Upgrading } from './reseal'
 
@@ -26,10 +25,7 @@ export function rehashAudit({ database, purpose, masterKey }: Upgrading): void {
   const insert = database.query(
     'INSERT INTO audit (id, at, actor, action, record, outcome, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
-  const requests = database
-    .query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM booking_requests')
-    .get()
-  let state: AuditState = { ...emptyAudit, requests: requests?.id ?? 0 }
+  let state: AuditState = emptyAudit
   let [last, fault]: [AuditHead, number | null] = [auditStart, null]
   const add = (id: number, entry: Omit<AuditLine, 'id' | 'hash'>) => {
     const added = addLine(hashes, state, id, entry)

@@ -43,13 +43,11 @@ export class Writer {
   readonly commitMillis = new Distribution(durationBounds)
 
   /**
-   * @param seal is called at the end of each transaction that changes something
    * @param watch nobody's, unless given
    * @param most writes in one transaction
    */
   constructor(
     private readonly database: Database,
-    private readonly seal: () => void,
     private readonly watch: Watch = unwatched,
     private readonly most = largestGroup,
   ) {}
@@ -135,9 +133,7 @@ export class Writer {
     try {
       const before = this.#countChanges()
       const answers = group.map((job) => this.#attempt(job))
-      const isChanged = this.#countChanges() !== before
-      if (isChanged) this.seal()
-      const isWritten = isChanged || this.#mustReachDisk
+      const isWritten = this.#countChanges() !== before || this.#mustReachDisk
       if (isWritten) countTransaction(this.database)
       this.database.run('COMMIT')
       // Once more before the answers: what was committed to a file that was removed meanwhile is not acknowledged. Where it

@@ -129,17 +129,13 @@ export interface AuditSpan {
   readonly head: AuditHead
 }
 
-/** From where to where each chain goes, and what else of the database shows that a log is not an older one put back. */
-export interface AuditState extends Readonly<Record<AuditChain, AuditSpan>> {
-  /** The id of the newest request, which no line of the log tells; 0 for none. */
-  readonly requests: number
-}
+/** The start and the head of each chain. */
+export type AuditState = Readonly<Record<AuditChain, AuditSpan>>
 
 /** The state of a log without lines. */
 export const emptyAudit: AuditState = {
   acts: { start: auditStart, head: auditStart },
   refusals: { start: auditStart, head: auditStart },
-  requests: 0,
 }
 
 /** The hash of a line: of the hash of the line before it in its chain, and of all that the line says. */
@@ -163,30 +159,17 @@ export function headOf({ id, hash }: AuditHead): AuditHead {
 }
 
 /** A state as it is kept, with its seal. */
-export function formatState(hashes: AuditHashes, { acts, refusals, requests }: AuditState): string {
-  const seal = sealOf(hashes, stateOf(requests), [acts, refusals])
-  return JSON.stringify({ acts, refusals, requests, seal })
+export function formatState(hashes: AuditHashes, { acts, refusals }: AuditState): string {
+  return JSON.stringify({ acts, refusals, seal: sealOf(hashes, 'state', [acts, refusals]) })
 }
 
 /** A state that was kept; null if it is not as it was sealed. */
 export function parseState(hashes: AuditHashes, text: string): AuditState | null {
   const { seal, ...state } = parseObject(text) as unknown as AuditState & { readonly seal: unknown }
-  return seal === sealOf(hashes, stateOf(state.requests), [state.acts, state.refusals]) ? state : null
+  return seal === sealOf(hashes, 'state', [state.acts, state.refusals]) ? state : null
 }
 
-function stateOf(requests: number): string {
-  return `state beside request ${requests}`
-}
-
-/**
- * The seal of a request that was the newest when an act was the newest of the log: of an engine on which many write at the
- * same moment, and each leaves such a seal of its own.
- */
-export function sealOfRequest(hashes: AuditHashes, requestId: number, act: AuditHead): string {
-  return sealOf(hashes, `request ${requestId} beside acts`, [{ start: auditStart, head: act }])
-}
-
-/** @param what apart from what else is sealed, so that one never passes for the other */
+/** @param what domain separation tag */
 function sealOf(hashes: AuditHashes, what: string, spans: readonly AuditSpan[]): string {
   const told = spans.map((span) => [span?.start?.id, span?.start?.hash, span?.head?.id, span?.head?.hash])
   return hashes.seal(JSON.stringify([what, ...told]))

@@ -21,7 +21,6 @@ const statements = [
   SELECT id, id::text, id, false, 'pending', :provider::int8, id::text, at, at + 2700000, -300, ${bytes(200)}, 1
   FROM (SELECT :id::int8 AS id, 1900000000000 + :slot::int8 * 2700000 AS at) AS given
   ON CONFLICT ON CONSTRAINT booking_requests_slot DO NOTHING RETURNING id`,
-  `INSERT INTO request_seals (request_id, act_id, act_hash, seal) VALUES (:id::int8, 1, 'hash', 'seal')`,
   `INSERT INTO changes (noun, record_id) VALUES ('taken', :provider::int8)`,
 ].map((text) => text.replaceAll(/\s+/g, ' '))
 

@@ -12,7 +12,7 @@ test('a copy has every table of either engine, but for what each keeps for itsel
   const inSqlite = Object.values(sqliteSchema).flatMap((value) => (is(value, SQLiteTable) ? [value] : []))
   const inPostgres = Object.values(postgresSchema).flatMap((value) => (is(value, PgTable) ? [value] : []))
   expect([...copiedNames, 'changes'].sort()).toEqual(inSqlite.map((table) => getTableName(table)).sort())
-  expect([...copiedNames, 'changes', 'nodes', 'request_seals'].sort()).toEqual(
+  expect([...copiedNames, 'changes', 'nodes'].sort()).toEqual(
     inPostgres.map((table) => getTableName(table)).sort(),
   )
 })

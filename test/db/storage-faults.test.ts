@@ -24,7 +24,7 @@ beforeEach(async () => {
   database = openTestDatabase(folder.file('a.sqlite'))
   const queries = prepareQueries(queryEngine(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
   connection = {
-    store: sqliteStore(queries, new Writer(database, queries.audit.sealRequests)),
+    store: sqliteStore(queries, new Writer(database)),
     feed: directoryFeed(queries, new LogIndex(folder.file('a.sqlite')), () => {}),
     close: async () => database.close(),
   }

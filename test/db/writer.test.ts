@@ -8,7 +8,7 @@ import { openPlace, openTestEngine } from './place'
 
 test('many writes are several transactions, and others are answered between any two', async () => {
   using database = new Database(':memory:')
-  const writer = new Writer(database, () => {})
+  const writer = new Writer(database)
   let written = 0
   const writes = Array.from({ length: 500 }, () => writer.write(() => ++written))
   const steps: number[] = []
@@ -28,7 +28,7 @@ describe('between two groups', () => {
 
   test('whoever has something else to do has as much of the time as the writes', async () => {
     using database = new Database(':memory:')
-    const writer = new Writer(database, () => {})
+    const writer = new Writer(database)
     const groups = 20
     let written = 0
     let turns = 0
@@ -49,7 +49,7 @@ describe('between two groups', () => {
 
   test('nobody waits where nothing else is to be done', async () => {
     using database = new Database(':memory:')
-    const writer = new Writer(database, () => {})
+    const writer = new Writer(database)
     await writer.write(() => busyFor(300))
     expect(await millisOf(() => writer.write(() => {}))).toBeLessThan(150)
   })
@@ -86,7 +86,7 @@ describe('of 101 writes in one group one fails', () => {
       .map(({ name }) => name)
   const neighbours = Array.from({ length: 100 }, (_, index) => `n-${index}`)
   const inOneGroup = (database: Database, fail: () => void, place: number) => {
-    const writer = new Writer(database, () => {})
+    const writer = new Writer(database)
     const works = neighbours.map(
       (name): (() => void) =>
         () =>
@@ -178,7 +178,7 @@ describe('of 101 writes in one group one fails', () => {
 
 test('each transaction is measured, by the writes that shared it, and those that could not be made', async () => {
   using database = new Database(':memory:')
-  const writer = new Writer(database, () => {})
+  const writer = new Writer(database)
   const writes = Promise.all(Array.from({ length: 3 }, () => writer.write(() => {})))
   expect(writer.depth).toBe(3)
   await writes

@@ -15,7 +15,6 @@ import {
   parseArchiveEnd,
   parseLine,
   parseState,
-  sealOfRequest,
 } from '../../src/domain/audit'
 import { hashes, verifyLines } from '../support/audit-lines'
 import { now } from './values'
@@ -271,7 +270,6 @@ describe('what is sealed', () => {
         }
       }
     }
-    expect(parseState(hashes, JSON.stringify({ ...spans, requests: 1, seal }))).toBeNull()
     for (const broken of ['', '{}', 'null', '[]', text.slice(1), JSON.stringify(spans)]) {
       expect(parseState(hashes, broken), broken).toBeNull()
     }
@@ -284,34 +282,6 @@ describe('what is sealed', () => {
     expect(parseArchiveEnd(hashes, formatState(hashes, state))).toBeNull()
     expect(parseState(hashes, end)).toBeNull()
     expect(parseArchiveEnd(hashes, 'null')).toBeNull()
-  })
-})
-
-describe('the seal of a request', () => {
-  const act = state.acts.head
-  const seal = sealOfRequest(hashes, 7, act)
-
-  test.each<[what: string, other: string]>([
-    ['request', sealOfRequest(hashes, 8, act)],
-    ['act', sealOfRequest(hashes, 7, { ...act, id: 5 })],
-    ['hash of the act', sealOfRequest(hashes, 7, { ...act, hash: 'a'.repeat(64) })],
-    ['key', sealOfRequest({ ...hashes, seal: (text) => hashes.seal(`another key ${text}`) }, 7, act)],
-  ])('is another with another %s', (_, other) => {
-    expect(other).toMatch(/^[0-9a-f]{64}$/)
-    expect(other).not.toBe(seal)
-  })
-
-  test('is none of a state nor of an archive, whatever they are said to be of', () => {
-    const span = { start: auditStart, head: act }
-    const sealed = [
-      formatState(hashes, { acts: span, refusals: span, requests: 7 }),
-      formatArchiveEnd(hashes, { chain: 'acts', ...span }),
-      formatArchiveEnd(hashes, { chain: 'request 7 beside acts' as 'acts', ...span }),
-    ]
-    for (const text of sealed) expect(JSON.parse(text).seal).not.toBe(seal)
-    expect(
-      parseArchiveEnd(hashes, JSON.stringify({ chain: 'request 7 beside acts', ...span, seal })),
-    ).toBeNull()
   })
 })
 

@@ -214,15 +214,6 @@ CREATE INDEX audit_record ON audit (record, action, at);
 CREATE INDEX audit_actor ON audit (actor, action, at);
 CREATE INDEX audit_action ON audit (action, at);
 
--- The newest request beside which the log stands, sealed with the newest act of then: by each group of submissions, a row of
--- its own, since one row for all would have groups wait for one another.
-CREATE TABLE request_seals (
-  request_id bigint PRIMARY KEY,
-  act_id bigint NOT NULL,
-  act_hash text COLLATE "C" NOT NULL,
-  seal text COLLATE "C" NOT NULL
-);
-
 CREATE FUNCTION audit_keeps_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'audit lines stay as they are'; END $$;
 CREATE TRIGGER audit_keeps_words BEFORE UPDATE OR TRUNCATE ON audit EXECUTE FUNCTION audit_keeps_words();

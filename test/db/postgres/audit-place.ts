@@ -83,16 +83,14 @@ export async function openAuditPlace() {
 export type AuditPlace = Awaited<ReturnType<typeof openAuditPlace>>
 
 /** A group of submissions that is all written and not committed. */
-async function beginBooking({ connection, audit }: Node) {
+async function beginBooking({ connection }: Node) {
   await connection.unsafe('BEGIN').simple()
-  const act = await audit.newestAct()
   const [[id]] = (await connection
     .unsafe(
       `INSERT INTO booking_requests (record_key, is_intake, state, submitted_at)
        VALUES (gen_random_uuid()::text, true, 'unassigned', 0) RETURNING id`,
     )
     .values()) as [[string]]
-  await audit.sealRequests(Number(id), act)
   return {
     id: Number(id),
     commit: () => connection.unsafe('COMMIT').simple(),

@@ -51,9 +51,6 @@ const intactUpTo = (id: number) => ({ intact: true, head: { id }, foundBrokenAt:
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
 const asWritten = 'the line is not as it was written'
 const unsealed = 'the seal of the newest line is missing or not as it was written'
-const requestUnsealed = 'the seal of the newest request is missing or not as it was written'
-const requestsMissing = 'requests that were there beside the log are missing'
-const another = 'the log is another than was there beside the newest requests'
 
 const inSettings = (json: string) =>
   `UPDATE settings SET value = convert_to((${json})::text, 'UTF8') WHERE name = 'audit'`
@@ -157,11 +154,10 @@ describeOnPostgresInFull(
   },
 )
 
-describeOnPostgresInFull('the log beside the requests that are there:', () => {
+describeOnPostgresInFull('the log of several nodes:', () => {
   const keepOld = [
     'CREATE TABLE old_audit AS TABLE audit',
     `CREATE TABLE old_settings AS SELECT * FROM settings WHERE name = 'audit'`,
-    'CREATE TABLE old_seals AS TABLE request_seals',
   ]
   const putBackLog = [
     'DELETE FROM audit',
@@ -169,23 +165,8 @@ describeOnPostgresInFull('the log beside the requests that are there:', () => {
     `DELETE FROM settings WHERE name = 'audit'`,
     'INSERT INTO settings SELECT * FROM old_settings',
   ]
-  const removeSince = (id: number) => `DELETE FROM booking_requests WHERE id > ${id}`
 
-  test('an older one put back is found, also once groups and acts have come on top of it', async () => {
-    await using place = await openWithRequests()
-    await place.attack(...keepOld)
-    await place.append([line(11), line(12), line(13)])
-    await place.book()
-    await place.attack(...putBackLog)
-    expect(await place.audit.verify(null)).toEqual(broken(11, another))
-    await place.book()
-    expect(await place.audit.verify(null)).toEqual(broken(11, another))
-    for (const at of [14, 15, 16, 17]) await place.append([line(at)])
-    await place.book()
-    expect(await place.audit.verify(null)).toEqual(broken(15, another))
-  })
-
-  test('an older one is not found where nothing was asked for since, but by a head that was noted', async () => {
+  test('an older log that was put back is found by a head that was noted', async () => {
     await using place = await openWithRequests()
     await place.attack(...keepOld)
     const [noted] = await place.append([line(11)])
@@ -194,142 +175,6 @@ describeOnPostgresInFull('the log beside the requests that are there:', () => {
     expect(await place.audit.verify({ id: 12, hash: noted?.hash ?? '' })).toEqual(
       broken(12, 'the lines up to the one noted are missing'),
     )
-  })
-
-  test('an older one put back is found still where it was pruned up to the number of the act that was there', async () => {
-    await using place = await openWithRequests()
-    await place.attack(...keepOld)
-    await place.append([line(11)])
-    await place.book()
-    await place.attack(...putBackLog)
-    await place.append([line(11, { actor: 'mallory' })])
-    await place.book()
-    expect(await place.audit.verify(null)).toEqual(broken(12, another))
-    const { state } = await place.audit.walked.stand()
-    expect(state?.acts.head.id).toBe(12)
-    expect(await place.act((audit) => audit.removeUpTo('acts', state?.acts.head ?? auditStart))).toBe(9)
-    expect(await place.audit.verify(null)).toEqual(broken(12, another))
-  })
-
-  test('an older one is found, whichever seals of requests are put back with it', async () => {
-    await using place = await openWithRequests()
-    await place.attack(...keepOld)
-    await place.append([line(11)])
-    await place.book()
-    await place.attack(
-      ...putBackLog,
-      'DELETE FROM request_seals',
-      'INSERT INTO request_seals SELECT * FROM old_seals',
-    )
-    expect(await place.audit.verify(null)).toEqual(broken(11, requestUnsealed))
-  })
-
-  test('the newest requests gone are missed, and with their seals too', async () => {
-    await using place = await openWithRequests()
-    await place.attack(removeSince(2))
-    expect(await place.audit.verify(null)).toEqual(broken(11, requestsMissing))
-    await place.append([line(11)])
-    expect(await place.audit.verify(null)).toEqual(broken(12, requestsMissing))
-    await place.attack('DELETE FROM request_seals')
-    expect(await place.audit.verify(null)).toEqual(broken(12, requestsMissing))
-  })
-
-  test('the newest requests gone are missed still where later ones came', async () => {
-    await using place = await openWithRequests()
-    await place.attack(removeSince(2))
-    await place.book()
-    expect(await place.audit.verify(null)).toEqual(broken(11, another))
-    await place.append([line(11)])
-    expect(await place.audit.verify(null)).toEqual(broken(12, another))
-  })
-
-  test('the newest requests gone are missed where an older seal is put back in place of theirs', async () => {
-    await using place = await openWithRequests()
-    await place.attack(...keepOld)
-    await place.book()
-    await place.append([line(11)])
-    await place.attack(
-      removeSince(3),
-      'DELETE FROM request_seals',
-      'INSERT INTO request_seals SELECT * FROM old_seals',
-    )
-    expect(await place.audit.verify(null)).toEqual(broken(12, requestsMissing))
-    await place.append([line(12)])
-    expect(await place.audit.verify(null)).toEqual(broken(13, requestsMissing))
-  })
-
-  test('requests without any seal are found, though nothing else is wrong', async () => {
-    await using place = await openWithRequests()
-    await place.attack('DELETE FROM request_seals')
-    expect(await place.audit.verify(null)).toEqual(broken(11, requestUnsealed))
-    await place.append([line(11)])
-    expect(await place.audit.verify(null)).toEqual(broken(12, requestUnsealed))
-  })
-
-  test.each([
-    ['act', `UPDATE request_seals SET act_id = 10, act_hash = (SELECT hash FROM audit WHERE id = 10)`],
-    ['request', `UPDATE request_seals SET request_id = 4 WHERE request_id = 3`],
-    ['hash', `UPDATE request_seals SET act_hash = repeat('0', 64) WHERE request_id = 3`],
-    ['seal', `UPDATE request_seals SET seal = (SELECT seal FROM request_seals LIMIT 1)`],
-    [
-      'newest, forged',
-      `INSERT INTO request_seals SELECT 9, act_id, act_hash, seal FROM request_seals WHERE request_id = 3`,
-    ],
-  ])('a seal of requests that tells of another %s is found', async (_, statement) => {
-    await using place = await openWithRequests()
-    await place.attack(statement, 'DELETE FROM request_seals WHERE request_id < 3')
-    expect(await place.audit.verify(null)).toEqual(broken(11, requestUnsealed))
-    // It stays to be found, and takes no true one with it.
-    await place.append([line(11)])
-    expect(await place.audit.verify(null)).toEqual(broken(12, requestUnsealed))
-  })
-
-  test('a forged seal of a request to come stops no booking', async () => {
-    await using place = await openWithRequests()
-    await place.attack(`INSERT INTO request_seals VALUES (4, 1, 'x', 'x')`)
-    expect(await place.book()).toBe(4)
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(11))
-  })
-
-  test('groups may commit in any order, and one that is rolled back leaves nothing', async () => {
-    await using place = await openTenLines()
-    const [one, other, third] = [await place.node(), await place.node(), await place.node()]
-    const first = await place.beginBooking(one)
-    const second = await place.beginBooking(other)
-    const last = await place.beginBooking(third)
-    expect([first.id, second.id, last.id]).toEqual([1, 2, 3])
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
-    await second.commit()
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
-    await place.append([line(10)])
-    await first.commit()
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(11))
-    await last.rollBack()
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(11))
-    await place.append([line(11)])
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(12))
-    expect(await place.book()).toBe(4)
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(12))
-  })
-
-  test('sealing a group waits for nobody who holds the log, nor for another group', async () => {
-    await using place = await openTenLines()
-    const [one, other] = [await place.node(), await place.node()]
-    await place.act(async (audit) => {
-      await audit.append([line(10)])
-      const group = await place.beginBooking(one)
-      await place.book(other)
-      await group.commit()
-    })
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(11))
-  })
-
-  test('no seal but the newest is kept once an act comes after', async () => {
-    await using place = await openWithRequests()
-    const seals = () => place.connection`SELECT request_id FROM request_seals ORDER BY 1`.values()
-    expect([...(await seals())]).toEqual([['2'], ['3']])
-    await place.append([line(11)])
-    expect([...(await seals())]).toEqual([['3']])
   })
 
   test('an erasure, and an act that was pruned, are no fault', async () => {
@@ -391,7 +236,6 @@ describeOnPostgresInFull('the log beside the requests that are there:', () => {
     expect(verdicts.filter(({ intact }) => !intact)).toEqual([])
     expect(verdicts.length).toBeGreaterThan(3)
     expect(await place.audit.verify(null)).toMatchObject({ intact: true })
-    expect((await place.audit.walked.stand()).requests).toBe(done.bookings)
   })
 })
 
@@ -626,7 +470,6 @@ describeOnPostgresInFull('of the statements of the log on PostgreSQL', () => {
        FROM generate_series(1, 20000) id`,
       `INSERT INTO booking_requests (record_key, is_intake, state, submitted_at)
        SELECT id, true, 'unassigned', 0 FROM generate_series(1, 20000) id`,
-      `INSERT INTO request_seals SELECT id, id, id, 'x' FROM generate_series(1, 20000) id`,
       'ANALYZE',
     )
     const { audit, asked, connection } = await place.node()
@@ -634,8 +477,6 @@ describeOnPostgresInFull('of the statements of the log on PostgreSQL', () => {
     await audit.walked.linesAfter(null, 10)
     await audit.walked.linesAfter(5, 10)
     await audit.isThere({ id: 5, hash: '5' })
-    await audit.newestAct()
-    await audit.sealRequests(30_000, auditStart)
     await audit.countRefusals({ since: 0, most: 10 })
     await audit.countRefusals({ since: 0, most: 10, partnerId: 1 })
     await audit.looksAtRisk([1])
@@ -651,7 +492,7 @@ describeOnPostgresInFull('of the statements of the log on PostgreSQL', () => {
     const { head } = (await audit.walked.stand()).state?.acts ?? { head: auditStart }
     await place.act((audit) => audit.removeUpTo('acts', head), { audit, connection, asked })
     const statements = [...new Set(asked)]
-    expect(statements.length).toBeGreaterThan(22)
+    expect(statements.length).toBeGreaterThan(20)
     await connection.unsafe('SET plan_cache_mode = force_generic_plan').simple()
     const whole: string[] = []
     for (const [index, statement] of statements.entries()) {
@@ -660,8 +501,7 @@ describeOnPostgresInFull('of the statements of the log on PostgreSQL', () => {
       const [, plan] = await connection
         .unsafe(`PREPARE asked_${index} AS ${statement}; EXPLAIN EXECUTE asked_${index}${values}`)
         .simple()
-      if (/Seq Scan on (audit|booking_requests|request_seals)/.test(JSON.stringify(plan)))
-        whole.push(statement)
+      if (/Seq Scan on (audit|booking_requests)/.test(JSON.stringify(plan))) whole.push(statement)
     }
     expect(whole).toEqual([])
   })

@@ -3,7 +3,7 @@ import { SQL } from 'bun'
 import { eventually } from '../../support/eventually'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
-import { act, type Connection, furnish, minutes, now, stored } from '../furniture'
+import { type Connection, furnish, minutes, now, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 
 const many = 10_000
@@ -74,28 +74,6 @@ describeOnPostgresInFull(
         await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
       const read = (await readInAllOf(place.url, 'replays_submitted', [other, place])) - before
       expectFewPasses(read / many)
-    })
-
-    test('seals that were removed are passed over once, not by each act', async () => {
-      await using place = await besideLongTransaction()
-      const other = await place.openAgain()
-      const { intake, partner } = await furnish({
-        ...place,
-        store: { ...place.store, submit: other.store.submit },
-      })
-      const { id } = await stored(intake('robin'))
-      const copies = `generate_series(1, ${2 * many}) AS n`
-      await runSql(
-        place.url,
-        `INSERT INTO request_seals SELECT request_id + n, act_id, act_hash, seal FROM request_seals, ${copies};
-       DELETE FROM request_seals WHERE request_id > ${id};
-       SELECT setval('booking_requests_id_seq', ${id + 3 * many})`,
-      )
-      await stored(intake('kim'))
-      const before = await readOf(place.url, 'request_seals_pkey')
-      for (let at = 0; at < often; at++) await other.store.renamePartner(partner.id, `Name ${at}`, act)
-      const read = (await readInAllOf(place.url, 'request_seals_pkey', [other, place])) - before
-      expectFewPasses(read / (2 * many))
     })
   },
 )

@@ -1,15 +1,7 @@
 import { runSql } from '../../support/postgres'
 
 /** The tables that grow for as long as the service is used, and are filled here. */
-export const growing = [
-  'members',
-  'booking_requests',
-  'request_notes',
-  'replays',
-  'changes',
-  'audit',
-  'request_seals',
-]
+export const growing = ['members', 'booking_requests', 'request_notes', 'replays', 'changes', 'audit']
 
 const rows = 30_000
 const bytes = (seed: string) => `sha256(('${seed}' || n)::bytea)`
@@ -35,7 +27,6 @@ export async function fillTables(url: string): Promise<void> {
     `INSERT INTO changes (noun, record_id) SELECT CASE n % 9 WHEN 0 THEN 'provider' ELSE 'taken' END, 1 FROM ${since}`,
     `INSERT INTO audit SELECT 1000 + n, n, 'partner ' || n % 5, (ARRAY['member.look-up', 'authentication.refuse',
       'member.email-conflict', 'request.read-screening'])[1 + n % 4], 'request ' || n, 'done', encode(${bytes('h')}, 'hex') FROM ${since}`,
-    `INSERT INTO request_seals SELECT 1000 + n, 1000 + n, encode(${bytes('h')}, 'hex'), 'seal' FROM ${since}`,
   ]
   await runSql(url, [...quiet, ...fill].join(';'))
 }

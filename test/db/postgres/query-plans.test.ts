@@ -76,12 +76,6 @@ const exceptions: readonly { name: string; tables: readonly string[]; statement:
     statement: /^SELECT count\(\*\) FROM \w+ AS child WHERE/,
     why: 'for doctor',
   },
-  {
-    name: 'seals that stand beside what is not there',
-    tables: ['request_seals'],
-    statement: /^select "request_id" from "request_seals" where not /,
-    why: 'for whoever verifies the log; whoever appends to it removes them',
-  },
 ]
 
 const exceptionFor = (statement: string, table: string) =>
@@ -175,11 +169,6 @@ describeOnPostgresInFull('of the statements that the engine sends to a server', 
       'answers that are kept no longer',
       /^select "request_id" from "replays" where "replays"."submitted_at" <= /,
       ['replays_submitted'],
-    ],
-    [
-      'older seals',
-      /^delete from "request_seals"/,
-      ['audit_pkey', 'booking_requests_pkey', 'request_seals_pkey'],
     ],
     ['who was refused', /"refusals"/, ['audit_action', 'audit_record']],
     ['who has looked at a risk', /'request\.read-screening'/, ['audit_record']],

@@ -11,8 +11,8 @@ import { newTestDatabase, type TestConnections } from './connections'
 
 const tables = Object.values(schema).flatMap((value): PgTable[] => (is(value, PgTable) ? [value] : []))
 const names = tables.map((table) => getTableName(table)).sort()
-/** Of this engine alone: where one server writes, neither is needed. */
-const own = ['nodes', 'request_seals']
+/** Tables that only PostgreSQL has: several nodes work with one database. */
+const own = ['nodes']
 /** Of this engine alone, of a table that both have: the nodes of a server follow each other's bookings. */
 const ownColumns = ['request_id', 'starts_at', 'ends_at', 'local_offset_minutes'].map(
   (name) => `changes.${name}`,
