@@ -3,14 +3,15 @@ import type { MasterKeySource } from './config'
 import { readBackupKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import type { Clock } from './domain/clock'
-import type {
-  DatabaseLogin,
-  DatabasePlace,
-  DatabaseSetting,
-  Engine,
-  Purpose,
-  Restored,
-  Restoring as RestoringPlace,
+import {
+  type DatabaseLogin,
+  type DatabasePlace,
+  type DatabaseSetting,
+  type Engine,
+  keptCopyNote,
+  type Purpose,
+  type Restored,
+  type Restoring as RestoringPlace,
 } from './domain/database'
 import { isDatabaseAddress } from './domain/database-address'
 import { type Limits, unlimited } from './domain/limits'
@@ -99,7 +100,7 @@ async function openWithKey(options: ServiceOptions) {
   const opening = { purpose, takeKey, create, upgrade, alone, largestGroup }
   const { store, upkeep, upgraded, ...opened } = await place.open(opening)
   const { key, custody } = await take()
-  for (const note of upgraded?.notes ?? []) options.report(note)
+  if (upgraded?.copy) options.report(keptCopyNote(upgraded.copy))
   const records: Records = { store, upkeep, clock, custody, directory: null }
   return { ...opened, records, upgraded, key }
 }

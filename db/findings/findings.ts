@@ -17,14 +17,7 @@ export function named(fault: string, records: readonly string[]): string {
 
 export function auditFinding(verdict: AuditVerdict): Finding {
   if (!verdict.intact) return finding('audit log', `broken at line ${verdict.id}: ${verdict.fault}`, '')
-  const { head, foundBrokenAt } = verdict
-  const intact = `intact up to line ${head.id}`
-  if (foundBrokenAt === null) return finding('audit log', undefined, intact)
-  return {
-    check: 'audit log',
-    state: 'note',
-    detail: `${intact}; line ${foundBrokenAt} tells of an earlier fault`,
-  }
+  return finding('audit log', undefined, `intact up to line ${verdict.head.id}`)
 }
 
 /**

@@ -51,7 +51,7 @@ export async function openEngine(server: Server, opening: Opening): Promise<Open
     const opened = await openDatabase(on, { ...opening, name: server.name })
     const sealed = await on((connection) => readSetting(connection, dataKeyName))
     vault = openVault(sealed, opening.purpose, opened.masterKey)
-    const upgraded = opened.isUpgraded ? { copy: null, notes: [] } : null
+    const upgraded = opened.isUpgraded ? { copy: null } : null
     return { ...putTogether({ ...opening, ...opened, pool, on, vault }), upgraded }
   } catch (error) {
     await pool.close()

@@ -6,8 +6,7 @@ import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
 import type { Connection } from './client/connection'
 import { addDataKey } from './data-key'
-import start from './migrations/0001-start.sql' with { type: 'text' }
-import booked from './migrations/0002-booked.sql' with { type: 'text' }
+import first from './migrations/0001-schema.sql' with { type: 'text' }
 import { hasLiveNodes } from './server/nodes'
 import { writeSetting } from './setting'
 
@@ -23,10 +22,7 @@ export interface Migration {
 }
 
 /** In order; a database's schema is the number of those that it has had. Landed ones never change. */
-export const ourMigrations: readonly Migration[] = [
-  { sql: start, oldestBeside: 1 },
-  { sql: booked, oldestBeside: 1 },
-]
+export const ourMigrations: readonly Migration[] = [{ sql: first, oldestBeside: 1 }]
 
 /** The schema that this program works with. */
 export const currentSchema = ourMigrations.length

@@ -5,17 +5,9 @@ import { unusable } from '../findings/unusable'
 /** Under which name the settings have a database's data key. */
 export const dataKeyName = 'data_key'
 
-/** Where a database had its data key before its audit log was keyed. */
-export function formerPlace(purpose: Purpose): SealedPlace {
-  return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
-}
-
-/**
- * Envelope encryption: where a database keeps its data key, sealed under the master key. That its audit log is keyed is
- * sealed with it: a schema that was set back would have lines of anybody's making hashed anew under the key.
- */
+/** Envelope encryption: where a database stores its data key, sealed under the master key. */
 export function dataKeyPlace(purpose: Purpose): SealedPlace {
-  return { ...formerPlace(purpose), context: [purpose, 'keyed audit'] }
+  return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
 }
 
 /** What was sealed; null where there is nothing, or another master key or place has it. */

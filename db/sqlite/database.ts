@@ -12,23 +12,22 @@ import { takeServeLock } from './file/lock'
 import { finishDatabase, makeDatabase } from './file/new'
 import { compareContent, restoreDatabase } from './file/restore'
 import { makeOfMoment } from './make-of-moment'
-import { copyPathOf, isOutdated } from './migration'
+import { copyPathOf, isOutdated, type Migration } from './migration'
 import { readMoment } from './moment'
 import { readOffers } from './offers'
-import { upgradeNotes } from './upgrade-notes'
 
-/** The place of an embedded SQLite database, which is a file. */
-export function fileDatabase(path: string): DatabasePlace {
+/** The place of an embedded SQLite database, which is a file. @param migrations the program's own, unless given */
+export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabasePlace {
   return {
     name: path,
     fullName: resolve(path),
     find: async () => found(path),
     isSealedUnder: async (purpose, masterKey) => isSealedUnder(path, purpose, masterKey),
-    open: (opening) => open(path, opening),
+    open: (opening) => open(path, opening, migrations),
     make: (making) => make(path, making),
     async restore({ takeKey, isVerified, ...restoring }, tell) {
       const manifest = await restoreDatabase({ ...restoring, path, masterKey: takeKey(), tell })
-      const isOlder = isOutdated(path)
+      const isOlder = isOutdated(path, migrations)
       if (manifest && isVerified) await compareContent(path, manifest, tell)
       return { manifest, isOlder }
     },
@@ -49,7 +48,7 @@ function found(path: string): Found | null {
   }
 }
 
-async function open(path: string, opening: Opening): Promise<Opened> {
+async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
   // Before anything is finished or upgraded, under the server that runs.
@@ -57,10 +56,13 @@ async function open(path: string, opening: Opening): Promise<Opened> {
   const unlock = () => lock?.[Symbol.dispose]()
   try {
     const masterKey = await takeKey()
-    const copy = upgrade && isOutdated(path) ? copyPathOf(path) : null
-    const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone }, largestGroup)
-    const upgraded = copy === null ? null : { copy, notes: upgradeNotes(copy) }
-    return { ...engine, upgraded, close: () => engine.close().finally(unlock) }
+    const copy = upgrade && isOutdated(path, migrations) ? copyPathOf(path, migrations) : null
+    const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations }, largestGroup)
+    return {
+      ...engine,
+      upgraded: copy === null ? null : { copy },
+      close: () => engine.close().finally(unlock),
+    }
   } catch (error) {
     unlock()
     throw error

@@ -20,9 +20,9 @@ import { faultsIn, makeBackup, publishCopy } from './file/copy'
 import { fileFindings } from './file/findings'
 import { applicationId, readPragma, schemaOf } from './file/head'
 import { isServeLockHeld } from './file/lock'
+import type { KeyedDatabase } from './migration'
 import type { Opening } from './open'
 import type { Queries } from './queries'
-import type { Upgrading } from './reseal'
 import { schemaFaults } from './schema-faults'
 import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
 import type { Writer } from './writer'
@@ -141,9 +141,9 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
   }
 }
 
-function schemaFinding(upgrading: Upgrading): Finding {
-  const version = `version ${schemaOf(readPragma(upgrading.database, 'user_version'))}`
-  return finding('schema', named('not as it should be', schemaFaults(upgrading)), version)
+function schemaFinding(keyed: KeyedDatabase): Finding {
+  const version = `version ${schemaOf(readPragma(keyed.database, 'user_version'))}`
+  return finding('schema', named('not as it should be', schemaFaults(keyed)), version)
 }
 
 function orphansFinding(database: Database): Finding {

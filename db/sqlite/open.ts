@@ -5,12 +5,17 @@ import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
 import { unusable } from '../findings/unusable'
-import { otherMasterKey } from '../sealed/data-key'
 import { isBusy, toRefusal } from './constraint'
-import { openFormer, openVault, setBack } from './data-key'
+import { openVault } from './data-key'
 import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf } from './file/head'
-import { createSchema, currentSchema, proveMigrations, upgradeSchema } from './migration'
-import { proofPlace, type Upgrading } from './reseal'
+import {
+  createSchema,
+  type KeyedDatabase,
+  type Migration,
+  ourMigrations,
+  proveMigrations,
+  upgradeSchema,
+} from './migration'
 import { readCopyNote, readSetting } from './setting'
 
 /** How the database of a file is to be opened. */
@@ -24,6 +29,8 @@ export interface Opening {
   readonly upgrade: boolean
   /** Whether a server opens it: not unless given. */
   readonly alone?: boolean
+  /** The program's own, unless given. */
+  readonly migrations?: readonly Migration[] | undefined
 }
 
 /** How long opening waits for another process; afterwards the writer waits, without holding up the reads. */
@@ -67,19 +74,20 @@ export function openDatabase(opening: Opening): Database {
 }
 
 /** Each step leaves a database that the same steps can be taken with again. */
-function setUp(database: Database, { path, purpose, masterKey, upgrade, alone = false }: Opening): void {
-  const upgrading = { database, purpose, masterKey }
+function setUp(database: Database, opening: Opening): void {
+  const { path, purpose, masterKey, upgrade, alone = false, migrations = ourMigrations } = opening
+  const keyed = { database, purpose, masterKey }
   // First of all: an upgrade too leaves nothing of what it replaces.
   database.run('PRAGMA secure_delete = ON')
-  const schema = recognize(database)
+  const schema = recognize(database, migrations)
   // Before there is a log, so that the file itself has the number that its first transaction goes on from.
-  if (schema === 0) createSchema(upgrading)
-  else prove(upgrading, schema)
+  if (schema === 0) createSchema(keyed, migrations)
+  else prove(keyed, migrations)
   if (alone) requireActive(readCopyNote(database), 'database_unusable')
-  if (schema > 0 && schema < currentSchema) {
+  if (schema > 0 && schema < migrations.length) {
     const way = 'stop its server, then run `anteroom migrate`'
     if (!upgrade) throw unusable(`the database has an older schema: ${way}`)
-    upgradeSchema(upgrading, path)
+    upgradeSchema(database, path, migrations)
   }
   database.run('PRAGMA journal_mode = WAL')
   database.run('PRAGMA synchronous = FULL')
@@ -89,17 +97,19 @@ function setUp(database: Database, { path, purpose, masterKey, upgrade, alone = 
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
-  prove(upgrading, currentSchema)
+  prove(keyed, migrations)
 }
 
 /** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
-export function recognize(database: Database): number {
+export function recognize(database: Database, migrations = ourMigrations): number {
   // Before all else: whoever makes the tables meanwhile gives them their number at once.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
-  if (schema === 0 && !isEmpty) throw setBack()
-  if (schema > currentSchema) throw unusable('the database was written by a newer version of this program')
+  if (schema === 0 && !isEmpty)
+    throw unusable('the schema number of the database is missing: restore a backup')
+  if (schema > migrations.length)
+    throw unusable('the database was written by a newer version of this program')
   return schema
 }
 
@@ -124,31 +134,10 @@ function patiently<T>(work: () => T): T {
   }
 }
 
-/** Holds a database to what was noted when it was made, before anything of it is changed. @throws Refusal database_unusable */
-export function prove({ database, purpose, masterKey }: Upgrading, schema: number): void {
-  const noted = readSetting(database, 'purpose')
-  // Whoever made one of the first two schemas and was killed has noted nothing.
-  if (!noted && schema < 3) return
-  if (Buffer.from(noted ?? []).toString() !== purpose)
-    throw unusable(`the database is not a ${purpose} database`)
-  if (schema < 3) proveFormer(database, masterKey, schema)
-  else if (schema < 6) openFormer(database, purpose, masterKey)
-  else openVault(database, purpose, masterKey)
-  if (schema === 6 && hasReplays(database)) throw setBack()
-  proveMigrations(database, schema)
-}
-
-/** What the seventh schema has made. */
-function hasReplays(database: Database): boolean {
-  return database.query("SELECT 1 FROM sqlite_schema WHERE name = 'replays'").get() !== null
-}
-
-function proveFormer(database: Database, { vault }: MasterKey, schema: number): void {
-  const proof = readSetting(database, proofPlace.recordKey) ?? new Uint8Array()
-  try {
-    if (schema === 1) vault.openFirst(proof, proofPlace.recordKey)
-    else vault.open(proof, proofPlace)
-  } catch {
-    throw otherMasterKey()
-  }
+/** @throws Refusal database_unusable if a database has another purpose, master key or other migrations */
+export function prove({ database, purpose, masterKey }: KeyedDatabase, migrations = ourMigrations): void {
+  const noted = readSetting(database, 'purpose') ?? new Uint8Array()
+  if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)
+  openVault(database, purpose, masterKey)
+  proveMigrations(database, migrations)
 }

@@ -1,12 +1,11 @@
 import { Database } from 'bun:sqlite'
-import { createSchema } from './migration'
-import type { Upgrading } from './reseal'
+import { createSchema, type KeyedDatabase } from './migration'
 
 /**
  * What a database has beside the tables, indexes and triggers of its schema, lacks of them or has otherwise: whoever
  * can write to the file can have a trigger undo what the program does, and no check of its pages would tell.
  */
-export function schemaFaults({ database, purpose, masterKey }: Upgrading): string[] {
+export function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })
   const [wanted, found] = [objectsOf(fresh), objectsOf(database)]

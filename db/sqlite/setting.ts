@@ -12,7 +12,7 @@ export function readSetting(database: Database, name: string): Uint8Array | unde
 }
 
 /** Notes a text under a name, in place of what was there. */
-export function writeSetting(database: Database, name: string, value: string): void {
+export function writeSetting(database: Database, name: string, value: string | Uint8Array): void {
   const put = 'INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2'
   database.query(put).run(name, Buffer.from(value))
 }

@@ -160,10 +160,7 @@ async function verify({
 async function verifyLog(context: Records, noted: AuditHead | null) {
   const verdict = await verifyAudit(context, noted)
   if (!verdict.intact) return [verdict, 'The log'] as const
-  const { head, foundBrokenAt } = verdict
-  const earlier =
-    foundBrokenAt === null ? '' : ` Line ${foundBrokenAt} tells of a fault from before an upgrade.`
-  return [verdict, `The log is intact up to ${formatHead(head)}.${earlier}`] as const
+  return [verdict, `The log is intact up to ${formatHead(verdict.head)}.`] as const
 }
 
 async function verifyArchive(context: Records, file: string, noted: AuditHead | null) {

@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig } from '../config'
+import { keptCopyNote } from '../domain/database'
 import { databaseAt } from '../service'
 import { asJson } from './command'
 import { type CommonFlags, printJson, printLines } from './output'
@@ -75,5 +76,5 @@ async function migrate(flags: Flags & CommonFlags): Promise<void> {
   const upgraded = await upgradeProduction(readStorageConfig(flags))
   if (flags.json) printJson({ upgraded: upgraded !== null, copy: upgraded?.copy ?? null })
   else if (upgraded === null) printLines('The database is up to date.')
-  else printLines('The database is up to date now.', ...upgraded.notes)
+  else printLines('The database is up to date now.', ...(upgraded.copy ? [keptCopyNote(upgraded.copy)] : []))
 }

@@ -47,8 +47,6 @@ export const auditActions = [
   'database.reactivate',
   'key.rotate',
   'audit.prune',
-  // The upgrade that brought keyed hashes found the log broken before.
-  'audit.found-broken',
   'authentication.refuse',
 ] as const
 
@@ -221,12 +219,7 @@ export function parseArchiveEnd(hashes: AuditHashes, text: string): AuditArchive
 
 /** What a check of the log found: the first line that is not as it was written, if there is one. */
 export type AuditVerdict =
-  | {
-      readonly intact: true
-      readonly head: AuditHead
-      /** The line that tells that the log was found broken when it was upgraded; null if none does. */
-      readonly foundBrokenAt: number | null
-    }
+  | { readonly intact: true; readonly head: AuditHead }
   | { readonly intact: false; readonly id: number; readonly fault: string }
 
 type Fault = Extract<AuditVerdict, { intact: false }>
@@ -275,7 +268,6 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
   const { start, head } = state.acts
   // What is not there before both chains have started was pruned.
   let nextId = Math.max(start.id, state.refusals.start.id) + 1
-  let foundBrokenAt: number | null = null
   let isNotedSeen = noted === null || [auditStart, start].some(({ id, hash }) => isNoted(id, hash))
 
   function isNoted(id: number, hash: string): boolean {
@@ -292,7 +284,6 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
         return broken(line.id, 'the line is not the one noted')
       }
       isNotedSeen ||= line.id === noted?.id
-      if (line.action === 'audit.found-broken') foundBrokenAt = line.id
       return null
     },
     end(): AuditVerdict {
@@ -303,7 +294,7 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
         if (noted.id > start.id) return broken(nextId, 'the lines up to the one noted are missing')
         return broken(noted.id, 'the line noted was pruned: verify the archive that has it')
       }
-      return { intact: true, head, foundBrokenAt }
+      return { intact: true, head }
     },
   }
 }

@@ -76,8 +76,11 @@ export interface Opening {
 export interface Upgrade {
   /** Where the database is kept as it was; null where it is not. */
   readonly copy: string | null
-  /** What an operator has to know. */
-  readonly notes: readonly string[]
+}
+
+/** What an operator has to know of the copy that an upgrade leaves. */
+export function keptCopyNote(copy: string): string {
+  return `The database as it was is kept in ${copy}; what is erased later stays in it: remove it once all is well.`
 }
 
 /** A database as it was opened. */

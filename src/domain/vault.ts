@@ -23,13 +23,6 @@ export interface Vault {
    * nobody without the master key can make or try out.
    */
   keyedHash(purpose: HashPurpose, text: string): Uint8Array
-  /**
-   * Opens a value as the first release sealed it, bound to a record key alone. For its upgrade only: nothing else may
-   * open that format.
-   *
-   * @throws Error as open does
-   */
-  openFirst(sealed: Uint8Array, recordKey: string): Uint8Array
 }
 
 /**

@@ -16,7 +16,6 @@ export const masterKeyBytes = 32
 // A sealed value is: format (1 byte), key id (4), nonce (12), ciphertext, tag (16). The format byte names all the
 // rest, and the key id the master key, so that both can change beside what is already sealed.
 const format = 2
-const firstFormat = 1
 const keyIdBytes = 4
 const nonceBytes = 12
 const tagBytes = 16
@@ -47,13 +46,13 @@ export function createVault(masterKey: Uint8Array): Vault {
     return Buffer.concat([head, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
   }
 
-  /** @param start where the nonce begins */
-  function decipher(sealed: Uint8Array, start: number, binding: Uint8Array): Uint8Array {
-    const body = start + nonceBytes
+  function open(sealed: Uint8Array, place: SealedPlace): Uint8Array {
+    if (!head.every((byte, at) => sealed[at] === byte)) throw new Error('not a value sealed under this key')
+    const body = head.length + nonceBytes
     if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
     // Copies: so few bytes are copied sooner than a view of them is made.
-    const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.slice(start, body))
-    decipher.setAAD(binding)
+    const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.slice(head.length, body))
+    decipher.setAAD(bindingOf(head, place))
     decipher.setAuthTag(sealed.slice(-tagBytes))
     const plain = decipher.update(sealed.slice(body, -tagBytes))
     // In this mode nothing is left to come: it throws unless all is as it was sealed.
@@ -75,14 +74,7 @@ export function createVault(masterKey: Uint8Array): Vault {
   return {
     seal,
     keyedHash: (purpose, text) => createHmac('sha256', hashKey(purpose)).update(text).digest(),
-    open(sealed, place) {
-      if (!head.every((byte, at) => sealed[at] === byte)) throw new Error('not a value sealed under this key')
-      return decipher(sealed, head.length, bindingOf(head, place))
-    },
-    openFirst(sealed, recordKey) {
-      if (sealed[0] !== firstFormat) throw new Error('not a value of the first format')
-      return decipher(sealed, 1, Buffer.from(recordKey))
-    },
+    open,
   }
 }
 

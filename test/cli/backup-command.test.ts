@@ -278,20 +278,6 @@ describe('restore', () => {
     }
   })
 
-  test('of the first release says that it is to be brought up to date, and it is', async () => {
-    const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
-    copyFileSync(`${fixture}.key`, file('first.key'))
-    chmodSync(file('first.key'), 0o600)
-    const first = ['--master-key-file', file('first.key')]
-    // Other tests open the fixture at this moment.
-    copyFileSync(fixture, file('first.backup'))
-    const { code, stdout, stderr } = await restore(file('first.backup'), file('first.sqlite'), ...first)
-    const told = expect.stringContaining('It has an older schema: anteroom migrate')
-    expect([code, stdout, stderr]).toEqual([0, told, expect.any(String)])
-    await operator.do('migrate', '--database', file('first.sqlite'), ...first)
-    await operator.do('request', 'list', '--database', file('first.sqlite'), ...first)
-  })
-
   test('after a rotation takes the old master key for what was made before it, and the new one after', async () => {
     copyFileSync(key, file('old.key'))
     chmodSync(file('old.key'), 0o600)

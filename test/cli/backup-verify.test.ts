@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
-  chmodSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
@@ -110,11 +109,6 @@ describe('backup verify', () => {
       stderr: '',
     })
     expect(JSON.parse((await verify(old, '--json')).stdout)).toEqual({ manifest: null, older: false })
-    const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
-    copyFileSync(`${fixture}.key`, file('first.key'))
-    chmodSync(file('first.key'), 0o600)
-    const first = await operator.run(['backup', 'verify', fixture, '--master-key-file', file('first.key')])
-    expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('It has an older schema')])
   })
 
   test('of what is damaged, no backup, another key’s or absent is refused in a line', async () => {

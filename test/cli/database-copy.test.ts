@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/eventually'
-import { makeFormer } from '../support/former'
 import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { runSql, startPostgres } from '../support/postgres'
@@ -477,20 +476,6 @@ describeOnPostgresInFull('a copy is refused', () => {
       refused(6, 'the record of providers with id 1 is damaged: its active is no flag; restore a backup'),
     )
     expect([await tablesAt(server.url), existsSync(file('new.sqlite'))]).toEqual([0, false])
-  })
-
-  test('of an older schema, before anything is made', async () => {
-    await using server = await newDatabase()
-    using older = new Operator(theProgram, null)
-    await older.do('init')
-    {
-      using content = new Database(older.database)
-      makeFormer(content, 7)
-    }
-    expect(await older.run(['database', 'copy', '--from', older.database, '--to', server.url])).toEqual(
-      refused(6, 'the database has an older schema: stop its server, then run `anteroom migrate`'),
-    )
-    expect(await tablesAt(server.url)).toBe(0)
   })
 
   test('of a log that is not as it was written', async () => {

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { openEngine } from '../../db/sqlite/engine'
+import type { Migration } from '../../db/sqlite/migration'
 import { openDatabase } from '../../db/sqlite/open'
 import type { Engine, Purpose } from '../../src/domain/database'
 import { masterKeyOf } from '../../src/vault/vault'
@@ -24,8 +25,9 @@ export function openTestEngine(path: string, masterKey: Uint8Array = testKey): E
 export function openTestDatabase(
   path: string,
   { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
+  migrations?: readonly Migration[],
 ): Database {
-  return openDatabase({ path, purpose, masterKey: masterKeyOf(masterKey), create, upgrade })
+  return openDatabase({ path, purpose, masterKey: masterKeyOf(masterKey), create, upgrade, migrations })
 }
 
 /** A new, empty SQLite database in a folder of its own. */

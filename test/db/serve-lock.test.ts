@@ -1,26 +1,21 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
-  chmodSync,
-  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { takeServeLock } from '../../db/sqlite/file/lock'
 import { times } from '../support/long'
 import { Operator, stopping, toldIn } from '../support/operator'
 import { eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-const fixtures = new URL('../../fixtures', import.meta.url).pathname
 const serving = ['serve', '--port', '0', '--base-url', 'https://api.example']
 const refused = [7, 'anteroom: another serve works with this database already: stop that one first\n']
 
@@ -61,23 +56,6 @@ test('a second serve is refused, by a link too, and operator commands work besid
   await operator.do('restore', 'backup.age', '--to', operator.database, '--yes')
   await using again = await operator.serve()
   expect((await again.stop()).code).toBe(0)
-})
-
-test('it is refused before a database of an older schema is touched', async () => {
-  copyFileSync(`${fixtures}/first-release.sqlite`, operator.database)
-  copyFileSync(`${fixtures}/first-release.sqlite.key`, `${operator.database}.key`)
-  chmodSync(`${operator.database}.key`, 0o600)
-  const before = readFileSync(operator.database)
-  {
-    using _ = takeServeLock(operator.database)
-    expect(await endOfServe()).toEqual(refused as [number, string])
-  }
-  expect(readFileSync(operator.database).equals(before)).toBe(true)
-  expect(readdirSync(operator.folder.path).sort()).toEqual([
-    'anteroom.sqlite',
-    'anteroom.sqlite.key',
-    'anteroom.sqlite.serving',
-  ])
 })
 
 test('the lock of a server that was killed is free', async () => {

@@ -55,7 +55,7 @@ function chained(lines: readonly Told[], under = hashes, from: AuditState = empt
 
 const { state, lines } = chained(told)
 const head = state.acts.head
-const intact: AuditVerdict = { intact: true, head, foundBrokenAt: null }
+const intact: AuditVerdict = { intact: true, head }
 const verify = (changed: readonly AuditLine[], noted: typeof head | null = null) =>
   verifyLines(state, changed, noted)
 
@@ -89,12 +89,6 @@ describe('lines as they were written', () => {
   test('may be written over ids that were never given: what is missing is told by the hashes', () => {
     const spaced = chained(told.map((line) => ({ ...line, id: line.id * 10 })))
     expect(verifyLines(spaced.state, spaced.lines, null)).toMatchObject({ intact: true })
-  })
-
-  test('tell of a log that was found broken before it was upgraded', () => {
-    const line: Told = { ...(told[0] as Told), id: 6, action: 'audit.found-broken', record: 'line 3' }
-    const more = chained([...told, line])
-    expect(verifyLines(more.state, more.lines, null)).toMatchObject({ intact: true, foundBrokenAt: 6 })
   })
 })
 

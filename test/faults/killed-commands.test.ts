@@ -1,15 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { systemClock } from '../../src/domain/clock'
@@ -257,33 +248,6 @@ test('restore', async () => {
       await isWhole(restored)
       for (const end of ['', '-wal', '-shm']) rmSync(`${restored}${end}`, { force: true })
       return state
-    },
-  })
-})
-
-test('migrate', async () => {
-  const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
-  using other = new Operator()
-  const tables = ['organizations', 'partners', 'partner_keys', 'providers', 'members', 'booking_requests']
-  const rows = (path: string) => tables.map((table) => count(table, path))
-  // Of a copy: to be read leaves files beside it.
-  copyFileSync(fixture, other.database)
-  const told = rows(other.database)
-  expect(told).not.toContain(null)
-  await killInside(other, 'migrate', {
-    ready() {
-      for (const name of readdirSync(other.folder.path)) rmSync(other.folder.file(name), { recursive: true })
-      copyFileSync(fixture, other.database)
-      copyFileSync(`${fixture}.key`, `${other.database}.key`)
-      for (const end of ['', '.key']) chmodSync(`${other.database}${end}`, 0o600)
-      return ['migrate']
-    },
-    async check() {
-      const said = await other.do('migrate')
-      expect(rows(other.database)).toEqual(told)
-      expect(await other.run(['doctor'])).toMatchObject({ code: 0, stderr: '' })
-      expect(faultsIn(other.database)).toEqual([])
-      return said.startsWith('The database is up to date.') ? 'new' : 'old'
     },
   })
 })

@@ -1,20 +1,8 @@
-import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { currentSchema } from '../../db/sqlite/migration'
 import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
-import { Program } from '../support/process'
 
 setDefaultTimeout(300_000)
 
@@ -107,73 +95,3 @@ test('no file holds anything of a person: database, log, shared memory, temporar
   expect(hitsBelow(operator.folder.path).filter((hit) => !hit.startsWith('export.json'))).toEqual([])
   expect(hitsBelow(operator.folder.path).length).toBeGreaterThanOrEqual(people[0]?.canaries.length as number)
 })
-
-test('an upgrade leaves nothing of a person in the clear but in the copy of what was before', async () => {
-  using operator = new Operator()
-  const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
-  copyFileSync(fixture, operator.database)
-  copyFileSync(`${fixture}.key`, `${operator.database}.key`)
-  // A checkout leaves it readable for all.
-  chmodSync(`${operator.database}.key`, 0o600)
-  const inTheClear = ['m-1@example.com', '+1 416 555 0100', 'Robin', 'Sample']
-  const hits = () =>
-    readdirSync(operator.folder.path).filter((name) => {
-      const content = readFileSync(operator.folder.file(name))
-      return inTheClear.some((text) => content.includes(text))
-    })
-  // What an upgrade was writing when it was killed goes with the next, however soon that is.
-  copyFileSync(fixture, `${operator.database}.before-schema-${currentSchema}.unfinished-0a1b2c3d`)
-  expect(hits()).toHaveLength(2)
-  expect(await operator.do('migrate')).toContain('names and addresses of people lie readable in it')
-  expect(hits()).toEqual([`anteroom.sqlite.before-schema-${currentSchema}`])
-  const shown = await operator.ask<object>('member', 'show', '1')
-  expect(shown).toMatchObject({ firstName: 'Robin', email: 'm-1@example.com', externalUserId: 'm-1' })
-})
-
-test.if(existsSync('/proc/self/fd'))(
-  'an upgrade writes nothing of a person to a temporary file',
-  async () => {
-    using operator = new Operator()
-    const fixture = new URL('../../fixtures/first-release.sqlite', import.meta.url).pathname
-    copyFileSync(fixture, operator.database)
-    copyFileSync(`${fixture}.key`, `${operator.database}.key`)
-    chmodSync(`${operator.database}.key`, 0o600)
-    addFirstReleaseMembers(operator.database, 4_000)
-    await using upgrade = new Program(['migrate'], { env: { ANTEROOM_DATABASE: operator.database } })
-    const descriptors = `/proc/${upgrade.pid}/fd`
-    const found = new Set<string>()
-    while (upgrade.isRunning) {
-      for (const content of unnamedFiles(descriptors)) {
-        if (content.includes('temporaryCanary')) found.add('temporaryCanary')
-      }
-      await Bun.sleep(1)
-    }
-    expect((await upgrade.exit()).code).toBe(0)
-    expect([...found]).toEqual([])
-  },
-)
-
-/** More members than SQLite keeps in memory while it drops their table. */
-function addFirstReleaseMembers(path: string, count: number): void {
-  using database = new Database(path)
-  database.run(
-    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-     INSERT INTO members (partner_id, external_user_id, active, email, folded_email, first_name, last_name, country,
-       reason_for_seeking_support, preferred_spoken_language, created_at, updated_at)
-     SELECT 1, 'many-' || i, 1, i || '@many.example', i || '@many.example', 'temporaryCanary', 'S', 'CA',
-       'temporaryCanary, and why', 'en', 1, 1 FROM n`,
-  )
-}
-
-/** What is in the files that a process has open and that have no name. */
-function unnamedFiles(descriptors: string): Buffer[] {
-  try {
-    return readdirSync(descriptors).flatMap((fd) => {
-      const target = readlinkSync(join(descriptors, fd))
-      return / \(deleted\)$/.test(target) ? [readFileSync(join(descriptors, fd))] : []
-    })
-  } catch {
-    // It has closed one meanwhile, or has ended.
-    return []
-  }
-}

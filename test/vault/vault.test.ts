@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { createCipheriv, randomBytes } from 'node:crypto'
 import { newRecordKey } from '../../src/domain/vault'
 import { createVault, masterKeyBytes, newMasterKey } from '../../src/vault/vault'
 
@@ -92,14 +91,6 @@ describe('opening is refused', () => {
     expect(() => vault.open(sealed, { ...place, ...different })).toThrow()
   })
 
-  test('of the format of the first release, which was bound to a record key alone', () => {
-    const first = sealedByFirstRelease(key, secret, place.recordKey)
-    expect(() => vault.open(first, place)).toThrow('not a value sealed under this key')
-    expect(() => vault.openFirst(sealed, place.recordKey)).toThrow('not a value of the first format')
-    expect(Buffer.from(vault.openFirst(first, place.recordKey)).equals(secret)).toBe(true)
-    expect(() => vault.openFirst(first, 'record-2')).toThrow()
-  })
-
   test('under another master key', () => {
     expect(() => createVault(newMasterKey()).open(sealed, place)).toThrow()
   })
@@ -146,10 +137,3 @@ test('a master key has 32 random bytes, and no other length is taken', () => {
 test('record keys never come twice', () => {
   expect(new Set(Array.from({ length: 5_000 }, newRecordKey)).size).toBe(5_000)
 })
-
-function sealedByFirstRelease(masterKey: Uint8Array, plain: Uint8Array, recordKey: string): Uint8Array {
-  const nonce = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', masterKey, nonce)
-  cipher.setAAD(Buffer.from(recordKey))
-  return Buffer.concat([Uint8Array.of(1), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
-}

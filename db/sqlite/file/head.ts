@@ -25,9 +25,8 @@ export function schemaOf(userVersion: number): number {
   return userVersion & ((1 << schemaBits) - 1)
 }
 
-/** A user_version for a file that no log belongs to yet. The first release takes all of it for the schema's number. */
+/** A user_version for a file that no log belongs to yet. */
 export function newUserVersion(schema: number): number {
-  if (schema <= 1) return schema
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return ((random & countMask) << schemaBits) | schema
 }
@@ -180,14 +179,6 @@ function transactionsIn(file: number, logHead: Buffer): number[] {
 /** The user_version of the file at a path, as of its last checkpoint. */
 export function readUserVersion(path: string): number {
   return isVacant(path) ? 0 : readStart(path, headBytes).readUInt32BE(userVersionAt)
-}
-
-/** The first schema that seals all that is known of people. */
-const firstSealedSchema = 3
-
-/** Whether a database file, or what is left of one, may be of a schema in which people lay readable. */
-export function holdsReadablePeople(path: string): boolean {
-  return !isDatabase(path) || schemaOf(readUserVersion(path)) < firstSealedSchema
 }
 
 /** The first bytes of a file; fewer if it is shorter, or gone. */

@@ -109,6 +109,6 @@ function proven(path: string, purpose: Purpose, masterKey: MasterKey): Manifest 
   using database = openCopy(path)
   const schema = recognize(database)
   if (schema === 0) throw unusable('what the backup holds is an empty database')
-  prove({ database, purpose, masterKey }, schema)
+  prove({ database, purpose, masterKey })
   return readManifest(database)
 }

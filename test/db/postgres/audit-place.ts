@@ -14,7 +14,7 @@ export const hashes: AuditHashes = auditHashes(vault)
 const template: Template = {
   name: 'audit',
   async fill(url) {
-    const migration = new URL('../../../db/postgres/migrations/0001-start.sql', import.meta.url)
+    const migration = new URL('../../../db/postgres/migrations/0001-schema.sql', import.meta.url)
     await runSql(url, readFileSync(migration, 'utf8'))
     const state = formatState(hashes, emptyAudit)
     await runSql(url, `INSERT INTO settings VALUES ('audit', convert_to('${state}', 'UTF8'))`)

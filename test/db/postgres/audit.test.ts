@@ -47,7 +47,7 @@ async function openWithRequests(): Promise<AuditPlace> {
   return place
 }
 
-const intactUpTo = (id: number) => ({ intact: true, head: { id }, foundBrokenAt: null }) as const
+const intactUpTo = (id: number) => ({ intact: true, head: { id } }) as const
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
 const asWritten = 'the line is not as it was written'
 const unsealed = 'the seal of the newest line is missing or not as it was written'

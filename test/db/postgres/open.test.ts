@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { Connection } from '../../../db/postgres/client/connection'
 import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { serverDatabase } from '../../../db/postgres/database'
+import { currentSchema } from '../../../db/postgres/migration'
 import { openDatabase } from '../../../db/postgres/open'
 import { requirePostgres } from '../../../db/postgres/recognize'
 import { masterKeyOf } from '../../../src/vault/vault'
@@ -39,10 +40,10 @@ describeOnPostgresInFull('opening', () => {
   test('makes the tables of an empty database, and opens it again with nothing changed', async () => {
     await using made = await newConnections()
     const first = await openDatabase(made.on, openingOf(made.url))
-    expect(first).toMatchObject({ schema: 2, isUpgraded: false })
+    expect(first).toMatchObject({ schema: currentSchema, isUpgraded: false })
     const before = await contentOf(made.url)
     expect(await openDatabase(made.on, openingOf(made.url, { create: false }))).toMatchObject({
-      schema: 2,
+      schema: currentSchema,
       isUpgraded: false,
     })
     expect(await contentOf(made.url)).toEqual(before)
@@ -61,7 +62,7 @@ describeOnPostgresInFull('opening', () => {
   test('by several at once makes one database, and all of them find it', async () => {
     await using made = await newConnections()
     const first = Array.from({ length: 4 }, () => openDatabase(made.on, openingOf(made.url)))
-    expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual([2, 2, 2, 2])
+    expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual(Array(4).fill(currentSchema))
     expect(
       await runSql(made.url, "SELECT count(*)::int AS keys FROM settings WHERE name = 'data_key'"),
     ).toEqual([{ keys: 1 }])

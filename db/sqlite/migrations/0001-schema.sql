@@ -1,4 +1,5 @@
 -- Instants are milliseconds since 1970-01-01T00:00Z; dates are YYYY-MM-DD in the provider's zone.
+-- A check that lists words has a name, so that a later migration can replace it.
 
 CREATE TABLE settings (
   name TEXT PRIMARY KEY,
@@ -17,7 +18,10 @@ CREATE TABLE partners (
   name TEXT NOT NULL UNIQUE CHECK (name <> ''),
   organization_id INTEGER REFERENCES organizations (id),
   active INTEGER NOT NULL CHECK (active IN (0, 1)),
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  -- The partner's own rate limits per minute: 0 for no limit, null for the service's limits.
+  reads_per_minute INTEGER CHECK (reads_per_minute >= 0),
+  bookings_per_minute INTEGER CHECK (bookings_per_minute >= 0)
 ) STRICT;
 
 CREATE TABLE partner_keys (
@@ -29,13 +33,15 @@ CREATE TABLE partner_keys (
   issued_at INTEGER NOT NULL,
   starts_at INTEGER NOT NULL,
   ends_at INTEGER CHECK (ends_at >= starts_at),
-  end_reason TEXT CHECK (end_reason IN ('rotated', 'revoked', 'cancelled')),
+  end_reason TEXT,
   last_used_at INTEGER,
+  CONSTRAINT partner_keys_end_reason CHECK (end_reason IN ('rotated', 'revoked', 'cancelled')),
   CHECK ((ends_at IS NULL) = (end_reason IS NULL))
 ) STRICT;
 
 -- One active token per partner: only one of its keys can be without an end.
 CREATE UNIQUE INDEX partner_keys_open ON partner_keys (partner_id) WHERE ends_at IS NULL;
+CREATE INDEX partner_keys_partner ON partner_keys (partner_id);
 
 CREATE TABLE regions (
   id INTEGER PRIMARY KEY,
@@ -47,7 +53,7 @@ CREATE TABLE regions (
   UNIQUE (country_code, code)
 ) STRICT;
 
--- What belongs to one provider alone is JSON in its row; what ties it to regions has tables with foreign keys.
+-- Data that belongs to one provider alone is JSON in its row. Links to regions have tables with foreign keys.
 CREATE TABLE providers (
   id INTEGER PRIMARY KEY,
   ref TEXT NOT NULL UNIQUE CHECK (ref <> ''),
@@ -64,7 +70,10 @@ CREATE TABLE providers (
   overrides TEXT NOT NULL CHECK (json_valid(overrides)),
   time_off TEXT NOT NULL CHECK (json_valid(time_off)),
   minimum_notice_minutes INTEGER NOT NULL CHECK (minimum_notice_minutes >= 0),
-  active INTEGER NOT NULL CHECK (active IN (0, 1))
+  active INTEGER NOT NULL CHECK (active IN (0, 1)),
+  -- Set by staff. Directory files do not change these two.
+  suspended INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1)),
+  staff_time_off TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
 
 CREATE TABLE licenses (
@@ -86,36 +95,21 @@ CREATE TABLE in_person_regions (
 
 CREATE INDEX in_person_regions_region ON in_person_regions (region_id);
 
--- AUTOINCREMENT: the id of a member or a request is known outside and is never given to another.
+-- Everything that identifies or describes a person is sealed. Members are found by keyed hashes.
+-- AUTOINCREMENT: partners know the ids of members and requests, so an id is never used again.
 CREATE TABLE members (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
+  record_key TEXT NOT NULL UNIQUE,
   partner_id INTEGER NOT NULL REFERENCES partners (id),
-  external_user_id TEXT NOT NULL CHECK (external_user_id <> ''),
+  external_user_id_hash BLOB NOT NULL CHECK (length(external_user_id_hash) = 32),
+  -- Null for a member whose address was released.
+  email_hash BLOB UNIQUE CHECK (length(email_hash) = 32),
   active INTEGER NOT NULL CHECK (active IN (0, 1)),
-  email TEXT NOT NULL,
-  folded_email TEXT NOT NULL UNIQUE,
-  first_name TEXT NOT NULL,
-  last_name TEXT NOT NULL,
-  country TEXT NOT NULL CHECK (country GLOB '[A-Z][A-Z]'),
-  preferred_name TEXT,
-  preferred_pronouns TEXT,
-  dob TEXT,
-  gender TEXT,
-  marital_status TEXT,
-  client_type TEXT,
-  leave_voicemail TEXT,
-  phone_number TEXT,
-  street_address TEXT,
-  suite TEXT,
-  city TEXT,
-  state TEXT,
-  zip_code TEXT,
-  reason_for_seeking_support TEXT,
-  preferred_modality TEXT,
-  preferred_spoken_language TEXT NOT NULL,
+  sealed_external_user_id BLOB NOT NULL,
+  sealed_profile BLOB NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  UNIQUE (partner_id, external_user_id)
+  UNIQUE (partner_id, external_user_id_hash)
 ) STRICT;
 
 CREATE TABLE booking_requests (
@@ -124,41 +118,77 @@ CREATE TABLE booking_requests (
   -- Null once the person has been erased.
   member_id INTEGER REFERENCES members (id),
   is_intake INTEGER NOT NULL CHECK (is_intake IN (0, 1)),
-  state TEXT NOT NULL CHECK (state IN ('unassigned', 'pending', 'accepted', 'declined')),
+  state TEXT NOT NULL,
   provider_id INTEGER REFERENCES providers (id),
   authorization_number TEXT UNIQUE,
   starts_at INTEGER,
   ends_at INTEGER CHECK (ends_at > starts_at),
-  -- What the provider's clock was expected to show: minutes east of UTC.
+  -- Minutes east of UTC that the provider's zone was expected to have.
   local_offset_minutes INTEGER,
   accepted_at INTEGER,
   declined_at INTEGER,
   sealed_screening_answers BLOB,
   submitted_at INTEGER NOT NULL,
+  CONSTRAINT booking_requests_state CHECK (state IN ('unassigned', 'pending', 'accepted', 'declined', 'closed')),
+  CONSTRAINT booking_requests_assigned CHECK ((state IN ('unassigned', 'closed')) = (provider_id IS NULL)),
+  CONSTRAINT booking_requests_accepted CHECK (state <> 'accepted' OR accepted_at IS NOT NULL),
+  CONSTRAINT booking_requests_declined CHECK ((state IN ('declined', 'closed')) = (declined_at IS NOT NULL)),
   CHECK ((member_id IS NULL) = (sealed_screening_answers IS NULL)),
   CHECK (is_intake = 1 OR starts_at IS NOT NULL),
-  CHECK ((state = 'unassigned') = (provider_id IS NULL)),
   CHECK ((provider_id IS NULL) = (authorization_number IS NULL)),
   CHECK ((starts_at IS NULL) = (ends_at IS NULL)),
   CHECK ((starts_at IS NULL) = (local_offset_minutes IS NULL)),
-  CHECK (starts_at IS NULL OR provider_id IS NOT NULL),
-  CHECK (state <> 'accepted' OR accepted_at IS NOT NULL),
-  CHECK ((state = 'declined') = (declined_at IS NOT NULL))
+  CHECK (starts_at IS NULL OR provider_id IS NOT NULL)
 ) STRICT;
 
 CREATE INDEX booking_requests_member ON booking_requests (member_id);
--- The last word on double booking.
+-- Prevents double booking, whatever the program does.
 CREATE UNIQUE INDEX booking_requests_slot ON booking_requests (provider_id, starts_at)
   WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL;
+-- The slots that a member holds.
+CREATE INDEX booking_requests_held ON booking_requests (member_id, starts_at)
+  WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL;
+CREATE INDEX booking_requests_submitted ON booking_requests (submitted_at);
+-- The operator's queue.
+CREATE INDEX booking_requests_unassigned ON booking_requests (id) WHERE state = 'unassigned';
+CREATE INDEX booking_requests_waiting ON booking_requests (id) WHERE state IN ('unassigned', 'pending');
 
--- What every transaction leaves for the processes that hold the directory in memory.
-CREATE TABLE changes (
-  version INTEGER PRIMARY KEY AUTOINCREMENT,
-  noun TEXT NOT NULL CHECK (noun IN ('partner', 'region', 'provider', 'taken')),
-  record_id INTEGER NOT NULL
+-- Notes that staff write about a request, for staff alone. Erasing the member removes them.
+CREATE TABLE request_notes (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  record_key TEXT NOT NULL UNIQUE,
+  request_id INTEGER NOT NULL REFERENCES booking_requests (id),
+  kind TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  sealed_text BLOB NOT NULL,
+  CONSTRAINT request_notes_kind CHECK (kind IN ('note', 'decline', 'close'))
 ) STRICT;
 
--- Who did what to which record, each line bound to the one before it by its hash.
+CREATE INDEX request_notes_request ON request_notes (request_id);
+
+-- Responses to submissions with an idempotency key, kept until they expire. Key and body are stored as keyed hashes.
+CREATE TABLE replays (
+  request_id INTEGER PRIMARY KEY REFERENCES booking_requests (id),
+  partner_id INTEGER NOT NULL REFERENCES partners (id),
+  key_hash BLOB NOT NULL CHECK (length(key_hash) = 32),
+  body_hash BLOB NOT NULL CHECK (length(body_hash) = 32),
+  sealed_receipt BLOB NOT NULL,
+  submitted_at INTEGER NOT NULL,
+  UNIQUE (partner_id, key_hash)
+) STRICT;
+
+CREATE INDEX replays_submitted ON replays (submitted_at);
+
+-- Every transaction writes here what it changed, for processes that keep the directory in memory.
+CREATE TABLE changes (
+  version INTEGER PRIMARY KEY AUTOINCREMENT,
+  noun TEXT NOT NULL,
+  record_id INTEGER NOT NULL,
+  CONSTRAINT changes_noun CHECK (noun IN ('partner', 'region', 'provider', 'taken'))
+) STRICT;
+
+-- The audit trail. Each line is bound to the line before it in its chain by its hash.
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,
@@ -166,8 +196,21 @@ CREATE TABLE audit (
   action TEXT NOT NULL,
   record TEXT,
   outcome TEXT NOT NULL,
-  hash TEXT NOT NULL UNIQUE
+  hash TEXT NOT NULL
 ) STRICT;
 
-CREATE TRIGGER audit_keeps_lines BEFORE DELETE ON audit BEGIN SELECT RAISE (ABORT, 'audit lines stay'); END;
+CREATE INDEX audit_record ON audit (record, action, at);
+CREATE INDEX audit_actor ON audit (actor, action, at);
+CREATE INDEX audit_action ON audit (action, at);
+CREATE INDEX audit_at ON audit (at);
+
 CREATE TRIGGER audit_keeps_words BEFORE UPDATE ON audit BEGIN SELECT RAISE (ABORT, 'audit lines stay as they are'); END;
+-- A line can be deleted only after a prune has moved the start of its chain behind it.
+CREATE TRIGGER audit_keeps_lines BEFORE DELETE ON audit
+  WHEN OLD.id > coalesce((
+    SELECT json_extract(
+      CAST(value AS TEXT),
+      CASE OLD.action WHEN 'authentication.refuse' THEN '$.refusals.start.id' ELSE '$.acts.start.id' END
+    ) FROM settings WHERE name = 'audit'
+  ), 0)
+  BEGIN SELECT RAISE (ABORT, 'audit lines stay'); END;
