@@ -189,6 +189,12 @@ function closing(answer: Response | Promise<Response>): Response | Promise<Respo
   return answer
 }
 
+/**
+ * The codes of Bun's resolver for a host that has no address: not a name, an unknown name, no name server. It returns ENOENT
+ * for any of them, for example if the machine is busy.
+ */
+const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
+
 /** Serves, or says as Node does which address could not be had. */
 function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
   const { hostname, port } = options
@@ -196,8 +202,7 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
     return Bun.serve(options)
   } catch (error) {
     const { code = '' } = error as { code?: string }
-    // What is no name at all, what nobody has by that name, and what no name server can be asked for.
-    if (['EINVAL', 'ENOTFOUND', 'EAGAIN'].includes(code)) {
+    if (unresolved.has(code)) {
       throw new Refusal('settings_invalid', `--host: ${hostname} cannot be resolved to an address`)
     }
     if (code === 'EADDRNOTAVAIL') {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { connect } from 'node:net'
 import { Refusal } from '../../src/domain/errors'
 import { listen } from '../../src/http/listen'
@@ -58,3 +58,15 @@ test.each([
   }
   expect(error).toEqual(new Refusal('settings_invalid', `--host: ${host} ${fault}`))
 })
+
+test.each(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])(
+  'a host for which the resolver returns %s is named in one line',
+  (code) => {
+    using _ = spyOn(Bun, 'serve').mockImplementation(() => {
+      throw Object.assign(new Error(code), { code })
+    })
+    expect(() => listen('api.example.org', 0, () => () => new Response())).toThrow(
+      new Refusal('settings_invalid', '--host: api.example.org cannot be resolved to an address'),
+    )
+  },
+)
