@@ -1,6 +1,7 @@
 /**
  * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder, with the Bun that package.json pins and
- * the dependencies that bun.lock pins, after installing whichever of the two is missing. A Bun that is fetched is held
+ * the dependencies that bun.lock pins, after installing whichever of the two is missing. The program itself gets only the
+ * packages that it imports; anything else gets those of tests and lint too. A Bun that is fetched is held
  * to its hash in pinned-bun.json. `--fetch=PLATFORM,...` before ARGS fetches those of other platforms first.
  *
  * Plain JavaScript without dependencies, because it runs before there are any: on Node 18 or later, or on any Bun.
@@ -45,7 +46,7 @@ try {
   const args = process.argv.slice(2)
   const others = args[0]?.startsWith('--fetch=') ? args.shift().slice('--fetch='.length).split(',') : []
   for (const other of others) if (!fs.existsSync(ownBun(version, other))) await fetchBun(version, other)
-  await installDependencies(bun, version)
+  await installDependencies(bun, version, args[0] === 'src/main.ts')
   removeTemporaryFolders()
   process.exit((await run(bun, args, { cwd: root, stdio: 'inherit' })).code)
 } catch (error) {
@@ -153,12 +154,18 @@ function npmArguments(folder) {
   return [...what, ...how, '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 }
 
-/** node_modules is made in a folder aside and then moved here: it is never half full, whatever interrupts this. */
-async function installDependencies(bun, version) {
+/**
+ * node_modules is made in a folder aside and then moved here: it is never half full, whatever interrupts this.
+ *
+ * @param isProgram whether the packages that the program imports are enough
+ */
+async function installDependencies(bun, version, isProgram) {
   const modules = join(root, 'node_modules')
   const stamp = join(modules, '.with-bun')
-  const wanted = dependenciesHash(version)
-  const isCurrent = () => fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted
+  const whole = dependenciesHash(version)
+  const production = `${whole} production`
+  const enough = isProgram ? [whole, production] : [whole]
+  const isCurrent = () => fs.existsSync(stamp) && enough.includes(fs.readFileSync(stamp, 'utf8'))
   if (isCurrent()) return
 
   say('installing the dependencies')
@@ -166,7 +173,8 @@ async function installDependencies(bun, version) {
   for (const file of ['package.json', 'bun.lock', 'bunfig.toml', '.npmrc']) {
     if (fs.existsSync(join(root, file))) fs.copyFileSync(join(root, file), join(temp, file))
   }
-  const { code, output } = await run(bun, ['install', '--frozen-lockfile'], { cwd: temp })
+  const only = isProgram ? ['--production', '--omit=optional'] : []
+  const { code, output } = await run(bun, ['install', '--frozen-lockfile', ...only], { cwd: temp })
   if (code !== 0) {
     process.stderr.write(output)
     throw new Error(`cannot install the dependencies: ${gist(output)}`)
@@ -174,7 +182,7 @@ async function installDependencies(bun, version) {
   // That a package for this platform alone (the linter's, the compiler's) could not be fetched is a mere warning to Bun.
   // Without a stamp, the next start tries again.
   const isWhole = !/^warn: .* downloading /m.test(output)
-  if (isWhole) fs.writeFileSync(join(temp, 'node_modules', '.with-bun'), wanted)
+  if (isWhole) fs.writeFileSync(join(temp, 'node_modules', '.with-bun'), isProgram ? production : whole)
   try {
     if (fs.existsSync(modules) && !isCurrent()) fs.renameSync(modules, join(temp, 'old'))
     fs.renameSync(join(temp, 'node_modules'), modules)

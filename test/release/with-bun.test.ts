@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as pinnedBun from '../../src/pinned-bun.json'
 import { Folder } from '../support/folder'
@@ -13,14 +13,20 @@ for package; do :; done
 echo other > "node_modules/\${package%@*}/bin/bun"
 `
 
-test('a Bun that is not the one that is pinned is neither kept nor started', () => {
-  using folder = new Folder()
+/** A project in a folder of its own, with a program in its folder `bin`. */
+function projectWith(program: string, script: string): Folder {
+  const folder = new Folder()
   for (const name of ['src', 'bin']) mkdirSync(folder.file(name))
-  for (const name of ['package.json', 'src/with-bun.mjs', 'src/pinned-bun.json']) {
+  for (const name of ['package.json', 'bun.lock', 'src/with-bun.mjs', 'src/pinned-bun.json']) {
     copyFileSync(join(root, name), folder.file(name))
   }
-  writeFileSync(folder.file('bin/npm'), otherNpm)
-  chmodSync(folder.file('bin/npm'), 0o755)
+  writeFileSync(folder.file(`bin/${program}`), script)
+  chmodSync(folder.file(`bin/${program}`), 0o755)
+  return folder
+}
+
+test('a Bun that is not the one that is pinned is neither kept nor started', () => {
+  using folder = projectWith('npm', otherNpm)
   // Where Node runs it and no Bun is on the PATH, one is fetched.
   const words = [Bun.which('node') ?? 'node', 'src/with-bun.mjs', '--version']
   const env = { PATH: folder.file('bin') }
@@ -37,4 +43,28 @@ test('what it starts asks no proxy for servers of this machine, nor for those th
   const { stdout } = Bun.spawnSync(words, { cwd: root, env })
   const unproxied = 'example.org,127.0.0.1,localhost,::1'
   expect(stdout.toString()).toBe(`${unproxied} ${unproxied}\n`)
+})
+
+test('the program gets the packages that it imports, and all others are installed once anything else is run', () => {
+  const fakeBun = `#!/bin/sh
+case $1 in
+  --version) echo ${pinnedBun.version} ;;
+  install) mkdir node_modules && echo "$@" >> "$INSTALLS" ;;
+esac
+`
+  using folder = projectWith('bun', fakeBun)
+  const installs = folder.file('installs')
+  const env = { PATH: `${folder.file('bin')}:/usr/bin:/bin`, INSTALLS: installs }
+  const node = Bun.which('node') ?? 'node'
+  const run = (...args: string[]) => {
+    const words = [node, 'src/with-bun.mjs', ...args]
+    expect(Bun.spawnSync(words, { cwd: folder.path, env }).exitCode).toBe(0)
+    return readFileSync(installs, 'utf8').trim().split('\n')
+  }
+  const first = 'install --frozen-lockfile --production --omit=optional'
+  expect(run('src/main.ts', 'sandbox')).toEqual([first])
+  expect(run('src/main.ts', 'sandbox')).toEqual([first])
+  expect(run('test')).toEqual([first, 'install --frozen-lockfile'])
+  expect(run('src/main.ts', 'sandbox')).toHaveLength(2)
+  expect(run('test')).toHaveLength(2)
 })
