@@ -16,7 +16,7 @@ took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
-# --- install, by the commands of docs/deploying.md: test/docs.test.ts holds the words of both to each other
+# --- install, by the commands of docs/deploying.md: test/docs.system.test.ts holds the words of both to each other
 install -m 755 anteroom /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom

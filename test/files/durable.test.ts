@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { basename } from 'node:path'
 import { beginFile, beginFolder, removeAbandoned, writeDurably } from '../../src/files/durable'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 

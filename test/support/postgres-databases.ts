@@ -1,6 +1,4 @@
 import { describe, test } from 'bun:test'
-import { isOnPostgres } from './engine'
-import { isLong } from './long'
 import { onceInRun } from './once-in-run'
 import { type Postgres, startPostgres } from './postgres'
 import { whyNoPostgres } from './postgres-programs'
@@ -18,12 +16,8 @@ export const hasPostgres = why === null
 /** Describes what holds on PostgreSQL; it is skipped where none can be started. */
 export const describeOnPostgres = describe.skipIf(!hasPostgres)
 
-/** Whether that is told too which would make the suite take too long: by `npm run test:postgres` and `npm run test:long`. */
-const isInFull = hasPostgres && (isOnPostgres || isLong)
-
-/** The same of what would make the suite take too long. */
-export const describeOnPostgresInFull = describe.skipIf(!isInFull)
-export const testOnPostgresInFull = test.skipIf(!isInFull)
+export const describeOnPostgresInFull = describeOnPostgres
+export const testOnPostgresInFull = test.skipIf(!hasPostgres)
 
 let shared: Promise<Postgres> | undefined
 

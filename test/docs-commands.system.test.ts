@@ -6,7 +6,7 @@ import { blocksOf, operating, PageCommands, root, scriptOf } from './support/pag
 // The commands of the pages, run as they are written. Those of a page of docs/ are one script, which ends at the first that
 // fails; it goes on from where docs/operating.md ends, beside the service, as that page says.
 
-// What takes a PostgreSQL server is told by test/docs-on-postgres.test.ts.
+// What takes a PostgreSQL server is told by test/docs-on-postgres.system.test.ts.
 const others = [operating, 'docs/beyond-one-machine.md']
 const pages = readdirSync(join(root, 'docs'))
   .map((name) => `docs/${name}`)

@@ -58,7 +58,7 @@ test('every threat names what holds it off', () => {
   const [, table = ''] = textOf('docs/security.md').split('| Threat')
   const rows = table.split('\n\n')[0]?.match(/^\| (?!---).*$/gm) ?? []
   expect(rows.length).toBeGreaterThan(10)
-  expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w/-]+\.test\.ts\)/.test(row))).toEqual([])
+  expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w./-]+\.test\.ts\)/.test(row))).toEqual([])
 })
 
 /** The first words of what an operator does as root on a machine of their own. */

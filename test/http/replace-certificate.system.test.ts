@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:tls'
 import { type Listening, listen, type TlsIdentity } from '../../src/http/listen'
 import { makeCertificate } from '../support/certificates'
-import { Folder } from '../support/process'
+import { Folder } from '../support/folder'
 
 const folder = new Folder()
 let [one, two] = [{} as TlsIdentity, {} as TlsIdentity]

@@ -372,8 +372,8 @@ describe('nothing that was sent comes back or is printed when a request is refus
       await isRefused(500, answerTo('canary', 'UNKNOWN', seen))
       const lines = logged.mock.calls.join('\n')
       expect(lines).toContain('TypeError')
-      expect(lines).toContain('canaries.test.ts')
-      expect(word.exec(lines.replaceAll('canaries.test.ts', ''))).toBeNull()
+      expect(lines).toContain('canaries.system.test.ts')
+      expect(word.exec(lines.replaceAll('canaries.system.test.ts', ''))).toBeNull()
     } finally {
       logged.mockRestore()
     }

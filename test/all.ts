@@ -1,0 +1,25 @@
+// `npm run test:all`: the tests that `npm test` leaves out. Every run takes place, even if an earlier one failed.
+// With arguments, for example `npm run test:all -- test/cli`: one run of the files whose paths contain them.
+import { whyNoPostgres } from './support/postgres-programs'
+
+const onPostgres = ['test/contract/', 'test/http/', 'test/operations/', 'test/races/']
+const runs: [title: string, words: string[], env?: Record<string, string>][] = [
+  ['tests of running programs', ['--parallel=4', '.system.test']],
+  ['timing tests, one file at a time', ['.timing.test']],
+]
+if (whyNoPostgres() === null) {
+  runs.push(['the contract on PostgreSQL', ['--parallel=4', ...onPostgres], { TEST_ENGINE: 'postgres' }])
+}
+
+const given = process.argv.slice(2)
+let failed = false
+for (const [title, words, env] of given.length > 0 ? [['chosen tests', given] as const] : runs) {
+  console.log(`== ${title}`)
+  const command = [process.execPath, 'test', '--config=test/all.toml', '--timeout=300000', ...words]
+  const { exitCode } = Bun.spawnSync(command, {
+    env: { ...process.env, ...env },
+    stdio: ['inherit', 'inherit', 'inherit'],
+  })
+  failed ||= exitCode !== 0
+}
+process.exitCode = failed ? 1 : 0
