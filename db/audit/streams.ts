@@ -11,7 +11,7 @@ import {
  * and no more of them are read than are asked for, however many there are.
  */
 export interface AuditStream extends AuditSubject {
-  readonly action?: AuditAction
+  readonly action: AuditAction
 }
 
 /** Whether more is asked for than the newest lines, or those behind one. */
@@ -26,10 +26,8 @@ export function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter)
       mine !== undefined && theirs !== undefined && mine !== theirs
     if (isOther(actor, one.actor) || isOther(record, one.record)) return []
     const subject = { actor: actor ?? one.actor, record: record ?? one.record }
-    const isOfAny = subject.actor !== undefined || subject.record !== undefined
-    // The indexes have the action before the instant.
-    const each = actions ?? (isOfAny ? auditActions : null)
-    return each ? each.map((action) => ({ ...subject, action })) : [subject]
+    // Every index has the action before the instant.
+    return (actions ?? auditActions).map((action) => ({ ...subject, action }))
   })
 }
 

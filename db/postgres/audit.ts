@@ -21,8 +21,9 @@ import {
   verifyLog,
   type WalkedLog,
 } from '../audit/verification'
-import { conflictQuery, looksAtRisk, refusalCounts } from './audit-counts'
-import { lineLists } from './audit-lists'
+import { conflictQuery, looksAtRisk, refusalCounts } from '../queries/audit-counts'
+import { auditLists } from '../queries/audit-lists'
+import type { QueryEngine } from '../queries/engine'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit, settings } from './schema'
 
@@ -118,8 +119,8 @@ function linesAfter(log: Log, after: number | null, limit: number): Promise<Audi
 }
 
 /** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
-export function auditQueries(db: Drizzle, vault: Vault) {
-  const log = openLog(db, vault)
+export function auditQueries(engine: QueryEngine, vault: Vault) {
+  const log = openLog(engine.db as unknown as Drizzle, vault)
   const walked: WalkedLog = {
     hashes: log.hashes,
     stand: log.stand,
@@ -131,10 +132,10 @@ export function auditQueries(db: Drizzle, vault: Vault) {
     append: (entries: readonly AuditEntry[]) => append(log, entries),
     /** Whether a line was stored, of an act whose COMMIT was not answered. */
     isThere: async ({ id, hash }: AuditHead) => (await log.line.execute({ id, hash })).length > 0,
-    conflictAt: conflictQuery(db),
-    list: lineLists(db),
-    countRefusals: refusalCounts(db),
-    looksAtRisk: looksAtRisk(db),
+    conflictAt: conflictQuery(engine),
+    list: auditLists(engine),
+    countRefusals: refusalCounts(engine),
+    looksAtRisk: looksAtRisk(engine),
     head: async (): Promise<AuditHead> => headOfLog(await log.stand()),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
     /** Inside a transaction that holds the lock of the log. */

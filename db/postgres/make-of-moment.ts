@@ -21,10 +21,10 @@ import type { OnConnection } from './client/on-connection'
 import { copiedTables, rowsOf } from './copied-tables'
 import { atPlace, failureAt, isSilent } from './copy-failure'
 import { openVault } from './data-key'
-import { drizzleOn } from './drizzle'
 import { createSchema, ourMigrations } from './migration'
 import { copyMillis } from './moment'
 import { alone } from './open'
+import { queryEngine } from './query-engine'
 import { isLost } from './read'
 import { recognize } from './recognize'
 import { requireRights } from './server/rights'
@@ -142,7 +142,7 @@ async function keepLog(connection: Connection, vault: Vault, spans: AuditSpans):
   await connection.send(`ANALYZE ${copiedNames.join(', ')}`)
   await writeSetting(connection, auditStateName, formatState(auditHashes(vault), spans))
   const log = auditQueries(
-    drizzleOn((text, params) => connection.run(text, params)),
+    queryEngine((text, params) => connection.run(text, params)),
     vault,
   )
   const verdict = await log.verify(null)

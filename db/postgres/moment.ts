@@ -13,10 +13,10 @@ import { inTransaction, type OnConnection } from './client/on-connection'
 import { copiedTables, rowsOf } from './copied-tables'
 import { atPlace, failureAt, isSilent } from './copy-failure'
 import { openVault } from './data-key'
-import { drizzleOn } from './drizzle'
 import { taking } from './locks'
 import { olderSchema, ourMigrations } from './migration'
 import { proveAll, requireFound } from './open'
+import { queryEngine } from './query-engine'
 import { hasLiveNodes } from './server/nodes'
 import { readCopyNote, readSetting, writeSetting } from './setting'
 import { rollBack } from './transaction'
@@ -153,7 +153,7 @@ async function momentOf(
   const tables: TableAtMoment[] = []
   for (const table of copiedTables) tables.push(await atPlace(place, tableAtMoment(connection, table)))
   const { walked, verify } = auditQueries(
-    drizzleOn((text, params) => connection.run(text, params)),
+    queryEngine((text, params) => connection.run(text, params)),
     vault,
   )
   return {

@@ -39,7 +39,7 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
     placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vaultOf())),
     replays: whenNeeded(() => replayQueries(engine, vaultOf())),
-    audit: whenNeeded(() => auditQueries(db, vaultOf())),
+    audit: whenNeeded(() => auditQueries(engine, vaultOf())),
   }
 }
 

@@ -44,6 +44,11 @@ export function then<T, Next>(
   return value instanceof Promise ? value.then(next) : next(value as T)
 }
 
+/** The values of several results, in order: at once, or when all of their promises resolve. */
+export function all<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[]> {
+  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as T[])
+}
+
 /** Named parameters of a prepared statement. */
 export function placeholders<Name extends string>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as {

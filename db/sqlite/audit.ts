@@ -9,7 +9,6 @@ import {
   formatState,
   parseState,
 } from '../../src/domain/audit'
-import type { conflictAsked } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
 import { auditHashes } from '../audit/hashes'
 import {
@@ -21,9 +20,10 @@ import {
   verifyLog,
   type WalkedLog,
 } from '../audit/verification'
+import { conflictQuery, looksAtRisk, refusalCounts } from '../queries/audit-counts'
+import { auditLists } from '../queries/audit-lists'
+import type { QueryEngine } from '../queries/engine'
 import { whenCalled } from '../queries/lazy'
-import { looksAtRisk, refusalCounts } from './audit-counts'
-import { lineLists } from './audit-lists'
 import { type Drizzle, placeholders } from './drizzle'
 import { audit, settings } from './schema'
 
@@ -53,22 +53,6 @@ function openLog(db: Drizzle, vault: Vault) {
       .prepare(),
     insert: db.insert(audit).values(line).prepare(),
   }
-}
-
-/** When a conflict over an e-mail address was, in ms; null if there is none so many back. */
-function conflictQuery(db: Drizzle) {
-  const open = placeholders('actor', 'after', 'offset')
-  const isConflict = eq(audit.action, 'member.email-conflict')
-  const conflict = db
-    .select({ at: audit.at })
-    .from(audit)
-    .where(and(isConflict, eq(audit.actor, open.actor), gt(audit.at, open.after)))
-    .orderBy(desc(audit.at))
-    .limit(1)
-    .offset(open.offset)
-    .prepare()
-  return ({ actor, after, back }: ReturnType<typeof conflictAsked>): number | null =>
-    conflict.get({ actor, after, offset: back - 1 })?.at ?? null
 }
 
 type Log = ReturnType<typeof openLog>
@@ -109,8 +93,8 @@ function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): number {
 }
 
 /** The audit log: lines are added, listed, checked and pruned, and the database refuses everything else. */
-export function auditQueries(db: Drizzle, vault: Vault) {
-  const log = openLog(db, vault)
+export function auditQueries(engine: QueryEngine, vault: Vault) {
+  const log = openLog(engine.db as Drizzle, vault)
   const walked: WalkedLog = {
     hashes: log.hashes,
     stand: () => stand(log),
@@ -119,10 +103,10 @@ export function auditQueries(db: Drizzle, vault: Vault) {
   return {
     walked,
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    conflictAt: whenCalled(() => conflictQuery(db)),
-    list: whenCalled(() => lineLists(db)),
-    countRefusals: whenCalled(() => refusalCounts(db)),
-    looksAtRisk: whenCalled(() => looksAtRisk(db)),
+    conflictAt: whenCalled(() => conflictQuery(engine)),
+    list: whenCalled(() => auditLists(engine)),
+    countRefusals: whenCalled(() => refusalCounts(engine)),
+    looksAtRisk: whenCalled(() => looksAtRisk(engine)),
     head: (): AuditHead => headOfLog(stand(log)),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
     removeUpTo: (chain: AuditChain, start: AuditHead) => removeUpTo(log, chain, start),

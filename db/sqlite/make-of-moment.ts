@@ -8,11 +8,11 @@ import { brokenLog, type EngineTable, isCopiedSetting, quoted, ruleBroken, table
 import { auditQueries } from './audit'
 import { copiedTables } from './copied-tables'
 import { openVault } from './data-key'
-import { drizzleOn } from './drizzle'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { removeOthers, requireNothingAt } from './file/restore'
 import { createSchema } from './migration'
 import { rowsOf } from './moment'
+import { queryEngine } from './query-engine'
 
 /**
  * Makes the database of a path of what it is filled with: aside, checked and synced before it gets its name, and for its owner
@@ -82,6 +82,6 @@ async function keepLog(
 ): Promise<void> {
   const state = formatState(auditHashes(vault), spans)
   database.query('UPDATE settings SET value = ? WHERE name = ?').run(Buffer.from(state), auditStateName)
-  const verdict = await auditQueries(drizzleOn(database), vault).verify(null)
+  const verdict = await auditQueries(queryEngine(database), vault).verify(null)
   if (!verdict.intact) throw brokenLog('the copy', verdict)
 }

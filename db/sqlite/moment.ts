@@ -18,10 +18,10 @@ import { auditQueries } from './audit'
 import { isDamage, toRefusal } from './constraint'
 import { copiedTables } from './copied-tables'
 import { openVault } from './data-key'
-import { drizzleOn } from './drizzle'
 import { countTransaction, recognizeFile } from './file/head'
 import { takeServeLock } from './file/lock'
 import { openDatabase } from './open'
+import { queryEngine } from './query-engine'
 import { readCopyNote, writeSetting } from './setting'
 
 /**
@@ -104,7 +104,7 @@ function momentOf(database: Database, vault: Vault): Moment {
     copyNote: readCopyNote(database),
     noteCopy: async (note) => noteCopy(database, note),
     async proveLog() {
-      const { walked, verify } = auditQueries(drizzleOn(database), vault)
+      const { walked, verify } = auditQueries(queryEngine(database), vault)
       const verdict = await verify(null)
       if (!verdict.intact) throw brokenLog('the database', verdict)
       const { state } = await walked.stand()

@@ -42,7 +42,7 @@ export function prepareQueries(engine: QueryEngine, vault: Vault) {
     placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vault)),
     replays: whenNeeded(() => replayQueries(engine, vault)),
-    audit: whenNeeded(() => auditQueries(db, vault)),
+    audit: whenNeeded(() => auditQueries(engine, vault)),
     copyNote: whenNeeded(() => copyNoteQuery(db)),
   }
 }

@@ -43,7 +43,7 @@ async function submit(
       emailOwnerId: members.ownerOf(draft.member.email),
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
-      conflictAt: audit.conflictAt(conflictAsked(draft)),
+      conflictAt: atOnce(audit.conflictAt(conflictAsked(draft))),
       kept: retry && atOnce(replays.find(partnerId, retry)),
       expired: retry ? atOnce(replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside)) : [],
     })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type ReservedSQL, SQL } from 'bun'
 import { auditHashes } from '../../../db/audit/hashes'
 import { auditQueries } from '../../../db/postgres/audit'
-import { drizzleOn } from '../../../db/postgres/drizzle'
+import { queryEngine } from '../../../db/postgres/query-engine'
 import { type AuditHashes, type AuditLine, emptyAudit, formatState } from '../../../src/domain/audit'
 import { createVault } from '../../../src/vault/vault'
 import { runSql } from '../../support/postgres'
@@ -37,11 +37,11 @@ export async function openAuditPlace() {
   const node = async (): Promise<Node> => {
     const connection = await client.reserve()
     const asked: string[] = []
-    const db = drizzleOn((text, params) => {
+    const engine = queryEngine((text, params) => {
       asked.push(text)
       return connection.unsafe(text, [...params]).values()
     })
-    return { connection, audit: auditQueries(db, vault), asked }
+    return { connection, audit: auditQueries(engine, vault), asked }
   }
   const first = await node()
   /** In a transaction that holds the lock of the log. */

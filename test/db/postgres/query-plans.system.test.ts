@@ -182,7 +182,7 @@ describeOnPostgresInFull('of the statements that the engine sends to a server', 
       /^select count.*"state" = 'unassigned'$/,
       ['booking_requests_unassigned'],
     ],
-    ['lines about a record', /"stream"\."record"/, ['audit_record']],
+    ['lines about a record', /"audit"\."record" = \$\d/, ['audit_record']],
     [
       'a page of what waits',
       /any\(array\(\(?select "id" from "booking_requests" where "booking_requests"."state" = 'unassigned'/,
