@@ -1,9 +1,9 @@
 import type { AuditEntry, AuditHead } from '../../src/domain/audit'
 import { type CopyNote, requireActive } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
-import { linesOf, type Outcome, shownAs, type Write } from '../../src/domain/writes'
+import { linesOf } from '../../src/domain/writes'
+import { type Changed, changesOf } from '../queries/changes'
 import type { Change } from '../store'
-import type { Changed } from './changes'
 import { toRefusal } from './client/failure'
 import { patience } from './client/patience'
 import type { Pool } from './client/pool'
@@ -91,7 +91,7 @@ export function createActs(pool: Pool<Session>) {
         if (decision.writes.length > 0) requireActive(copied)
         const { ids } = await session.records.write(decision.writes)
         const lines = act ? linesOf(decision, act, ids[0]) : []
-        return { answer: decision.answer(ids), lines, changed: changedBy(decision, ids) }
+        return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids) }
       },
       { isAlone: isAlone ?? false },
     )
@@ -104,17 +104,3 @@ export function createActs(pool: Pool<Session>) {
 }
 
 export type Acts = ReturnType<typeof createActs>
-
-/** What the directory shows otherwise once an outcome is written. */
-function changedBy({ writes, taken }: Outcome<unknown>, ids: readonly number[]): Changed[] {
-  const shown = writes.flatMap((write, index): Changed[] => {
-    const noun = shownAs[nounOf(write)]
-    return noun ? [[noun, ids[index] as number]] : []
-  })
-  return [...shown, ...taken.map((id): Changed => ['taken', id])]
-}
-
-function nounOf(write: Write) {
-  if ('add' in write) return write.add
-  return 'set' in write ? write.set : write.remove
-}

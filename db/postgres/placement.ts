@@ -1,7 +1,7 @@
 import type { PlacementFacts } from '../../src/domain/decide-placement'
 import type { Placed } from '../facts'
+import type { changeQueries } from '../queries/changes'
 import type { bookingRequestQueries } from './booking-requests'
-import type { changeQueries } from './changes'
 import type { directoryQueries } from './directory'
 import type { slotQueries } from './slots'
 

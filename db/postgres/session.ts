@@ -1,9 +1,9 @@
 import type { Vault } from '../../src/domain/vault'
+import { changeQueries } from '../queries/changes'
 import { whenNeeded } from '../queries/lazy'
 import { replayQueries } from '../queries/replays'
 import { auditQueries } from './audit'
 import { bookingRequestQueries } from './booking-requests'
-import { changeQueries } from './changes'
 import type { Connection } from './client/connection'
 import { directoryQueries } from './directory'
 import { drizzleOn, type Run } from './drizzle'
@@ -28,7 +28,7 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
   const directory = whenNeeded(() => directoryQueries(db))
   const requests = whenNeeded(() => bookingRequestQueries(db, vaultOf()))
   const slots = whenNeeded(() => slotQueries(db))
-  const changes = whenNeeded(() => changeQueries(db))
+  const changes = whenNeeded(() => changeQueries(engine))
   const members = whenNeeded(() => memberQueries(db, vaultOf()))
   return {
     connection,

@@ -5,7 +5,7 @@ import { decideSubmission, submitterOf } from '../../src/domain/decide-submissio
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import { linesOf, type Noun, type Outcome, type Write, withIds } from '../../src/domain/writes'
-import type { Changed } from './changes'
+import type { Changed } from '../queries/changes'
 import { patience } from './client/patience'
 import type { GroupFacts } from './group-facts'
 import { lookingAtPartners, sharing, taking, takingNamed } from './locks'

@@ -1,5 +1,6 @@
 import type { CopyNote } from '../../src/domain/copy-note'
-import { addingChanges, type Changed } from './changes'
+import type { Changed } from '../queries/changes'
+import { addingChanges } from './changes'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure } from './client/failure'
 import { patience } from './client/patience'

@@ -44,9 +44,12 @@ export function then<T, Next>(
   return value instanceof Promise ? value.then(next) : next(value as T)
 }
 
-/** The values of several results, in order: at once, or when all of their promises resolve. */
-export function all<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[]> {
-  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as T[])
+/** Several values: at once, or when all their promises resolve. */
+export function all<const T extends readonly unknown[]>(
+  values: T,
+): MaybePromise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  const isAtOnce = !values.some((value) => value instanceof Promise)
+  return isAtOnce ? (values as never) : Promise.all(values)
 }
 
 /** Named parameters of a prepared statement. */

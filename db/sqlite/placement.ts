@@ -1,8 +1,9 @@
 import type { PlacementFacts } from '../../src/domain/decide-placement'
 import type { Placed } from '../facts'
+import type { changeQueries } from '../queries/changes'
 import type { bookingRequestQueries, slotQueries } from './booking-requests'
-import type { changeQueries } from './changes'
 import type { directoryQueries } from './directory'
+import { atOnce } from './query-engine'
 
 /** What a placement is decided on. */
 interface Sources {
@@ -20,7 +21,7 @@ export function placementQueries({ directory, requests, slots, changes }: Source
       return {
         request,
         isProviderKnown: directory.findProviders([providerId]).providers.length > 0,
-        since: changes.sinceButTaken(version),
+        since: atOnce(changes.sinceButTaken(version)),
         holders: startsAt === null ? [] : slots.touching(providerId, startsAt),
         held: startsAt !== null && member ? slots.heldBy(member.id, startsAt) : [],
       }

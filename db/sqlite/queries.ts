@@ -1,10 +1,10 @@
 import type { Vault } from '../../src/domain/vault'
+import { changeQueries } from '../queries/changes'
 import type { QueryEngine } from '../queries/engine'
 import { whenNeeded } from '../queries/lazy'
 import { replayQueries } from '../queries/replays'
 import { auditQueries } from './audit'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
-import { changeQueries } from './changes'
 import { copyNoteQuery } from './copy-note'
 import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
@@ -33,7 +33,7 @@ export function prepareQueries(engine: QueryEngine, vault: Vault) {
   const directory = whenNeeded(() => directoryQueries(db))
   const requests = whenNeeded(() => bookingRequestQueries(db, vault))
   const slots = whenNeeded(() => slotQueries(db))
-  const changes = whenNeeded(() => changeQueries(db))
+  const changes = whenNeeded(() => changeQueries(engine))
   return {
     tables,
     ...{ directory, requests, slots, changes },

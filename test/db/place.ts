@@ -47,7 +47,9 @@ export async function openPlace(): Promise<Place & { readonly path: string; read
     openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
       using database = new Database(path)
-      database.run('DELETE FROM changes WHERE version < (SELECT max(version) FROM changes)')
+      // A reader looks for the row of its own version.
+      const oldest = 'SELECT version FROM changes ORDER BY version DESC LIMIT 1 OFFSET 1'
+      database.run(`DELETE FROM changes WHERE version < (${oldest})`)
     },
     async beginRenaming(providerId, firstName) {
       const database = new Database(path)

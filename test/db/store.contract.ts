@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { slotMillis } from '../../src/domain/booking-request'
 import { compareDirectory } from '../../src/domain/compare-directory'
-import type { Version } from '../../src/domain/directory-feed'
+import type { DirectoryChanges, Version } from '../../src/domain/directory-feed'
 import { unlimited } from '../../src/domain/limits'
 import type { Partner } from '../../src/domain/partner'
 import { absencesOf, unsaid } from '../../src/domain/provider'
@@ -1152,6 +1152,26 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const changes = await toldSince(place, before)
       expect(changes?.providers.map(({ id, bio }) => [id, bio])).toEqual([[first, 'three']])
       expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
+    })
+
+    test('has only the booked slot of a provider, and all slots of a provider one of whose requests was declined', async () => {
+      await using place = await open()
+      const { store, feed } = place
+      const { first, second, book } = await furnish(place)
+      await book('zoe', nine - minutes(45))
+      const startsIn = (map: DirectoryChanges['booked']) =>
+        [first, second].map((id) => map?.get(id)?.map(({ startsAt }) => startsAt) ?? null)
+      const { version } = await everything(place)
+      const { id } = await stored(book('robin', nine))
+      await book('kim', nine + minutes(45))
+      await book('lee', nine, { providerId: second })
+      const afterBookings = await feed.changesSince(version, 0)
+      expect(startsIn(afterBookings?.taken)).toEqual([null, null])
+      expect(startsIn(afterBookings?.booked)).toEqual([[nine, nine + minutes(45)], [nine]])
+      await store.decline(id, act)
+      const afterAll = await feed.changesSince(version, 0)
+      expect(startsIn(afterAll?.taken)).toEqual([[nine - minutes(45), nine + minutes(45)], null])
+      expect(startsIn(afterAll?.booked)).toEqual([null, [nine]])
     })
 
     test('is everything where some of the changes are no longer known', async () => {

@@ -185,8 +185,17 @@ CREATE TABLE changes (
   version INTEGER PRIMARY KEY AUTOINCREMENT,
   noun TEXT NOT NULL,
   record_id INTEGER NOT NULL,
+  -- For a slot that became taken: the request that holds it, and the slot. Readers then need not read all taken slots of
+  -- the provider. Null for every other change.
+  request_id INTEGER,
+  starts_at INTEGER,
+  ends_at INTEGER,
+  local_offset_minutes INTEGER,
   CONSTRAINT changes_noun CHECK (noun IN ('partner', 'region', 'provider', 'taken'))
 ) STRICT;
+
+-- A reader looks for the row of its own version, so there is a first one.
+INSERT INTO changes (noun, record_id) VALUES ('region', 0);
 
 -- The audit trail. Each line is bound to the line before it in its chain by its hash.
 CREATE TABLE audit (
@@ -202,7 +211,6 @@ CREATE TABLE audit (
 CREATE INDEX audit_record ON audit (record, action, at);
 CREATE INDEX audit_actor ON audit (actor, action, at);
 CREATE INDEX audit_action ON audit (action, at);
-CREATE INDEX audit_at ON audit (at);
 
 CREATE TRIGGER audit_keeps_words BEFORE UPDATE ON audit BEGIN SELECT RAISE (ABORT, 'audit lines stay as they are'); END;
 -- A line can be deleted only after a prune has moved the start of its chain behind it.

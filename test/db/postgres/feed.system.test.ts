@@ -1,9 +1,10 @@
 import { expect, spyOn, test } from 'bun:test'
-import { addingChanges, type Changed } from '../../../db/postgres/changes'
+import { addingChanges } from '../../../db/postgres/changes'
 import { Pool } from '../../../db/postgres/client/pool'
+import type { Changed } from '../../../db/queries/changes'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
-import { act, everything, furnish, minutes, nine, stored } from '../furniture'
+import { everything, furnish, minutes, nine, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 
 describeOnPostgresInFull('whoever follows bookings on a server', () => {
@@ -25,28 +26,6 @@ describeOnPostgresInFull('whoever follows bookings on a server', () => {
     await stored(furniture.book('zoe', nine - minutes(45)))
     return { ...place, ...furniture }
   }
-
-  test('is told of what was booked alone, however many slots the provider has', async () => {
-    const told = await toldOf(async ({ book, second }) => {
-      await book('robin', nine)
-      await book('kim', nine + minutes(45))
-      await book('lee', nine, { providerId: second })
-    })
-    expect(told).toEqual({ anew: [null, null], booked: [[nine, nine + minutes(45)], [nine]] })
-  })
-
-  test('is told of all slots of whoever gave one up, beside what was booked of others', async () => {
-    const told = await toldOf(async ({ store, book, second }) => {
-      const { id } = await stored(book('robin', nine))
-      await book('kim', nine + minutes(45))
-      await book('lee', nine, { providerId: second })
-      await store.decline(id, act)
-    })
-    expect(told).toEqual({
-      anew: [[nine - minutes(45), nine + minutes(45)], null],
-      booked: [null, [nine]],
-    })
-  })
 
   test('is told of what changes while everything is read: then, or by the next look', async () => {
     await using place = await furnishedPlace()

@@ -1,0 +1,117 @@
+import { and, asc, gte, lte, max, sql } from 'drizzle-orm'
+import type { TakenSlot, Version } from '../../src/domain/directory-feed'
+import { type Change, type ChangedNoun, type Outcome, shownAs } from '../../src/domain/writes'
+import { type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+
+/** Changes that are kept. A reader that is further behind reads everything. */
+export const keptChanges = 10_000
+
+/** A change of what the directory shows. A booking has its slot: nothing else of the provider's slots is changed. */
+export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot | undefined]
+
+/** The changes after a version, and the version that they lead to. */
+export interface Since {
+  readonly version: Version
+  /** Records to read again. */
+  readonly changes: readonly Change[]
+  /** By provider: booked slots of providers whose slots need not be read again. */
+  readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
+}
+
+/** A row; the last four are null unless it is a booking. */
+type Row = readonly [
+  version: number,
+  noun: ChangedNoun,
+  recordId: number,
+  ...([requestId: null] | [requestId: number, startsAt: number, endsAt: number, localOffsetMinutes: number]),
+]
+
+/**
+ * The table of changes: each transaction that changes what the directory shows adds to it. Versions are in the order of
+ * commits, because SQLite has one writer at a time, and PostgreSQL adds changes under a lock. Numbers may be skipped.
+ */
+export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
+  const { changes } = tables
+  const { version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes } = changes
+  const open = placeholders('version')
+  const newest = prepare(db.select({ version: max(version) }).from(changes))
+  const isFrom = gte(version, open.version)
+  const from = prepareArrays(
+    db
+      .select({ version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes })
+      .from(changes)
+      .where(isFrom)
+      .orderBy(asc(version)),
+  )
+  const isNotTaken = sql`(${noun} <> 'taken' or ${version} = ${open.version})`
+  const untaken = prepare(
+    db.select({ version, noun, recordId }).from(changes).where(and(isFrom, isNotTaken)).orderBy(asc(version)),
+  )
+  const columns = ['noun', 'recordId', 'requestId', 'startsAt', 'endsAt', 'localOffsetMinutes'] as const
+  const add = prepareWrite(db.insert(changes).values(placeholders(...columns)))
+  const oldest = sql`(select max(${version}) from ${changes}) - ${sql.raw(String(keptChanges))}`
+  const forget = prepareWrite(db.delete(changes).where(lte(version, oldest)))
+  const unbooked = { requestId: null, startsAt: null, endsAt: null, localOffsetMinutes: null }
+
+  return {
+    newestVersion: (): MaybePromise<Version> =>
+      then(newest(), ([row]) => (row?.version ?? 0) as unknown as Version),
+
+    // The first row is that of the version itself. If it is missing, later ones may be missing too.
+
+    /** The changes after a version, or null if some of them are no longer kept. */
+    since: (version: Version): MaybePromise<Since | null> =>
+      then(from({ version }), (rows) => {
+        const [first, ...rest] = rows as unknown as readonly Row[]
+        return first?.[0] === (version as unknown as number) ? toSince(version, rest) : null
+      }),
+
+    /** The changes after a version except those of taken slots, which make no decision stale: bookings leave many. */
+    sinceButTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
+      then(untaken({ version }), (rows) =>
+        rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,
+      ),
+
+    /** Adds a change, and removes old ones once in a while. PostgreSQL does both apart from each other. */
+    add: ([noun, recordId, booked]: Changed): MaybePromise<unknown> =>
+      then(add({ noun, recordId, ...(booked ?? unbooked) }), (version) =>
+        version % keptChanges === 0 ? forget() : undefined,
+      ),
+
+    /** Removes the changes that are no longer kept. */
+    forget: () => forget(),
+  }
+}
+
+function toSince(version: Version, rows: readonly Row[]): Since {
+  const changes = rows
+    .filter(([, , , requestId]) => requestId === null)
+    .map(([, noun, recordId]) => ({ noun, recordId }))
+  const again = new Set(changes.flatMap(({ noun, recordId }) => (noun === 'taken' ? recordId : [])))
+  const booked = new Map<number, TakenSlot[]>()
+  for (const [, , providerId, requestId, startsAt, endsAt, localOffsetMinutes] of rows) {
+    if (requestId === null || again.has(providerId)) continue
+    const slot = { requestId, startsAt, endsAt, localOffsetMinutes } as TakenSlot
+    const slots = booked.get(providerId)
+    if (slots) slots.push(slot)
+    else booked.set(providerId, [slot])
+  }
+  return { version: (rows.at(-1)?.[0] as unknown as Version | undefined) ?? version, changes, booked }
+}
+
+/** What an outcome changes of what the directory shows. @param ids of the record of each write, in order */
+export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly number[]): Changed[] {
+  const changed: Changed[] = []
+  let slot: TakenSlot | undefined
+  for (const [index, write] of writes.entries()) {
+    const id = ids[index] as number
+    const shown = shownAs['add' in write ? write.add : 'set' in write ? write.set : write.remove]
+    if (shown) changed.push([shown, id])
+    // An outcome that adds a request with a slot is a booking.
+    if ('add' in write && write.add === 'request') {
+      const { startsAt, endsAt, localOffsetMinutes } = write.row
+      slot = { requestId: id, startsAt, endsAt, localOffsetMinutes } as TakenSlot
+    }
+  }
+  return [...changed, ...taken.map((providerId): Changed => ['taken', providerId, slot])]
+}
