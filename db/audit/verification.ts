@@ -29,7 +29,7 @@ export interface WalkedLog {
   readonly hashes: AuditHashes
   stand(): LogStanding | Promise<LogStanding>
   /** In order of id. @param after null for the lines from the very first */
-  linesAfter(after: number | null, limit: number): readonly AuditLine[] | PromiseLike<readonly AuditLine[]>
+  linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
 /** Of a chain that was pruned to its end, the newest line is gone; its id is not given again. */

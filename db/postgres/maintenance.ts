@@ -4,12 +4,11 @@ import { type Finding, type LastBackups, type Upkeep, withRemedy } from '../../s
 import type { MasterKey } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
-import { fileFault } from '../findings/file-fault'
 import { auditFinding, finding, named } from '../findings/findings'
 import { unusable } from '../findings/unusable'
 import { copyNoteName } from '../move/copy-note'
+import { archivesOf } from '../queries/audit-archive'
 import type { Acts } from './acts'
-import { archivesOf } from './audit-archive'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
 import type { OnConnection } from './client/on-connection'
@@ -68,10 +67,7 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
     }),
   )
   return {
-    pruneAudit: (prune, act) =>
-      archives.prune(prune, act).catch((error) => {
-        throw fileFault(error, prune.target)
-      }),
+    pruneAudit: archives.prune,
     checkArchive: archives.check,
     backUp: () => Promise.reject(unusable(backupWay)),
     noteDrill: ({ at }) => note(lastDrillName, `${at}`),

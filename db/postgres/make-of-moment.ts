@@ -13,8 +13,8 @@ import {
   ruleBroken,
   tableNamed,
 } from '../move/tables'
+import { auditQueries } from '../queries/audit'
 import { dataKeyName } from '../sealed/data-key'
-import { auditQueries } from './audit'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure } from './client/failure'
 import type { OnConnection } from './client/on-connection'

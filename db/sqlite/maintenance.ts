@@ -12,17 +12,18 @@ import { dayMillis } from '../../src/scheduling/calendar'
 import { auditFinding, finding, named, sealedFinding } from '../findings/findings'
 import { unusable } from '../findings/unusable'
 import { copyNoteName } from '../move/copy-note'
-import { archivesOf } from './audit-archive'
+import { archivesOf } from '../queries/audit-archive'
 import { toRefusal } from './constraint'
 import { isSealedUnder, rewrapDataKey } from './data-key'
 import { checkpoint } from './file/checkpoint'
-import { faultsIn, makeBackup, publishCopy } from './file/copy'
+import { faultsIn, makeBackup, publishCopy, toUnusable } from './file/copy'
 import { fileFindings } from './file/findings'
 import { applicationId, readPragma, schemaOf } from './file/head'
 import { isServeLockHeld } from './file/lock'
 import type { KeyedDatabase } from './migration'
 import type { Opening } from './open'
 import type { Queries } from './queries'
+import { atOnce } from './query-engine'
 import { schemaFaults } from './schema-faults'
 import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
 import type { Writer } from './writer'
@@ -40,7 +41,7 @@ export function createUpkeep(
 ): Upkeep {
   const { audit } = queries
   const note = (name: string, value: string) => writeSetting(database, name, value)
-  const archives = archivesOf(audit, writer)
+  const archives = archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit))))
   /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
   const protectOwn =
     (protect: Protect): Protect =>
@@ -51,7 +52,10 @@ export function createUpkeep(
       await protect(plain, encrypted, tell)
     }
   return {
-    pruneAudit: archives.prune,
+    pruneAudit: (prune, act) =>
+      archives.prune(prune, act).catch((error) => {
+        throw toUnusable(error, prune.target)
+      }),
     checkArchive: archives.check,
     async backUp(target, protect, act, { tell = () => {}, isDrill = false } = {}) {
       const protectIt = protect && protectOwn(protect)

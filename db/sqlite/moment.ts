@@ -14,7 +14,7 @@ import {
   portionsOf,
   tableNamed,
 } from '../move/tables'
-import { auditQueries } from './audit'
+import { auditQueries } from '../queries/audit'
 import { isDamage, toRefusal } from './constraint'
 import { copiedTables } from './copied-tables'
 import { openVault } from './data-key'

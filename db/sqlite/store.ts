@@ -23,7 +23,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
     writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act))
   return storeOver(read, change, {
     submit: (draft) => submit(queries, writer, draft),
-    appendAudit: (entries) => writer.write(() => queries.audit.append(entries)),
+    appendAudit: (entries) => writer.write(() => void queries.audit.append(entries)),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
   })
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type ReservedSQL, SQL } from 'bun'
 import { auditHashes } from '../../../db/audit/hashes'
-import { auditQueries } from '../../../db/postgres/audit'
 import { queryEngine } from '../../../db/postgres/query-engine'
+import { auditQueries } from '../../../db/queries/audit'
 import { type AuditHashes, type AuditLine, emptyAudit, formatState } from '../../../src/domain/audit'
 import { createVault } from '../../../src/vault/vault'
 import { runSql } from '../../support/postgres'
@@ -45,7 +45,10 @@ export async function openAuditPlace() {
   }
   const first = await node()
   /** In a transaction that holds the lock of the log. */
-  const act = async <T>(work: (audit: Audit) => Promise<T>, { connection, audit } = first): Promise<T> => {
+  const act = async <T>(
+    work: (audit: Audit) => T | Promise<T>,
+    { connection, audit } = first,
+  ): Promise<T> => {
     await connection.unsafe('BEGIN; SELECT pg_advisory_xact_lock(1)').simple()
     try {
       const told = await work(audit)

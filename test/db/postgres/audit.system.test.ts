@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { auditHashes } from '../../../db/audit/hashes'
 import { verifyLog } from '../../../db/audit/verification'
-import { archivesOf, logOver } from '../../../db/postgres/audit-archive'
+import { archivesOf, logOver } from '../../../db/queries/audit-archive'
 import {
   type AuditEntry,
   type AuditFilter,
@@ -388,7 +388,7 @@ describeOnPostgresInFull('a prune on PostgreSQL', () => {
   async function openPruned() {
     const place = await openTenLines()
     const [reader, writer] = [await place.node(), await place.node()]
-    const log = logOver(hashes, (work) => work(reader.audit))
+    const log = logOver(hashes, async (work) => work(reader.audit))
     return {
       place,
       folder: new Folder(),

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { auditHashes } from '../../../db/audit/hashes'
 import { createActs } from '../../../db/postgres/acts'
-import { logOver } from '../../../db/postgres/audit-archive'
 import { Pool } from '../../../db/postgres/client/pool'
 import { openVault } from '../../../db/postgres/data-key'
 import { createUpkeep } from '../../../db/postgres/maintenance'
@@ -10,6 +9,7 @@ import { Node } from '../../../db/postgres/server/nodes'
 import { judgeReplication } from '../../../db/postgres/server/replication'
 import { logFinding, settingsFinding } from '../../../db/postgres/server/settings'
 import { openSession, type Session } from '../../../db/postgres/session'
+import { logOver } from '../../../db/queries/audit-archive'
 import { newKey } from '../../../src/auth/token'
 import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
 import type { Upkeep } from '../../../src/domain/upkeep'
@@ -36,7 +36,7 @@ async function upkeepOf(url: string) {
   })
   const node = new Node(connections.on)
   const { on } = connections
-  const log = logOver(auditHashes(vault), (work) => pool.use(({ audit }) => work(audit)))
+  const log = logOver(auditHashes(vault), (work) => pool.use(async ({ audit }) => work(audit)))
   const parts = { pool, on, acts: createActs(pool), node, log, purpose: 'sandbox', masterKey } as const
   return {
     upkeep: createUpkeep(parts),
