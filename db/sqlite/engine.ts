@@ -1,14 +1,11 @@
-import { Database } from 'bun:sqlite'
-import { copyFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Engine } from '../../src/domain/database'
-import { beginFile } from '../../src/files/durable'
 import { openVault } from './data-key'
 import { directoryFeed } from './feed'
-import { beginQuickCheck, type QuickCheck } from './file/check'
+import { beginQuickCheck, type QuickCheck } from './file/aside'
 import { tryCheckpoint } from './file/checkpoint'
+import { FileGuard } from './file/guard'
 import { readPragma, schemaOf } from './file/head'
-import { LogIndex } from './file/log-index'
-import { Standing } from './file/standing'
 import { Health } from './health'
 import { createUpkeep } from './maintenance'
 import { type Opening, openDatabase } from './open'
@@ -29,19 +26,23 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     queryEngine(database),
     openVault(database, opening.purpose, opening.masterKey),
   )
-  const standing = new Standing(opening.path)
-  const health = new Health(standing)
+  const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
+  const health = new Health(guard)
   const writer = new Writer(database, health, largestGroup)
   let check: QuickCheck | undefined
   let isClosed = false
   const schema = schemaOf(readPragma(database, 'user_version'))
   return {
     store: sqliteStore(queries, writer),
-    feed: directoryFeed(queries, new LogIndex(opening.path), (error) => health.noteUnread(error)),
+    feed: directoryFeed(
+      queries,
+      () => writer.stamp,
+      (error) => health.noteUnread(error),
+    ),
     upkeep: createUpkeep(database, opening, writer, queries),
     watch(tell, isServer) {
       health.tellTo(tell)
-      if (isServer) standing.holdContent(opening.path, () => readPragma(database, 'user_version'))
+      if (isServer) guard.watchContent()
       check ??= lookThrough(opening.path, health, tell, isServer)
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
@@ -61,15 +62,14 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       // Before the last checkpoint: it reads from the log.
       await check?.stop()
       await writer.drain()
-      if (standing.isIndexLost) return leaveOpen(opening.path)
       try {
-        // Checkpoint: so that the file alone is the whole database, once nobody has it open.
-        if (standing.isOverwritten) makeAnew(opening.path)
-        else tryCheckpoint(database)
+        guard.saveOverwritten()
+        // Afterwards the file alone is the whole database, unless another program has it open.
+        tryCheckpoint(database)
       } catch {
-        // No room, say: then the log stays beside the file, and whoever opens it next reads both.
+        // If there is no room, for example, the log stays next to the file, and the next start reads both.
       }
-      // Where the file was moved, SQLite leaves alone what has the name of its log by now.
+      // If the file was moved, SQLite leaves a newer file with the name of its log alone.
       database.close()
     },
   }
@@ -114,29 +114,5 @@ function lookThrough(
       clearInterval(again)
       await check?.stop()
     },
-  }
-}
-
-/**
- * Makes what was written over the database a file of its own: at its end SQLite writes back to what it has open, and leaves
- * alone what has the name by then.
- */
-function makeAnew(path: string): void {
-  using file = beginFile(path, { replace: true })
-  copyFileSync(path, file.path)
-  file.publish()
-}
-
-/**
- * Leaves a database and its log as they are, to the end of the process: others may have written to the log as if nobody
- * else did. At that end the runtime would cut the log back, which nobody can while somebody reads.
- */
-function leaveOpen(path: string): void {
-  try {
-    const reader = new Database(path, { readonly: true })
-    reader.run('BEGIN')
-    reader.query('SELECT 1 FROM settings').get()
-  } catch {
-    // Others have cut it back, say: then nothing of ours is in it.
   }
 }

@@ -1,13 +1,17 @@
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { directoryFeed as feedOver } from '../queries/feed'
 import { toRefusal } from './constraint'
-import type { LogIndex } from './file/log-index'
 import type { Queries } from './queries'
 
-/** The directory's feed on SQLite. @param noteUnread is called with the error if a reading fails */
+/**
+ * The directory's feed on SQLite.
+ *
+ * @param stamp returns a number that changes after each commit
+ * @param noteUnread is called with the error if a reading fails
+ */
 export function directoryFeed(
   queries: Queries,
-  index: LogIndex,
+  stamp: () => number | null,
   noteUnread: (error: unknown) => void,
 ): DirectoryFeed {
   const feed = feedOver(async (work, isLarge) => {
@@ -17,7 +21,7 @@ export function directoryFeed(
     return found
   })
   return {
-    stamp: () => index.stamp,
+    stamp,
     changesSince: (version, after) =>
       feed.changesSince(version, after).catch((error) => {
         noteUnread(error)

@@ -1,17 +1,17 @@
 import { Refusal } from '../../src/domain/errors'
 import { Readiness } from '../findings/readiness'
 import { isDamage, toRefusal } from './constraint'
-import type { Standing } from './file/standing'
+import type { FileGuard } from './file/guard'
 import type { Watch } from './writer'
 
 /** Whether writes can be made to a file, by what SQLite says of those that were asked for. */
 export class Health extends Readiness implements Watch {
-  constructor(private readonly standing: Standing) {
+  constructor(private readonly guard: FileGuard) {
     super()
   }
 
-  requireStanding(): void {
-    this.standing.require()
+  requireFile(): void {
+    this.guard.require()
   }
 
   /** Takes what made a write fail; what is not the storage's fault is none of its concern. */

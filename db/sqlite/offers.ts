@@ -1,5 +1,5 @@
 import type { Offered } from '../../src/domain/database'
-import { recognizeFile } from './file/head'
+import { recognizeFile } from './file/guard'
 import { openUntouched } from './file/open-untouched'
 
 // What a shell offers while somebody types: read without the master key, so nothing of it is sealed, and no person's name

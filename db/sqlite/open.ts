@@ -7,7 +7,8 @@ import type { MasterKey } from '../../src/domain/vault'
 import { unusable } from '../findings/unusable'
 import { isBusy, toRefusal } from './constraint'
 import { openVault } from './data-key'
-import { isVacant, readPragma, recognizeFile, requireOurs, schemaOf } from './file/head'
+import { recognizeFile } from './file/guard'
+import { isVacant, readPragma, requireOurs, schemaOf } from './file/head'
 import {
   createSchema,
   type KeyedDatabase,

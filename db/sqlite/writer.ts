@@ -1,4 +1,4 @@
-import type { Database } from 'bun:sqlite'
+import type { Database, Statement } from 'bun:sqlite'
 import { Distribution, durationBounds } from '../../src/domain/measures'
 import { isBusy, toRefusal } from './constraint'
 import { countTransaction } from './file/head'
@@ -11,8 +11,8 @@ const largestGroup = 128
 
 /** Who looks after what is written to. */
 export interface Watch {
-  /** @throws Refusal storage_failed where what is written would be found by nobody */
-  requireStanding(): void
+  /** @throws Refusal storage_failed if the file is no longer the one that was opened */
+  requireFile(): void
   noteStored(): void
   noteFailed(error: unknown): void
 }
@@ -39,6 +39,9 @@ export class Writer {
   /** Whether the transaction that is open is to reach the disk though nothing is changed in it. */
   #mustReachDisk = false
   #failedGroups = 0
+  readonly #dataVersion: Statement<{ data_version: number }, []>
+  #seenVersion = 0
+  #stamp = 0
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
   readonly commitMillis = new Distribution(durationBounds)
 
@@ -50,7 +53,9 @@ export class Writer {
     private readonly database: Database,
     private readonly watch: Watch = unwatched,
     private readonly most = largestGroup,
-  ) {}
+  ) {
+    this.#dataVersion = database.query('PRAGMA data_version')
+  }
 
   /**
    * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
@@ -74,6 +79,19 @@ export class Writer {
   /** Transactions that were begun, or tried to be, and not committed. */
   get failedGroups(): number {
     return this.#failedGroups
+  }
+
+  /** A number that changes after each commit of this process or another; null if the database cannot be read. */
+  get stamp(): number | null {
+    try {
+      const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
+      // It does not change for commits of this connection, which are counted at once.
+      if (version !== this.#seenVersion) this.#stamp++
+      this.#seenVersion = version
+      return this.#stamp
+    } catch {
+      return null
+    }
   }
 
   /** Writes a transaction in which nothing is changed but the count of transactions. @throws as write does */
@@ -111,7 +129,7 @@ export class Writer {
     this.#scheduled = false
     const beganAt = performance.now()
     try {
-      this.watch.requireStanding()
+      this.watch.requireFile()
       this.database.run('BEGIN IMMEDIATE')
     } catch (error) {
       this.#postpone(error)
@@ -134,12 +152,15 @@ export class Writer {
       const before = this.#countChanges()
       const answers = group.map((job) => this.#attempt(job))
       const isWritten = this.#countChanges() !== before || this.#mustReachDisk
-      if (isWritten) countTransaction(this.database)
+      if (isWritten) {
+        countTransaction(this.database)
+        this.#stamp++
+      }
       this.database.run('COMMIT')
       // Once more before the answers: what was committed to a file that was removed meanwhile is not acknowledged. Where it
       // is put back, the group is there all the same, as after a crash between commit and answer. A file that is removed
       // from here on was removed with what was acknowledged in it.
-      this.watch.requireStanding()
+      this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)
       this.commitMillis.note(performance.now() - beganAt)
@@ -194,6 +215,6 @@ export class Writer {
   }
 }
 
-const unwatched: Watch = { requireStanding() {}, noteStored() {}, noteFailed() {} }
+const unwatched: Watch = { requireFile() {}, noteStored() {}, noteFailed() {} }
 
 type Answer = { readonly value: unknown } | { readonly error: unknown }

@@ -1,8 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
-import { runAside } from '../../db/sqlite/file/aside'
-import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/check'
+import { beginQuickCheck, runAside, type Verdict } from '../../db/sqlite/file/aside'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
@@ -28,7 +27,7 @@ describe('what gathers in the log is written back, and no writer has to, by who'
   test('makes a copy', async () => {
     using folder = new Folder()
     const copyPath = folder.file('copy.sqlite')
-    await besideALog(folder, (path) => runAside(path, 'VACUUM INTO ?', copyPath))
+    await besideALog(folder, (path) => runAside(path, 'VACUUM INTO ?', [copyPath]))
     using copy = new Database(copyPath)
     expect(copy.query('PRAGMA integrity_check').values()).toEqual([['ok']])
   })

@@ -11,7 +11,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/check'
+import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/aside'
 import type { Engine } from '../../src/domain/database'
 import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
@@ -55,7 +55,6 @@ function removingOnTheWay() {
 
 const lost =
   'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
-const lostIndex = 'not ready: the -shm of the database was removed: stop the server, start again'
 
 /** The number of transactions that the database has had, as its head counts them. */
 function transactions(): number {
@@ -109,11 +108,6 @@ describe.each([
     () => renameSync(`${path}.aside`, `${path}-wal`),
   ],
   [
-    "without its log's index",
-    () => renameSync(`${path}-shm`, `${path}.aside`),
-    () => renameSync(`${path}.aside`, `${path}-shm`),
-  ],
-  [
     'replaced by a copy',
     () => {
       renameSync(path, `${path}.aside`)
@@ -121,7 +115,7 @@ describe.each([
     },
     () => renameSync(`${path}.aside`, path),
   ],
-])('a database that is %s', (what, lose, putBack) => {
+])('a database that is %s', (_, lose, putBack) => {
   test('takes no write, goes on being read, and takes writes again once it is put back', async () => {
     using time = new HeldTime()
     const watched = watch()
@@ -135,7 +129,7 @@ describe.each([
     time.pass(1_001)
     expect(await watched.isReady()).toBe(true)
     expect((await engine.store.listOrganizations()).map(({ name }) => name)).toEqual(['North', 'East'])
-    expect(told).toEqual([what.endsWith('index') ? lostIndex : lost, 'ready again'])
+    expect(told).toEqual([lost, 'ready again'])
   })
 })
 

@@ -253,34 +253,6 @@ describe('opening', () => {
     expect(() => openTestDatabase(folder.path)).toThrow()
   })
 
-  test('refuses a file beside the journal of another, and goes on with its own', () => {
-    using folder = new Folder()
-    const [path, other] = [folder.file('a.sqlite'), folder.file('b.sqlite')]
-    for (const each of [path, other]) openTestDatabase(each).close()
-    // As a kill leaves it while a file is turned to its write-ahead log: the head as it was before.
-    const journalOf = (file: string) => {
-      const start = Buffer.alloc(512)
-      start.write('d9d505f920a163d7', 'hex')
-      for (const [at, value] of [
-        [8, 1],
-        [16, statSync(file).size / 4096],
-        [20, 512],
-        [24, 4096],
-      ] as const)
-        start.writeUInt32BE(value, at)
-      const page = readFileSync(file).subarray(0, 4096)
-      return Buffer.concat([start, Buffer.from([0, 0, 0, 1]), page, Buffer.alloc(4)])
-    }
-    writeFileSync(`${path}-journal`, journalOf(other))
-    const before = readFileSync(path)
-    expect(refusalOf(() => openTestDatabase(path)).message).toStartWith(
-      `${path}-journal was left by another database`,
-    )
-    expect(readFileSync(path).equals(before)).toBe(true)
-    writeFileSync(`${path}-journal`, journalOf(path))
-    openTestDatabase(path).close()
-  })
-
   test('finishes what a process that was killed had begun', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { openVault } from '../../db/sqlite/data-key'
 import { directoryFeed } from '../../db/sqlite/feed'
-import { LogIndex } from '../../db/sqlite/file/log-index'
 import { prepareQueries } from '../../db/sqlite/queries'
 import { queryEngine } from '../../db/sqlite/query-engine'
 import { sqliteStore } from '../../db/sqlite/store'
@@ -23,9 +22,14 @@ beforeEach(async () => {
   folder = new Folder()
   database = openTestDatabase(folder.file('a.sqlite'))
   const queries = prepareQueries(queryEngine(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
+  const writer = new Writer(database)
   connection = {
-    store: sqliteStore(queries, new Writer(database)),
-    feed: directoryFeed(queries, new LogIndex(folder.file('a.sqlite')), () => {}),
+    store: sqliteStore(queries, writer),
+    feed: directoryFeed(
+      queries,
+      () => writer.stamp,
+      () => {},
+    ),
     close: async () => database.close(),
   }
   furniture = await furnish(connection)

@@ -43,15 +43,7 @@ function breakPage(path: string, name: string): void {
   overwrite(path, pageOf(name))
 }
 
-/** Writes over the page of a table's oldest rows, which its first page names (sqlite.org/fileformat.html, 1.6). */
-function breakOldest(path: string, name: string): void {
-  const at = (pageOf(name) - 1) * pageBytes
-  const bytes = readFileSync(path)
-  expect([name, bytes[at]]).toEqual([name, interiorPage])
-  overwrite(path, bytes.readUInt32BE(at + bytes.readUInt16BE(at + 12)))
-}
-
-const [pageBytes, interiorPage] = [4096, 5]
+const pageBytes = 4096
 
 function pageOf(name: string): number {
   using database = new Database(made.database, { readonly: true })
@@ -80,7 +72,6 @@ const refusedAtStart: [string, (path: string) => void, RegExp][] = [
   ['of a newer schema', (path) => writeAt(path, 63, '\xff'), /written by a newer version/],
   ['whose settings are broken', (path) => breakPage(path, 'settings'), damaged],
   ['whose providers are broken', (path) => breakPage(path, 'providers'), damaged],
-  ['whose requests are broken', (path) => breakPage(path, 'booking_requests'), damaged],
   ['whose keys are broken', (path) => breakPage(path, 'partner_keys'), damaged],
 ]
 
@@ -108,7 +99,7 @@ test.each(refusedAtStart)(
 )
 
 const servedThough: [string, (path: string) => void][] = [
-  ['requests', (path) => breakOldest(path, 'booking_requests')],
+  ['requests', (path) => breakPage(path, 'booking_requests')],
   ['members', (path) => breakPage(path, 'members')],
 ]
 
@@ -134,7 +125,6 @@ describe('under the running server', () => {
   // Stopping it would take with it what nobody else has.
   const lost =
     'the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
-  const lostIndex = 'the -shm of the database was removed: stop the server, start again'
   const underIt: [string, (path: string) => void, string][] = [
     ['unlinked', (path) => rmSync(path), lost],
     [
@@ -146,7 +136,6 @@ describe('under the running server', () => {
       lost,
     ],
     ['without its log', (path) => rmSync(`${path}-wal`), lost],
-    ["without its log's index", (path) => rmSync(`${path}-shm`), lostIndex],
   ]
 
   test.each(underIt)(
@@ -176,43 +165,6 @@ describe('under the running server', () => {
         `error: ${notes} could not be noted, and are lost`,
         'info: stopped',
       ])
-    },
-  )
-
-  const insert = 'INSERT INTO organizations (name, active, created_at) VALUES (?, 1, 0)'
-  const source = `
-    new (require('bun:sqlite').Database)(process.argv.at(-2)).run('${insert}', [process.argv.at(-1)])
-    process.kill(process.pid, 'SIGKILL')`
-  const others: [string, (operator: Operator, name: string) => unknown][] = [
-    ['commands', (operator, name) => operator.do('organization', 'add', name)],
-    // It does not write the log back, as commands do when they end.
-    [
-      'a killed program',
-      ({ database }, name) => Bun.spawnSync([process.execPath, '-e', source, database, name]),
-    ],
-  ]
-
-  test.each(others)(
-    "what %s stores once its log's index is removed is there after the server has ended, and so is its own",
-    async (_, store) => {
-      using operator = copied()
-      const names = Array.from({ length: 3 }, (_, index) => `later-${index}`)
-      {
-        await using service = await operator.serve()
-        expect((await service.post(booking('before'), token)).status).toBe(201)
-        rmSync(`${operator.database}-shm`)
-        for (const name of names) {
-          await store(operator, name)
-          expect((await service.post(booking(name), token)).status).toBe(503)
-        }
-        expect((await service.stop()).code).toBe(0)
-      }
-      await using service = await operator.serve()
-      expect((await service.get('/partners/v1/user/?external_user_id=before', token)).status).toBe(200)
-      await service.stop()
-      const found = await operator.ask<{ name: string }[]>('organization', 'list')
-      expect(found.map(({ name }) => name)).toEqual(['North Care', ...names])
-      expect(faultsIn(operator.database)).toEqual([])
     },
   )
 

@@ -1,44 +1,50 @@
-/** What a thread of its own does: it is not this program's source, which an executable has in one piece alone. */
+/** A thread's program. It imports only the runtime, so that it also runs inside the executable. */
 const source = `
 import { Database } from 'bun:sqlite'
-onmessage = ({ data: { path, statement, values, busyTimeoutMillis } }) => {
+const run = (path, statement, values) => {
+  const database = new Database(path, { readwrite: true, create: false })
   try {
-    const database = new Database(path, { readwrite: true, create: false })
+    database.run('PRAGMA busy_timeout = 5000')
+    const rows = database.query(statement).values(...values)
+    // Checkpoint: the log may have grown during a long read. Otherwise the server's next commit would write all of it back,
+    // and block every request for as long.
     try {
-      database.run('PRAGMA busy_timeout = ' + busyTimeoutMillis)
-      const rows = database.query(statement).values(...values)
-      // Checkpoint: what others have added to the log meanwhile, which could not be written back, their next commit would
-      // write back at once, and they would answer nobody for as long. Where it cannot be done, what was asked for is all the same.
-      try {
-        database.run('PRAGMA wal_checkpoint(PASSIVE)')
-      } catch {}
-      postMessage({ rows })
-    } finally {
-      database.close()
-    }
+      database.run('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch {}
+    return rows
+  } finally {
+    database.close()
+  }
+}
+onmessage = ({ data: { path, statement, values } }) => {
+  try {
+    postMessage({ rows: run(path, statement, values) })
   } catch ({ code, message }) {
     postMessage({ code, message })
   }
 }`
 
-const busyTimeoutMillis = 5_000
-
 type Answer = { readonly rows: unknown[][] } | { readonly code: string; readonly message: string }
 
 /**
- * Runs a statement that may take long on a thread and a connection of its own, and tells the rows that it gives. This
- * thread goes on meanwhile: it can tell how far that is, and end when it is asked to.
+ * Runs a long statement in a thread on a connection of its own. Returns its rows.
  *
+ * @param isBackground whether the process may end before it
  * @throws Error with SQLite's code
  */
-export async function runAside(path: string, statement: string, ...values: string[]): Promise<unknown[][]> {
+export async function runAside(
+  path: string,
+  statement: string,
+  values: readonly string[] = [],
+  isBackground = false,
+): Promise<unknown[][]> {
   const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))
-  const worker = new Worker(url)
+  const worker = new Worker(url, { ref: !isBackground, smol: true })
   try {
     const answer = await new Promise<Answer>((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data)
       worker.onerror = ({ message }) => reject(new Error(message))
-      worker.postMessage({ path, statement, values, busyTimeoutMillis })
+      worker.postMessage({ path, statement, values })
     })
     if ('rows' in answer) return answer.rows
     throw Object.assign(new Error(answer.message), { code: answer.code })
@@ -46,4 +52,47 @@ export async function runAside(path: string, statement: string, ...values: strin
     worker.terminate()
     URL.revokeObjectURL(url)
   }
+}
+
+/** The result of a check of pages. */
+export type Verdict = 'sound' | 'damaged' | 'unchecked'
+
+export interface QuickCheck {
+  /** Resolves once the check no longer reads the log. */
+  stop(): Promise<void>
+}
+
+/** The longest wait for a check to end: SQLite ends no statement midway. The log then stays for the next start. */
+const stoppingMillis = 2_000
+
+/** A record that breaks a rule is for the doctor to report: the file itself is sound. */
+const ofRecords = /^(CHECK constraint failed|NULL value) in /
+
+/** Checks the pages of an open database (quick_check) in the background. */
+export function beginQuickCheck(path: string, tell: (verdict: Verdict) => void): QuickCheck {
+  let isStopped = false
+  const over = runAside(path, 'PRAGMA quick_check', [], true)
+    .then(verdictOn, failedVerdict)
+    .then((verdict) => {
+      if (!isStopped) tell(verdict)
+    })
+  return {
+    async stop() {
+      isStopped = true
+      const { promise, resolve } = Promise.withResolvers<void>()
+      // A background thread alone does not keep the process running.
+      const waiting = setTimeout(resolve, stoppingMillis)
+      await Promise.race([over, promise])
+      clearTimeout(waiting)
+    },
+  }
+}
+
+function verdictOn(rows: unknown[][]): Verdict {
+  const lines = rows.flat().map(String)
+  return lines.every((line) => line === 'ok' || ofRecords.test(line)) ? 'sound' : 'damaged'
+}
+
+function failedVerdict({ code }: { code?: string }): Verdict {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') ? 'damaged' : 'unchecked'
 }

@@ -95,7 +95,7 @@ async function copyAside({ database, madeAt, tell }: Backup, path: string): Prom
   const bytes = readPragma(database, 'page_count') * readPragma(database, 'page_size')
   const telling = setInterval(() => tell('copying', sizeOf(path) / bytes), tellMillis)
   try {
-    await runAside(database.filename, 'VACUUM INTO ?', path)
+    await runAside(database.filename, 'VACUUM INTO ?', [path])
   } finally {
     clearInterval(telling)
   }

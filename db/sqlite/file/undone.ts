@@ -9,7 +9,8 @@ import {
   undoneBy,
 } from '../../../src/domain/undone'
 import { unusable } from '../../findings/unusable'
-import { isVacant, recognizeFile } from './head'
+import { recognizeFile } from './guard'
+import { isVacant } from './head'
 import { openUntouched } from './open-untouched'
 
 /** The database that a backup is to take the place of. It is read and never written. */

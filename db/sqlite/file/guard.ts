@@ -1,0 +1,180 @@
+import { closeSync, copyFileSync, openSync, realpathSync, statSync } from 'node:fs'
+import { Refusal } from '../../../src/domain/errors'
+import { whyNoAccess } from '../../../src/files/access'
+import { beginFile } from '../../../src/files/durable'
+import { unusable } from '../../findings/unusable'
+import {
+  countIn,
+  countOf,
+  headBytes,
+  isDatabase,
+  isVacant,
+  readBytes,
+  readHead,
+  requireOurs,
+  transactionsBetween,
+  userVersionIn,
+} from './head'
+
+/**
+ * Checks that a path has a database of ours, or nothing yet, and no write-ahead log of another file. Changes nothing and
+ * waits for nothing. Only for a file that this process has not opened: closing any descriptor of it gives up the locks that
+ * SQLite holds on it.
+ *
+ * @param mayBeVacant whether there may be nothing yet
+ * @throws Refusal database_unusable
+ */
+export function recognizeFile(path: string, mayBeVacant: boolean): void {
+  try {
+    recognize(path, mayBeVacant)
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    throw unusable(`the database ${path} may not be read: ${whyNoAccess(path)}`)
+  }
+}
+
+function recognize(path: string, mayBeVacant: boolean): void {
+  if (isVacant(path)) {
+    if (mayBeVacant) return
+    throw unusable(`there is no database at ${path}; anteroom init makes one`)
+  }
+  if (!isDatabase(path)) throw unusable('the file is not a database that can be read')
+  const head = readHead(path)
+  requireOurs(head.applicationId, head.isEmpty)
+  const log = `${path}-wal`
+  if (ownsItsLog(path, log)) return
+  throw unusable(
+    `${log} was left by another database, as when a backup is copied over one that was not stopped: ` +
+      `move ${log} and ${path}-shm away, then start again`,
+  )
+}
+
+const [logHeadBytes, frameHeadBytes] = [32, 24]
+/** A log that changes while it is read is read again: then a program works with both, and they fit. */
+const readings = 50
+
+function ownsItsLog(path: string, log: string): boolean {
+  for (let reading = 0; reading < readings; reading++) {
+    const [own, counts] = [readHead(path), countsIn(log)]
+    if (counts === null || fits(own, counts)) return true
+    const [ownThen, countsThen] = [readHead(path), countsIn(log)]
+    if (own.userVersion === ownThen.userVersion && `${counts}` === `${countsThen}`) return false
+  }
+  return true
+}
+
+/** A file that has a log is in WAL mode, and its last transaction is one of the log's or the one before them. */
+function fits({ isWal, userVersion }: ReturnType<typeof readHead>, counts: readonly number[]): boolean {
+  const [first, last] = [counts[0], counts.at(-1)]
+  if (first === undefined || last === undefined) return isWal
+  return isWal && transactionsBetween(first - 1, countOf(userVersion)) <= transactionsBetween(first - 1, last)
+}
+
+/** The numbers of the transactions that are committed in a log (sqlite.org/fileformat.html §4); null if there is no log. */
+function countsIn(log: string): number[] | null {
+  const file = openIfThere(log)
+  if (file === null) return null
+  try {
+    const head = readBytes(file, 0, logHeadBytes)
+    if (head.length < logHeadBytes) return null
+    const frameBytes = frameHeadBytes + head.readUInt32BE(8)
+    const counts: number[] = []
+    let committed = 0
+    for (let at = logHeadBytes; ; at += frameBytes) {
+      const frame = readBytes(file, at, frameHeadBytes + headBytes)
+      // Frames of an earlier use of the log have other salts.
+      const isCurrent = frame.subarray(8, 16).equals(head.subarray(16, 24))
+      if (frame.length < frameHeadBytes + headBytes || !isCurrent) return counts.slice(0, committed)
+      if (frame.readUInt32BE(0) === 1) counts.push(countIn(frame.subarray(frameHeadBytes)))
+      if (frame.readUInt32BE(4) !== 0) committed = counts.length
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Null if there is no such file. The last program that closes a database removes its log. */
+function openIfThere(path: string): number | null {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/**
+ * Checks that the file and the log of an open database are still those that were opened. The system goes on writing to a
+ * file that was unlinked or replaced, and the next start would not find that.
+ */
+export class FileGuard {
+  readonly #opened: readonly (readonly [path: string, id: string | null])[]
+  // Never closed: closing any descriptor of the file gives up the locks that SQLite holds on it.
+  #file: number | null = null
+  #seen = 0
+
+  /**
+   * @param path of a database that this process has open, with its log
+   * @param newest returns the database's user_version, its log included
+   */
+  constructor(
+    private readonly path: string,
+    private readonly newest: () => number,
+  ) {
+    // The path as it was given, too: a link may lead to another file later.
+    this.#opened = [path, `${realpathSync(path)}-wal`].map((one) => [one, idOf(one)])
+  }
+
+  /** Detects from now on that the file is overwritten in place, as `cp` does. For one server in a process. */
+  watchContent(): void {
+    if (this.#file !== null) return
+    this.#file = openSync(this.path, 'r')
+    this.#seen = userVersionIn(this.#file) ?? 0
+  }
+
+  /** @throws Refusal storage_failed if the file or the log is another one */
+  require(): void {
+    if (this.#opened.some(([path, id]) => id === null || idOf(path) !== id)) {
+      // If the file was removed, this process has the last of it.
+      const way =
+        'do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
+      throw new Refusal('storage_failed', `the database file was removed or replaced: ${way}`)
+    }
+    if (this.#isOverwritten) {
+      const way = 'what it held is gone; stop the server, and start with what was put there or a backup'
+      throw new Refusal('storage_failed', `the database file was written over: ${way}`)
+    }
+  }
+
+  /** Before a database is closed: SQLite then writes its log back to the file that it opened, even an overwritten one. */
+  saveOverwritten(): void {
+    if (!this.#isOverwritten) return
+    using file = beginFile(this.path, { replace: true })
+    copyFileSync(this.path, file.path)
+    file.publish()
+  }
+
+  /** A checkpoint moves the file on to a newer transaction. A copy counts from another number, and an older file is behind. */
+  get #isOverwritten(): boolean {
+    if (this.#file === null) return false
+    const found = userVersionIn(this.#file)
+    if (found === this.#seen) return false
+    if (found === null) return true
+    const [seen, count] = [countOf(this.#seen), countOf(found)]
+    if (transactionsBetween(seen, count) > transactionsBetween(seen, countOf(this.newest()))) return true
+    this.#seen = found
+    return false
+  }
+}
+
+/** Device and inode. */
+function idOf(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return null
+  }
+}
