@@ -75,7 +75,7 @@ const homes: Record<string, readonly string[]> = {
   '@elysiajs/swagger': ['src/http'],
   'swagger-ui-dist': ['src/http'],
   '@sinclair/typebox': ['src/domain', 'src/directory-files', 'src/http'],
-  'drizzle-orm': ['db/queries', 'db/sqlite', 'db/postgres'],
+  'drizzle-orm': ['db/queries', 'db/move', 'db/sqlite', 'db/postgres'],
   'bun:sqlite': ['db/sqlite'],
   // Its client of PostgreSQL.
   bun: ['db/postgres'],

@@ -1,5 +1,4 @@
 import type { AuditEntry, AuditHead } from '../../src/domain/audit'
-import { type CopyNote, requireActive } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
 import { linesOf } from '../../src/domain/writes'
 import { type Changed, changesOf } from '../queries/changes'
@@ -22,11 +21,8 @@ interface Left<T> {
   readonly line: AuditHead | null
 }
 
-/** What is done in a transaction under the lock of the audit log. @param copied what the database notes of its copy */
-type Work<T> = (
-  session: Session,
-  copied: CopyNote | null,
-) => Promise<{
+/** What is done in a transaction under the lock of the audit log. */
+type Work<T> = (session: Session) => Promise<{
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
@@ -58,13 +54,13 @@ export function createActs(pool: Pool<Session>) {
     const attempt = async (session: Session): Promise<T> => {
       const { connection, audit } = session
       const locks = isAlone ? [taking('audit'), taking('directory')] : [taking('audit')]
-      const copied = await begin(connection, locks, patience.actLock, mostSilentMillis)
+      await begin(connection, locks, patience.actLock, mostSilentMillis)
       if (left?.line && (await audit.isThere(left.line))) {
         await rollBack(connection)
         return left.answer
       }
       lost = null
-      const { answer, lines, changed } = await work(session, copied)
+      const { answer, lines, changed } = await work(session)
       const [line = null] = await audit.append(lines)
       left = { answer, line }
       await commit(connection, { changed, isAlone })
@@ -84,11 +80,10 @@ export function createActs(pool: Pool<Session>) {
 
   const change: Change = (act, ask, decide, isAlone) =>
     run(
-      async (session, copied) => {
+      async (session) => {
         const told = await Promise.all(ask(session))
         const decision = decide(...(told as Parameters<typeof decide>))
         if (decision instanceof Refusal) throw decision
-        if (decision.writes.length > 0) requireActive(copied)
         const { ids } = await session.records.write(decision.writes)
         const lines = act ? linesOf(decision, act, ids[0]) : []
         return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids) }

@@ -9,8 +9,7 @@ import { passwordFor } from './client/password'
 import { Pool } from './client/pool'
 import { isSealedUnder } from './data-key'
 import { openEngine, type Server } from './engine'
-import { makeOfMoment } from './make-of-moment'
-import { readMoment } from './moment'
+import { makeTarget, readSource } from './move'
 import { readOffers } from './offers'
 import { firstMillis, look } from './open'
 import { openingRefusal } from './opening-refusal'
@@ -44,8 +43,8 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlac
       await furnish(text, keyFile ?? '')
     },
     restore: () => Promise.reject(unusable(restoreWay)),
-    readMoment: (reading, use) => once((on) => readMoment(on, name, reading, use)),
-    makeOfMoment: (making) => once((on) => makeOfMoment(on, name, making)),
+    readSource: (reading, use) => once((on) => readSource(on, name, reading, use)),
+    makeTarget: (making) => once((on) => makeTarget(on, name, making)),
     listOffers: (offered, begin) => once((on) => on((connection) => readOffers(connection, offered, begin))),
     explain,
   }

@@ -98,8 +98,8 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
     keptAfterErasure: async () => keptAfterErasure,
     findCopyNote: () => told(on(readCopyNote)),
     reactivate: (act) =>
-      acts.run(async ({ connection }, copied) => {
-        requireCopied(copied)
+      acts.run(async ({ connection }) => {
+        requireCopied(await readCopyNote(connection))
         await removeSetting(connection, copyNoteName)
         const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
         return { answer: undefined, lines: [line], changed: [] }

@@ -80,7 +80,7 @@ export async function openDatabase(
     // Before there is a key that nothing is sealed under.
     if (!found) await on(requireRights, openingMillis)
     if (found) requirePurpose(found, opening)
-    if (found && opening.alone) requireActive(await on(readCopyNote), 'database_unusable')
+    if (found && opening.alone) await on(requireNotCopied, openingMillis)
     const masterKey = await opening.takeKey()
     if (!found) await on((connection) => make(connection, opening, masterKey, migrations), openingMillis)
     const deadlineMillis = opening.upgrade ? upgradeMillis : openingMillis
@@ -95,6 +95,12 @@ export async function openDatabase(
 /** What a database notes of itself; null for one without tables. @throws Refusal database_unusable */
 export function look(connection: Connection): Promise<Recognized | null> {
   return inTransaction(connection, ['SET LOCAL statement_timeout = 10000'], () => recognize(connection))
+}
+
+/** Waits for a copy that is being made: it holds the lock until the database is marked. @throws Refusal database_unusable */
+function requireNotCopied(connection: Connection): Promise<void> {
+  const first = [`SET LOCAL lock_timeout = ${lockMillis}`, taking('audit')]
+  return inTransaction(connection, first, async () => requireActive(await readCopyNote(connection)))
 }
 
 /** Two first starts at once: one makes the tables, the other finds them. */

@@ -1,6 +1,5 @@
 import type { AuditHead } from '../../src/domain/audit'
 import type { BookingRequest, Receipt, Replay } from '../../src/domain/booking-request'
-import { requireActive } from '../../src/domain/copy-note'
 import { decideSubmission, submitterOf } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
@@ -56,7 +55,7 @@ export class Attempts {
    * @throws DatabaseFailure, or Refusal
    */
   async run({ connection, submissions, records, audit }: Session): Promise<End[] | null> {
-    requireActive(await begin(connection, this.#locks(), patience.attemptLock, patience.attempt))
+    await begin(connection, this.#locks(), patience.attemptLock, patience.attempt)
     if (this.#line && (await audit.isThere(this.#line))) {
       await rollBack(connection)
       return this.group.map(({ recordKey }) => ({

@@ -1,15 +1,12 @@
-import type { CopyNote } from '../../src/domain/copy-note'
 import type { Changed } from '../queries/changes'
 import { addingChanges } from './changes'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure } from './client/failure'
 import { patience } from './client/patience'
 import { type Lock, taking } from './locks'
-import { copyNoteIn, selectCopyNote } from './setting'
 
 /**
- * Begins a transaction with its locks, in one message. Tells what the database notes of its copy: behind the locks, for which
- * a copy holds everybody up until that is noted.
+ * Begins a transaction with its locks, in one message.
  *
  * @param locks each as a statement, in the order of the locks
  * @param lockMillis how long a statement waits for a lock: shorter than a server is waited for that answers nothing, which
@@ -22,14 +19,13 @@ export async function begin(
   locks: readonly string[],
   lockMillis: number,
   statementMillis: number,
-): Promise<CopyNote | null> {
+): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${lockMillis}`,
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${patience.idleTransaction}`,
   ]
-  const answers = await connection.send(connection.begin + [...limits, ...locks, selectCopyNote].join(';'))
-  return copyNoteIn(answers.at(-1))
+  await connection.send(connection.begin + [...limits, ...locks].join(';'))
 }
 
 /** What a transaction ends with. */

@@ -1,5 +1,4 @@
 import type { Act } from '../../src/domain/audit'
-import { requireActive } from '../../src/domain/copy-note'
 import { Refusal } from '../../src/domain/errors'
 import { type Decision, linesOf, type Noun, type Write, withIds } from '../../src/domain/writes'
 import { changesOf } from '../queries/changes'
@@ -9,11 +8,10 @@ import type { RecordTable } from './record-table'
 /**
  * Writes what was decided, inside the transaction in which it was decided.
  *
- * @throws Refusal, if that is the decision; storage_failed for a change of a database that was left for its copy
+ * @throws Refusal, if that is the decision
  */
 export function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
-  if (decision.writes.length > 0) requireActive(queries.copyNote.find())
   const ids: number[] = []
   const added = new Map<Noun, number>()
   for (const write of decision.writes) ids.push(apply(queries, write, added))

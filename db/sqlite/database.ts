@@ -11,9 +11,8 @@ import { recognizeFile } from './file/guard'
 import { takeServeLock } from './file/lock'
 import { finishDatabase, makeDatabase } from './file/new'
 import { compareContent, restoreDatabase } from './file/restore'
-import { makeOfMoment } from './make-of-moment'
 import { copyPathOf, isOutdated, type Migration } from './migration'
-import { readMoment } from './moment'
+import { makeTarget, readSource } from './move'
 import { readOffers } from './offers'
 
 /** The place of an embedded SQLite database, which is a file. @param migrations the program's own, unless given */
@@ -31,8 +30,8 @@ export function fileDatabase(path: string, migrations?: readonly Migration[]): D
       if (manifest && isVerified) await compareContent(path, manifest, tell)
       return { manifest, isOlder }
     },
-    readMoment: (reading, use) => readMoment(path, reading, use),
-    makeOfMoment: (making) => makeOfMoment(path, making),
+    readSource: (reading, use) => readSource(path, reading, use),
+    makeTarget: (making) => makeTarget(path, making),
     listOffers: async (offered, begin) => readOffers(path, offered, begin),
     explain: (error) => explain(error, path),
   }

@@ -84,7 +84,7 @@ function setUp(database: Database, opening: Opening): void {
   // Before there is a log, so that the file itself has the number that its first transaction goes on from.
   if (schema === 0) createSchema(keyed, migrations)
   else prove(keyed, migrations)
-  if (alone) requireActive(readCopyNote(database), 'database_unusable')
+  if (alone) requireActive(readCopyNote(database))
   if (schema > 0 && schema < migrations.length) {
     const way = 'stop its server, then run `anteroom migrate`'
     if (!upgrade) throw unusable(`the database has an older schema: ${way}`)

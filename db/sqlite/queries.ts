@@ -5,7 +5,6 @@ import type { QueryEngine } from '../queries/engine'
 import { whenNeeded } from '../queries/lazy'
 import { replayQueries } from '../queries/replays'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
-import { copyNoteQuery } from './copy-note'
 import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
 import { memberQueries, memberTable } from './members'
@@ -43,7 +42,6 @@ export function prepareQueries(engine: QueryEngine, vault: Vault) {
     notes: whenNeeded(() => noteQueries(db, vault)),
     replays: whenNeeded(() => replayQueries(engine, vault)),
     audit: whenNeeded(() => auditQueries(engine, vault)),
-    copyNote: whenNeeded(() => copyNoteQuery(db)),
   }
 }
 

@@ -39,6 +39,14 @@ export function triedBy(command: Command, flags: object): Tried {
   return { action, noun: nouns[first] ?? null, id: null }
 }
 
+/** Audited commands that change no record. */
+const reading = /^(database\.|request\.(list|show|suggest)$|member\.(show|find|export)$)/
+
+/** Whether a command changes records, which only an active database allows. */
+export function changesRecords({ action }: Tried): boolean {
+  return action !== null && !reading.test(action)
+}
+
 /** Says nothing of what was tried: the storage could not do it. */
 const storageKinds: readonly Kind[] = ['storage_busy', 'storage_failed', 'database_unusable']
 

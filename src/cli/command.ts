@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
+import { changeActive } from '../operations/upkeep'
 import type { Service } from '../service'
-import { auditRefusals, type Tried, triedBy } from './audit-refusals'
+import { auditRefusals, changesRecords, type Tried, triedBy } from './audit-refusals'
 import { type CommonFlags, confirm, printResult } from './output'
 import { type MakeAct, storageCommand, type Work, withContext, withRecords, withService } from './storage'
 
@@ -47,7 +48,8 @@ export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: 
       return open(flags, (context, act) => {
         const tried = triedBy(given.at(-1) as Command, flags)
         const records: Records = 'context' in context ? context.context : context
-        return auditRefusals(records, tried, async () => action({ context, flags, act, tried }, ...words))
+        const work = async () => action({ context, flags, act, tried }, ...words)
+        return auditRefusals(records, tried, changesRecords(tried) ? () => changeActive(records, work) : work)
       })
     })
 }

@@ -1,6 +1,6 @@
+import type { CopySource, MakingTarget, ReadingSource } from './database-copy'
 import type { DirectoryFeed } from './directory-feed'
 import type { EngineMeasures } from './measures'
-import type { MakingOfMoment, Moment, ReadingMoment } from './moment'
 import type { Report } from './report'
 import type { Store } from './store'
 import type { Undone } from './undone'
@@ -160,18 +160,18 @@ export interface DatabasePlace {
   /** Makes the database of a backup, where none is, held to be sound, ours, and sealed under the master key. */
   restore(restoring: Restoring, tell: TellStep): Promise<Restored>
   /**
-   * Reads the database as of one moment, for as long as it is used.
+   * Reads the database as of one moment.
    *
-   * @throws Refusal database_unusable as open does; storage_busy where a server is at work that is not to be; whatever
-   *   `takeKey` and `use` throw
+   * @throws Refusal database_unusable as open does; storage_busy if a server runs that must not; whatever `takeKey` and
+   *   `use` throw
    */
-  readMoment<T>(reading: ReadingMoment, use: (moment: Moment) => Promise<T>): Promise<T>
+  readSource<T>(reading: ReadingSource, use: (source: CopySource) => Promise<T>): Promise<T>
   /**
-   * Makes a database, where nothing is, of what it is filled with: whole, or none of it. Tells what `fill` did.
+   * Makes a database at an empty place, complete or not at all. Returns what `fill` returns.
    *
-   * @throws Refusal database_unusable where something is; whatever `fill` throws
+   * @throws Refusal database_unusable if the place is not empty; whatever `fill` throws
    */
-  makeOfMoment<T>(making: MakingOfMoment<T>): Promise<T>
+  makeTarget<T>(making: MakingTarget<T>): Promise<T>
   /**
    * What a shell may offer for a word that begins so: names, refs or ids, and no person's name. It is read without the
    * master key; nothing is made, changed or waited for.

@@ -2,113 +2,100 @@ import type { AuditHead } from '../domain/audit'
 import type { Clock } from '../domain/clock'
 import type { CopyNote } from '../domain/copy-note'
 import type { DatabasePlace, Purpose } from '../domain/database'
+import type { CopySource, CopyTarget, Lines } from '../domain/database-copy'
 import { Refusal } from '../domain/errors'
-import type { CopiedRow, CopiedTable, CopiedValue, Moment, Unfinished } from '../domain/moment'
 import type { TellStep } from '../domain/upkeep'
 import type { MasterKey } from '../domain/vault'
 
-/** Which database is copied where. */
 export interface Copying {
   readonly from: DatabasePlace
   readonly to: DatabasePlace
   readonly purpose: Purpose
-  /** Gives the master key under which the one is sealed, and the other will be. */
+  /** Returns the master key of both databases. */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether a server may work with the one that is copied, and go on with it. */
+  /** Whether servers of the source may run meanwhile and afterwards. */
   readonly whileServing: boolean
   readonly clock: Clock
 }
 
-/** What a copy holds. */
+interface TableCopy {
+  readonly rows: number
+  /** Of all rows as JSON lines, in hex: the same on both sides. */
+  readonly sha256: string
+}
+
 export interface Copied {
-  /** By table: its records, and the SHA-256 of all of them, in hex, the same on both sides. */
-  readonly tables: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>
+  readonly tables: Readonly<Record<string, TableCopy>>
   /** The newest act of the audit log. */
   readonly auditHead: AuditHead
-  /** Whether the one that was copied notes where to, so that it is not served beside its copy. */
+  /** Whether the source was marked as copied, so that no server opens it. */
   readonly deactivated: boolean
-  /** What that noted of an earlier copy; null for none. */
+  /** An earlier copy of the source. */
   readonly copiedBefore: CopyNote | null
 }
 
 /**
- * Copies a database as of one moment to a place where nothing is, whatever engine has either: every record, id and sealed
- * value, and the audit log. Each table is read back and compared, and the log walked, before there is a database. Neither log
- * gets a line of it: the copy's is to be the one that was there, and what others noted of its head shall hold for both.
+ * Copies a database as of one moment to an empty place on either engine. The copy appears only after each table was read
+ * back and compared, and the audit log verified. Copying adds no audit line: heads noted elsewhere hold for both databases.
  *
- * What no server may work with is left for its copy: it notes where that is, and is not served from then on.
- *
- * @throws Refusal database_unusable, storage_busy where a server is at work that is not to be
+ * @throws Refusal database_unusable; storage_busy if a server of the source runs that must not
  */
 export async function copyDatabase(copying: Copying, tell: TellStep): Promise<Copied> {
   const { from, to, purpose, takeKey, whileServing, clock } = copying
-  return from.readMoment({ purpose, takeKey, whileServing }, async (moment) => {
-    const at = clock.now()
+  return from.readSource({ purpose, takeKey, whileServing }, async (source) => {
+    const note = { to: to.fullName, at: clock.now() }
     const masterKey = await takeKey()
-    const fill = (unfinished: Unfinished) => carryOver(moment, unfinished, tell)
-    const carried = await to.makeOfMoment({ purpose, masterKey, fill, tell })
-    // Last of all: one that is killed before leaves no database that is kept from being served for nothing.
-    const deactivated = !whileServing && (await moment.noteCopy({ to: to.fullName, at }))
-    return { ...carried, deactivated, copiedBefore: moment.copyNote }
+    const fill = (target: CopyTarget) => copyTables(source, target, tell)
+    const copied = await to.makeTarget({ purpose, masterKey, fill, tell })
+    // Last: if the copy is killed earlier, the source stays usable.
+    const deactivated = !whileServing && (await source.markCopied(note))
+    return { ...copied, deactivated, copiedBefore: source.copiedBefore }
   })
 }
 
-type Carried = Pick<Copied, 'tables' | 'auditHead'>
-
-async function carryOver(moment: Moment, unfinished: Unfinished, tell: TellStep): Promise<Carried> {
+async function copyTables(
+  source: CopySource,
+  target: CopyTarget,
+  tell: TellStep,
+): Promise<Pick<Copied, 'tables' | 'auditHead'>> {
   tell('checking the audit log')
-  const spans = await moment.proveLog()
-  const all = moment.tables.reduce((sum, { rows }) => sum + rows, 0)
-  let copying = 0
-  let comparing = 0
-  const tables: Record<string, { rows: number; sha256: string }> = {}
-  for (const table of moment.tables) {
-    const content = new Content(table)
-    for await (const rows of moment.rowsOf(table)) {
-      content.take(rows)
-      await unfinished.add(table, rows)
-      copying += rows.length
-      tell(`copying ${table.name}`, copying / all)
+  const spans = await source.verifyLog()
+  const total = source.tables.reduce((sum, { rows }) => sum + rows, 0)
+  const progress = (what: string) => {
+    let done = 0
+    return (name: string, rows: number) => {
+      done += rows
+      tell(`${what} ${name}`, done / total)
     }
-    if (table.lastId !== null) await unfinished.keepIds(table, table.lastId)
-    tables[table.name] = content.end()
   }
-  for (const table of moment.tables) {
-    const content = new Content(table)
-    for await (const rows of unfinished.rowsOf(table)) {
-      content.take(rows)
-      comparing += rows.length
-      tell(`comparing ${table.name}`, comparing / all)
-    }
-    if (content.end().sha256 !== tables[table.name]?.sha256)
-      throw new Refusal('database_unusable', `${table.name} was not stored as it was read: nothing was made`)
+  const tables: Record<string, TableCopy> = {}
+  const copying = progress('copying')
+  for (const { name, lastId } of source.tables) {
+    tables[name] = await hashOf(source.linesOf(name), async (lines) => {
+      await target.add(name, lines)
+      copying(name, lines.length)
+    })
+    if (lastId !== null) await target.keepIds(name, lastId)
+  }
+  const comparing = progress('comparing')
+  for (const { name } of source.tables) {
+    const { sha256 } = await hashOf(target.linesOf(name), ({ length }) => comparing(name, length))
+    if (sha256 !== tables[name]?.sha256)
+      throw new Refusal('database_unusable', `${name} was not stored as it was read: nothing was made`)
   }
   tell('checking the audit log of the copy')
-  await unfinished.keepLog(spans)
-  await moment.requireAlone()
+  await target.continueLog(spans)
+  await source.requireStopped()
   return { tables, auditHead: spans.acts.head }
 }
 
-/** The hash of a table's records, as they come. */
-class Content {
-  readonly #hash = new Bun.CryptoHasher('sha256')
-  #rows = 0
-
-  constructor({ name, columns }: CopiedTable) {
-    this.#hash.update(`${name} ${columns.join(' ')}\n`)
+async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknown): Promise<TableCopy> {
+  const hash = new Bun.CryptoHasher('sha256')
+  let rows = 0
+  for await (const lines of batches) {
+    for (const line of lines) hash.update(`${line}\n`)
+    rows += lines.length
+    await each(lines)
   }
-
-  take(rows: readonly CopiedRow[]): void {
-    for (const row of rows) this.#hash.update(`${row.map(textOf).join(',')}\n`)
-    this.#rows += rows.length
-  }
-
-  end(): { readonly rows: number; readonly sha256: string } {
-    return { rows: this.#rows, sha256: this.#hash.digest('hex') }
-  }
-}
-
-/** A text that no other value has: bytes in hex, texts in quotes. */
-function textOf(value: CopiedValue): string {
-  return value instanceof Uint8Array ? `x${value.toHex()}` : JSON.stringify(value)
+  return { rows, sha256: hash.digest('hex') }
 }

@@ -1,5 +1,4 @@
 import type { Act } from '../domain/audit'
-import { requireActive } from '../domain/copy-note'
 import type { Records } from './context'
 import { tryPurge } from './purge'
 
@@ -15,15 +14,13 @@ export interface KeyRotation {
  * Puts a new master key in force: the data key is sealed under it and no more under the old one. Whoever has the
  * database open goes on.
  *
- * @throws Refusal as Custody.rotate and Upkeep.rewrap do; storage_failed for a database that was left for its copy
+ * @throws Refusal as Custody.rotate and Upkeep.rewrap do
  */
 export async function rotateMasterKey(
   { custody, upkeep }: Records,
   newKeyFile: string | undefined,
   act: Act,
 ): Promise<KeyRotation> {
-  // Before there is a key that nothing is sealed under.
-  requireActive(await upkeep.findCopyNote())
   const path = custody.hasRotated
     ? null
     : await custody.rotate(newKeyFile, (next) => upkeep.rewrap(next, act))

@@ -91,6 +91,21 @@ function copyFinding(note: CopyNote): Finding {
   return { check: 'copy', state: 'bad', detail, remedy: copyRemedy }
 }
 
+/**
+ * Makes a change, unless the database was copied. Checks again afterwards: a copy that was made meanwhile may be without the
+ * change.
+ *
+ * @throws Refusal database_unusable
+ */
+export async function changeActive({ upkeep }: Records, change: () => Promise<void>): Promise<void> {
+  requireActive(await upkeep.findCopyNote())
+  await change()
+  const note = await upkeep.findCopyNote()
+  if (!note) return
+  const why = `the database was ${describeCopy(note)} while this command ran: check whether that one has the change`
+  throw new Refusal('database_unusable', why)
+}
+
 /** Has a database that was left for its copy be served again. @throws Refusal record_unknown where it was not */
 export function reactivateDatabase({ upkeep }: Records, act: Act): Promise<void> {
   return upkeep.reactivate(act)
@@ -143,13 +158,11 @@ export function verifyAudit({ store }: Records, noted: AuditHead | null): Promis
  * Moves old lines of the audit log to an archive, and tells how many.
  *
  * @throws Refusal field_invalid for an instant to come or if there is another file already, database_unusable if no archive
- *   could be made, storage_failed for a database that was left for its copy
+ *   could be made
  */
 export async function pruneAudit({ upkeep }: Records, prune: AuditPrune, act: Act): Promise<number> {
   // A year that is mistyped would take the whole log.
   if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
-  // Before an archive is written.
-  requireActive(await upkeep.findCopyNote())
   return upkeep.pruneAudit(prune, act)
 }
 

@@ -192,7 +192,7 @@ describeOnPostgres('from a file to a server and back', () => {
     expect(stdout.split('\n')).toEqual([
       `Copied ${database} to ${server.url}: the same record by record, as it was read back, with its audit log.`,
       'records     organizations 1, partners 1, partner_keys 1, regions 1, providers 1, licenses 1, ' +
-        `in_person_regions 0, members 3, booking_requests 4, request_notes 1, replays 1, audit ${id}`,
+        `in_person_regions 0, members 3, booking_requests 4, replays 1, request_notes 1, audit ${id}`,
       `audit head  line ${id} ${hash}`,
       '',
       'The same master key opens it, which has to be named there (ANTEROOM_MASTER_KEY_FILE).',
@@ -463,7 +463,7 @@ describeOnPostgresInFull('a copy is refused', () => {
     expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the record of providers with id 1 breaks a rule of the new database: mend it first; nothing was made',
+        'the record of providers with id 1 breaks a rule of the new database: correct it first; nothing was made',
       ),
     )
     damage("UPDATE providers SET bio = NULL, working_hours = '['")

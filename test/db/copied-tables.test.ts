@@ -1,94 +1,102 @@
 import { describe, expect, test } from 'bun:test'
-import { getTableName, is } from 'drizzle-orm'
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { PgTable } from 'drizzle-orm/pg-core'
-import { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { copiedNames, type EngineTable, portionsOf } from '../../db/move/tables'
-import { copiedTables as ofPostgres } from '../../db/postgres/copied-tables'
+import { fromLine, linesOf, rowsAtOnce, toLine } from '../../db/move/rows'
+import { copiedTables, tableNamed } from '../../db/move/tables'
 import * as postgresSchema from '../../db/postgres/schema'
-import { copiedTables as ofSqlite } from '../../db/sqlite/copied-tables'
-import * as sqliteSchema from '../../db/sqlite/schema'
 
-test('a copy has every table of either engine, but for what each keeps for itself', () => {
-  const inSqlite = Object.values(sqliteSchema).flatMap((value) => (is(value, SQLiteTable) ? [value] : []))
-  const inPostgres = Object.values(postgresSchema).flatMap((value) => (is(value, PgTable) ? [value] : []))
-  expect([...copiedNames, 'changes'].sort()).toEqual(inSqlite.map((table) => getTableName(table)).sort())
-  expect([...copiedNames, 'changes', 'nodes'].sort()).toEqual(
-    inPostgres.map((table) => getTableName(table)).sort(),
-  )
+const inPostgres = Object.values(postgresSchema).flatMap((value) => (is(value, PgTable) ? [value] : []))
+
+test('a copy has every table except those that an engine keeps for itself', () => {
+  const names = copiedTables.map(({ name }) => name)
+  expect([...names, 'changes', 'nodes'].sort()).toEqual(inPostgres.map((table) => getTableName(table)).sort())
 })
 
-test('both engines tell the same columns of a table, of the same kinds and in the same order', () => {
-  expect(ofPostgres).toEqual(ofSqlite)
-  expect(ofSqlite.find(({ name }) => name === 'partner_keys')).toEqual({
-    name: 'partner_keys',
+test('PostgreSQL has the copied columns, of the same kinds', () => {
+  const kinds = { boolean: 'flag', bytea: 'bytes', text: 'text', bigint: 'number' } as Record<string, string>
+  for (const { name, columns } of copiedTables) {
+    const table = inPostgres.find((each) => getTableName(each) === name) as PgTable
+    const described = Object.values(getTableColumns(table)).map((column) => ({
+      name: column.name,
+      kind: kinds[column.getSQLType()],
+    }))
+    expect({ name, columns: described }).toEqual({ name, columns: [...columns] } as never)
+  }
+})
+
+test('a table is described by its columns, its key, and whether the engine generates its ids', () => {
+  expect(tableNamed('request_notes')).toEqual({
+    name: 'request_notes',
     key: ['id'],
+    generatesIds: true,
     columns: [
-      'end_reason',
-      'ends_at',
-      'id',
-      'issued_at',
-      'kid',
-      'last_used_at',
-      'partner_id',
-      'record_key',
-      'sealed_secret',
-      'starts_at',
-    ],
-    kinds: [
-      { name: 'end_reason', kind: 'text' },
-      { name: 'ends_at', kind: 'number' },
       { name: 'id', kind: 'number' },
-      { name: 'issued_at', kind: 'number' },
-      { name: 'kid', kind: 'text' },
-      { name: 'last_used_at', kind: 'number' },
-      { name: 'partner_id', kind: 'number' },
       { name: 'record_key', kind: 'text' },
-      { name: 'sealed_secret', kind: 'bytes' },
-      { name: 'starts_at', kind: 'number' },
+      { name: 'request_id', kind: 'number' },
+      { name: 'kind', kind: 'text' },
+      { name: 'at', kind: 'number' },
+      { name: 'actor', kind: 'text' },
+      { name: 'sealed_text', kind: 'bytes' },
     ],
   })
+  expect(tableNamed('in_person_regions').key).toEqual(['provider_id', 'region_id'])
+  expect(copiedTables.filter(({ generatesIds }) => !generatesIds).map(({ name }) => name)).toEqual([
+    'settings',
+    'regions',
+    'in_person_regions',
+    'replays',
+    'audit',
+  ])
 })
 
-describe('a table is read in portions', () => {
-  const table: EngineTable = {
+describe('a row as a line of JSON', () => {
+  const table = {
     name: 'letters',
     key: ['id'],
-    columns: ['id', 'text'],
-    kinds: [
+    generatesIds: true,
+    columns: [
       { name: 'id', kind: 'number' },
       { name: 'text', kind: 'text' },
+      { name: 'sealed', kind: 'bytes' },
+      { name: 'read', kind: 'flag' },
     ],
-  }
-  /** The ids that are told of so many records with a text of so many characters, and how many were asked for each time. */
-  async function readAll(count: number, characters: number) {
-    const text = 'x'.repeat(characters)
-    const asked: number[] = []
-    const read = async (isFirst: boolean, values: readonly unknown[]) => {
-      const after = isFirst ? 0 : Number(values[0])
-      const length = Number(values.at(-1))
-      asked.push(length)
-      return Array.from({ length: Math.min(length, count - after) }, (_, at) => [after + at + 1, text])
-    }
-    const ids: unknown[] = []
-    for await (const rows of portionsOf(table, read)) ids.push(...rows.map(([id]) => id))
-    return { ids, asked }
-  }
+  } as const
 
-  test.each([0, 1, 31, 32, 33, 531, 532, 533])('all %i records, each once', async (count) => {
-    const { ids } = await readAll(count, 10)
-    expect(ids).toEqual(Array.from({ length: count }, (_, at) => at + 1))
+  test('is the same whatever the driver returns for it', () => {
+    const line = '{"id":3,"text":"one\\n","sealed":"\\\\x01ff","read":true}'
+    expect(toLine(table, [3, 'one\n', Uint8Array.of(1, 255), 1])).toBe(line)
+    expect(toLine(table, ['3', 'one\n', Buffer.of(1, 255), true])).toBe(line)
+    expect(fromLine(table, line)).toEqual([3, 'one\n', Buffer.of(1, 255), true])
+    const empty = '{"id":3,"text":null,"sealed":null,"read":false}'
+    expect(toLine(table, [3n, null, null, 0])).toBe(empty)
+    expect(fromLine(table, empty)).toEqual([3, null, null, false])
   })
 
-  test('of which large ones are fewer at once', async () => {
-    expect((await readAll(600, 10)).asked).toEqual([32, 500, 500])
-    expect((await readAll(60, 2 ** 18)).asked).toEqual([32, 7, 7, 7, 7, 7])
-    expect((await readAll(34, 2 ** 23)).asked).toEqual([32, 1, 1, 1])
-  })
-
-  test('and a value that is none of its kind is told with its record', async () => {
-    const read = async () => [[3, 4]]
-    await expect(Array.fromAsync(portionsOf(table, read))).rejects.toThrow(
-      'the record of letters with id 3 is damaged: its text is no text; restore a backup',
+  test.each([
+    ['text', 'text', [3, 4, null, true]],
+    ['sealed', 'bytes', [3, 'one', 'x', true]],
+    ['read', 'flag', [3, 'one', null, 2]],
+  ])('is refused for a damaged %s, by the key of the row', (column, kind, values) => {
+    expect(() => toLine(table, values)).toThrow(
+      `the record of letters with id 3 is damaged: its ${column} is no ${kind}; restore a backup`,
     )
   })
 })
+
+test.each([0, 1, rowsAtOnce - 1, rowsAtOnce, rowsAtOnce + 1, 2 * rowsAtOnce])(
+  'reads each of %i rows once, in batches',
+  async (count) => {
+    const batches: number[] = []
+    const run = async (_: string, params: readonly unknown[]) => {
+      const after = Number(params[0] ?? 0)
+      const length = Math.min(rowsAtOnce, count - after)
+      batches.push(length)
+      return Array.from({ length }, (_, at) => [after + at + 1, 2])
+    }
+    const lines = (await Array.fromAsync(linesOf(run, 'in_person_regions'))).flat()
+    expect(lines.map((line) => JSON.parse(line).provider_id)).toEqual(
+      Array.from({ length: count }, (_, at) => at + 1),
+    )
+    expect(Math.max(...batches)).toBeLessThanOrEqual(rowsAtOnce)
+  },
+)

@@ -103,7 +103,7 @@ function recordsThat(purge: () => Promise<boolean>): Records {
       findMemberById: async () => null,
       listAudit: async () => [{ action: 'member.erase', outcome: 'done' }],
     },
-    upkeep: { purge, keptAfterErasure: async () => 'In backups.', findCopyNote: async () => null },
+    upkeep: { purge, keptAfterErasure: async () => 'In backups.' },
     custody: { hasRotated: false, rotate: async () => '/key' },
   }
   return records as unknown as Records

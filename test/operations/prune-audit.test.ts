@@ -7,7 +7,6 @@ import { act } from '../domain/values'
 test('lines are pruned up to this moment, and none up to one to come', async () => {
   const pruned: AuditPrune[] = []
   const upkeep = {
-    findCopyNote: async () => null,
     async pruneAudit(prune: AuditPrune) {
       pruned.push(prune)
       return 4

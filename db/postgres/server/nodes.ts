@@ -28,7 +28,7 @@ export class Node {
    * fails or a standby shows here as it does to a booking, and that the database was copied meanwhile. Where others took it for
    * gone, it notes anew what it listens on.
    *
-   * @throws DatabaseFailure; Refusal storage_failed for a database that was left for its copy
+   * @throws DatabaseFailure; Refusal database_unusable if the database was copied
    */
   beat(deadlineMillis: number): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})

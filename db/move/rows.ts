@@ -1,0 +1,132 @@
+import type { AuditHead, AuditState, AuditVerdict } from '../../src/domain/audit'
+import type { AuditSpans, CopySource, TableSnapshot } from '../../src/domain/database-copy'
+import type { Refusal } from '../../src/domain/errors'
+import { unusable } from '../findings/unusable'
+import type { MaybePromise } from '../queries/engine'
+import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from './tables'
+
+/** Runs a statement with its positional parameters. */
+export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
+
+/** The audit log of a database, as an engine reads it. */
+export interface AuditLog {
+  verify(noted: AuditHead | null): MaybePromise<AuditVerdict>
+  readonly walked: { stand(): MaybePromise<{ readonly state: AuditState | null }> }
+}
+
+/** A row may have 100 kB: this bounds the memory of a batch. */
+export const rowsAtOnce = 250
+
+/**
+ * The part of a source that both engines read alike.
+ *
+ * @param lastIdOf the expression of the highest id that a table ever generated
+ */
+export async function readTables(
+  run: Run,
+  log: AuditLog,
+  lastIdOf: (table: string) => string,
+): Promise<Pick<CopySource, 'tables' | 'linesOf' | 'verifyLog'>> {
+  const tables: TableSnapshot[] = []
+  for (const { name, generatesIds } of copiedTables) {
+    const lastId = generatesIds ? lastIdOf(name) : 'NULL'
+    const where = name === 'settings' ? `WHERE ${isCopiedSetting}` : ''
+    const [row] = await run(`SELECT count(*), ${lastId} FROM ${name} ${where}`, [])
+    tables.push({ name, rows: Number(row?.[0]), lastId: generatesIds ? Number(row?.[1]) : null })
+  }
+  return {
+    tables,
+    linesOf: (table) => linesOf(run, table),
+    verifyLog: () => verifyLog(log, 'the database'),
+  }
+}
+
+/** The rows of a table as lines of JSON. Between two batches, others have their turn. */
+export async function* linesOf(run: Run, name: string): AsyncGenerator<readonly string[]> {
+  const table = tableNamed(name)
+  const names = quoted(table.columns.map((column) => column.name))
+  for (let after: readonly unknown[] = []; ; ) {
+    const conditions = name === 'settings' ? [isCopiedSetting] : []
+    const marks = after.map((_, at) => `$${at + 1}`).join(', ')
+    if (after.length > 0) conditions.push(`(${quoted(table.key)}) > (${marks})`)
+    const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+    const order = `ORDER BY ${quoted(table.key)} LIMIT ${rowsAtOnce}`
+    const rows = await run(`SELECT ${names} FROM ${name} ${where} ${order}`, after)
+    const lines = rows.map((row) => toLine(table, row))
+    const last = lines.at(-1)
+    if (last === undefined) return
+    yield lines
+    after = keyOf(table, JSON.parse(last))
+    await new Promise(setImmediate)
+  }
+}
+
+export function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
+}
+
+/** @throws Refusal database_unusable for a value that the column cannot have */
+export function toLine(table: CopiedTable, values: readonly unknown[]): string {
+  const row = table.columns.map(({ name, kind }, at) => [name, toJson(kind, values[at])] as const)
+  const fault = row.findIndex(([, value]) => value === undefined)
+  if (fault < 0) return JSON.stringify(Object.fromEntries(row))
+  const { name, kind } = table.columns[fault] as CopiedColumn
+  const record = nameOf(table, Object.fromEntries(row))
+  throw unusable(`${record} is damaged: its ${name} is no ${kind}; restore a backup`)
+}
+
+const flags = new Map<unknown, boolean>([
+  [true, true],
+  [1, true],
+  [false, false],
+  [0, false],
+])
+
+/** Undefined for a value of another kind. Bytes are written as PostgreSQL reads them (§8.4.1). */
+function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | boolean | null | undefined {
+  if (value === null) return null
+  if (kind === 'text') return typeof value === 'string' ? value : undefined
+  if (kind === 'bytes') return value instanceof Uint8Array ? `\\x${value.toHex()}` : undefined
+  if (kind === 'flag') return flags.get(value)
+  const number = Number(value)
+  return Number.isSafeInteger(number) && value !== '' ? number : undefined
+}
+
+/** The values of a line in the order of the columns, bytes as bytes. */
+export function fromLine({ columns }: CopiedTable, line: string): unknown[] {
+  const row = JSON.parse(line)
+  return columns.map(({ name, kind }) => {
+    const value = row[name]
+    return kind === 'bytes' && value !== null ? Buffer.from(value.slice(2), 'hex') : value
+  })
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+function keyOf({ key }: CopiedTable, row: Row): unknown[] {
+  return key.map((column) => row[column])
+}
+
+/** A row by its key, without any other value. */
+function nameOf(table: CopiedTable, row: Row): string {
+  return `the record of ${table.name} with ${table.key.join(', ')} ${keyOf(table, row).join(', ')}`
+}
+
+/** @param constraint its name, if the engine reports one */
+export function constraintBroken(table: CopiedTable, line: string, constraint: string | null): Refusal {
+  const rule = ['a rule of the new database', constraint].filter(Boolean).join(', ')
+  return unusable(`${nameOf(table, JSON.parse(line))} breaks ${rule}: correct it first; nothing was made`)
+}
+
+/** @param whose for example `the database` @throws Refusal database_unusable */
+export async function verifyLog({ verify, walked }: AuditLog, whose: string): Promise<AuditSpans> {
+  const verdict = await verify(null)
+  const { state } = await walked.stand()
+  const fault = verdict.intact ? !state && { id: 0, fault: 'its seal is missing' } : verdict
+  if (fault)
+    throw unusable(
+      `the audit log of ${whose} is not as it was written: line ${fault.id}: ${fault.fault}; nothing was made`,
+    )
+  const { acts, refusals } = state as AuditState
+  return { acts, refusals }
+}

@@ -1,0 +1,176 @@
+import { type Database, SQLiteError } from 'bun:sqlite'
+import { formatState } from '../../src/domain/audit'
+import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
+import { Refusal } from '../../src/domain/errors'
+import { beginFile, removeAbandoned } from '../../src/files/durable'
+import { auditHashes } from '../audit/hashes'
+import { auditStateName } from '../audit/verification'
+import { unusable } from '../findings/unusable'
+import { copyNoteName, formatCopyNote } from '../move/copy-note'
+import { constraintBroken, fromLine, linesOf, quoted, type Run, readTables, verifyLog } from '../move/rows'
+import { isCopiedSetting, tableNamed } from '../move/tables'
+import { auditQueries } from '../queries/audit'
+import { isDamage, toRefusal } from './constraint'
+import { openVault } from './data-key'
+import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
+import { recognizeFile } from './file/guard'
+import { countTransaction } from './file/head'
+import { takeServeLock } from './file/lock'
+import { removeOthers, requireNothingAt } from './file/restore'
+import { createSchema } from './migration'
+import { openDatabase } from './open'
+import { queryEngine } from './query-engine'
+import { readCopyNote, writeSetting } from './setting'
+
+/** How long to wait for a command that writes. */
+const busyTimeoutMillis = 5_000
+
+/** Reads the database of a path as of one moment, on a connection of its own. @throws Refusal as openDatabase does */
+export async function readSource<T>(
+  path: string,
+  { purpose, takeKey, whileServing }: ReadingSource,
+  use: (source: CopySource) => Promise<T>,
+): Promise<T> {
+  recognizeFile(path, false)
+  using _lock = whileServing ? null : lockOutServers(path)
+  const masterKey = await takeKey()
+  const database = openDatabase({ path, purpose, masterKey, create: false, upgrade: false })
+  try {
+    if (whileServing) database.run('BEGIN')
+    else blockWriters(database)
+    const log = auditQueries(queryEngine(database), openVault(database, purpose, masterKey))
+    return await use({
+      ...(await readTables(running(database), log, lastIdOf)),
+      copiedBefore: readCopyNote(database),
+      // The lock keeps servers out.
+      requireStopped: async () => {},
+      markCopied: async (note) => markCopied(database, formatCopyNote(note)),
+    })
+  } finally {
+    if (database.inTransaction) database.run('ROLLBACK')
+    database.close()
+  }
+}
+
+/** @throws Refusal storage_busy while a server runs */
+function lockOutServers(path: string): Disposable {
+  try {
+    return takeServeLock(path)
+  } catch (error) {
+    if (!(error instanceof Refusal && error.kind === 'storage_busy')) throw error
+    throw new Refusal('storage_busy', serving, { cause: error })
+  }
+}
+
+const serving =
+  'a server works with the database that is copied: stop it first, so that nothing is booked there which the copy has not; ' +
+  'or try the copy out with --while-serving'
+
+/** Begins the transaction that reads as the one that may write. */
+function blockWriters(database: Database): void {
+  database.run(`PRAGMA busy_timeout = ${busyTimeoutMillis}`)
+  try {
+    database.run('BEGIN IMMEDIATE')
+  } catch (error) {
+    const isReadOnly = error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_READONLY')
+    if (!isReadOnly) throw toRefusal(error)
+    database.run('BEGIN')
+  }
+}
+
+/** The copy is complete even if the source cannot be marked: its file may be read-only, or its disk full. */
+function markCopied(database: Database, note: string): boolean {
+  try {
+    writeSetting(database, copyNoteName, note)
+    countTransaction(database)
+    database.run('COMMIT')
+    return true
+  } catch (error) {
+    if (error instanceof SQLiteError) return false
+    throw error
+  }
+}
+
+function running(database: Database): Run {
+  return (text, params) => {
+    try {
+      return database.query(text).values(...(params as string[]))
+    } catch (error) {
+      if (isDamage(error)) throw unusable('the database file is damaged; restore a backup')
+      throw toRefusal(error)
+    }
+  }
+}
+
+/** Without AUTOINCREMENT, SQLite generates the id after the highest. */
+function lastIdOf(table: string): string {
+  const generated = `(SELECT seq FROM sqlite_sequence WHERE name = '${table}')`
+  return `max(coalesce(${generated}, 0), coalesce((SELECT max(id) FROM ${table}), 0))`
+}
+
+/**
+ * Makes a database under a temporary name, and checks and syncs it before it gets its path: a process that is killed leaves
+ * nothing at the path.
+ *
+ * @throws Refusal database_unusable if there is a file, or no sound one could be made; whatever `fill` throws
+ */
+export async function makeTarget<T>(path: string, making: MakingTarget<T>): Promise<T> {
+  requireNothingAt(path)
+  try {
+    removeAbandoned(path)
+    using file = beginFile(path)
+    const done = await fillFile(file.path, making)
+    stamp(file.path)
+    await checkCopy(file.path, making.tell)
+    file.publish()
+    removeOthers(path)
+    return done
+  } catch (error) {
+    throw toUnusable(error, path)
+  }
+}
+
+async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTarget<T>): Promise<T> {
+  using database = openCopy(path)
+  // The file is synced as a whole before it gets its path.
+  database.run('PRAGMA synchronous = OFF')
+  createSchema({ database, purpose, masterKey })
+  database.run('PRAGMA foreign_keys = ON')
+  database.run('BEGIN')
+  database.run(`DELETE FROM settings WHERE ${isCopiedSetting}`)
+  const done = await fill({
+    add: async (table, lines) => add(database, table, lines),
+    keepIds: async (table, lastId) => keepIds(database, table, lastId),
+    linesOf: (table) => linesOf(running(database), table),
+    async continueLog(spans) {
+      const vault = openVault(database, purpose, masterKey)
+      writeSetting(database, auditStateName, formatState(auditHashes(vault), spans))
+      await verifyLog(auditQueries(queryEngine(database), vault), 'the copy')
+    },
+  })
+  database.run('COMMIT')
+  return done
+}
+
+function add(database: Database, name: string, lines: readonly string[]): void {
+  const table = tableNamed(name)
+  const columns = quoted(table.columns.map((column) => column.name))
+  const marks = table.columns.map(() => '?').join(', ')
+  const insert = database.query(`INSERT INTO ${name} (${columns}) VALUES (${marks})`)
+  for (const line of lines) {
+    try {
+      insert.run(...(fromLine(table, line) as string[]))
+    } catch (error) {
+      const isConstraint = error instanceof SQLiteError && error.code?.startsWith('SQLITE_CONSTRAINT')
+      throw isConstraint ? constraintBroken(table, line, null) : error
+    }
+  }
+}
+
+/** Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last. */
+function keepIds(database: Database, table: string, lastId: number): void {
+  database.query('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
+  const insert = `INSERT INTO sqlite_sequence (name, seq)
+    SELECT name, ?2 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
+  database.query(insert).run(table, lastId)
+}

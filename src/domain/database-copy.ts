@@ -1,0 +1,59 @@
+import type { AuditChain, AuditSpan } from './audit'
+import type { CopyNote } from './copy-note'
+import type { Purpose } from './database'
+import type { TellStep } from './upkeep'
+import type { MasterKey } from './vault'
+
+/** A table of a database that is copied. */
+export interface TableSnapshot {
+  readonly name: string
+  readonly rows: number
+  /** The highest id that was ever generated, also of a row that is deleted; null for a table without generated ids. */
+  readonly lastId: number | null
+}
+
+/** The rows of a table in order of its key, in batches: each a line of JSON that is the same on every engine. */
+export type Lines = AsyncIterable<readonly string[]>
+
+export type AuditSpans = Readonly<Record<AuditChain, AuditSpan>>
+
+/** A database as of one moment. Every method may throw Refusal database_unusable or storage_busy. */
+export interface CopySource {
+  /** Rows refer to rows of earlier tables only. */
+  readonly tables: readonly TableSnapshot[]
+  readonly copiedBefore: CopyNote | null
+  linesOf(table: string): Lines
+  /** @throws Refusal database_unusable if the audit log is not as it was written */
+  verifyLog(): Promise<AuditSpans>
+  /** @throws Refusal storage_busy if a server started meanwhile, unless that is allowed */
+  requireStopped(): Promise<void>
+  /** Marks the database as copied. Called once, last. Returns false if the database cannot be written. */
+  markCopied(note: CopyNote): Promise<boolean>
+}
+
+/** A new database that others cannot see yet. Every method may throw Refusal database_unusable or storage_busy. */
+export interface CopyTarget {
+  /** @throws Refusal database_unusable that names the row which breaks a constraint */
+  add(table: string, lines: readonly string[]): Promise<void>
+  /** Ids up to this one are never generated again. */
+  keepIds(table: string, lastId: number): Promise<void>
+  linesOf(table: string): Lines
+  /** Continues the audit log where it ended, and verifies it. Called after all rows were added. */
+  continueLog(spans: AuditSpans): Promise<void>
+}
+
+export interface ReadingSource {
+  readonly purpose: Purpose
+  /** Called once the database is known to be one of ours. */
+  readonly takeKey: () => Promise<MasterKey>
+  /** Whether servers may run meanwhile. If not, all writes are blocked. */
+  readonly whileServing: boolean
+}
+
+export interface MakingTarget<T> {
+  readonly purpose: Purpose
+  readonly masterKey: MasterKey
+  /** If it throws, there is no new database. */
+  readonly fill: (target: CopyTarget) => Promise<T>
+  readonly tell: TellStep
+}

@@ -1,0 +1,336 @@
+import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { SQL } from 'bun'
+import { Connection } from '../../db/postgres/client/connection'
+import { serverDatabase } from '../../db/postgres/database'
+import { fileDatabase } from '../../db/sqlite/database'
+import { takeServeLock } from '../../db/sqlite/file/lock'
+import type { DatabasePlace } from '../../src/domain/database'
+import type { CopySource, CopyTarget, ReadingSource } from '../../src/domain/database-copy'
+import { masterKeyOf } from '../../src/vault/vault'
+import { eventually } from '../support/eventually'
+import { Folder } from '../support/folder'
+import { runSql } from '../support/postgres'
+import { describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
+import { act, answers, furnish, now, type Place } from './furniture'
+import { openPlace, testKey } from './place'
+import { refusalOf } from './postgres/connections'
+import { openPostgresEngine, openPostgresPlace } from './postgres/place'
+
+setDefaultTimeout(300_000)
+
+const onServer = (url: string) => serverDatabase(url, { password: null, passFile: null })
+const whileServing: ReadingSource = {
+  purpose: 'sandbox',
+  takeKey: async () => masterKeyOf(testKey),
+  whileServing: true,
+}
+const making = { purpose: 'sandbox', masterKey: masterKeyOf(testKey), tell: () => {} } as const
+
+async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
+  const lines = (await Array.fromAsync(source.linesOf(table))).flat()
+  return lines.map((line) => JSON.parse(line).id)
+}
+
+/** Checks that what is written while a source is read is not in it. */
+async function readsOneMoment(place: DatabasePlace, connection: Place): Promise<void> {
+  const { book } = await furnish(connection)
+  await book('first', Date.UTC(2026, 11, 2, 9))
+  const seen = await place.readSource(whileServing, async (source) => {
+    await book('second', Date.UTC(2026, 11, 2, 10))
+    const requests = source.tables.find(({ name }) => name === 'booking_requests')
+    const log = (await source.verifyLog()).acts.head.id
+    await connection.store.addOrganization('Meanwhile', { actor: 'olive', at: 0 })
+    return [requests?.rows, await idsIn(source, 'members'), await idsIn(source, 'organizations'), log]
+  })
+  const before = (await connection.store.auditHead()).id - 1
+  expect(seen).toEqual([1, [1], [1], before])
+}
+
+const elsewhere = { to: '/elsewhere.sqlite', at: now }
+const stopped: ReadingSource = { ...whileServing, whileServing: false }
+
+/** Checks that no server opens a database that was copied, until it is reactivated. */
+async function isLeftForItsCopy(
+  place: DatabasePlace,
+  connection: Place,
+  freeAt: () => DatabasePlace,
+): Promise<void> {
+  const { store, upkeep } = connection
+  if (!upkeep) throw new Error('the place has no upkeep')
+  const { intake } = await furnish(connection)
+  await intake('robin')
+  expect(await upkeep.findCopyNote()).toBeNull()
+  const marked = await place.readSource(stopped, async (source) => [
+    source.copiedBefore,
+    await source.markCopied(elsewhere),
+  ])
+  expect(marked).toEqual([null, true])
+  expect(await upkeep.findCopyNote()).toEqual(elsewhere)
+  const { purpose, takeKey } = whileServing
+  const serve = () => place.open({ purpose, takeKey, create: false, upgrade: true, alone: true })
+  expect(await refusalOf(serve)).toBe(
+    'database_unusable: the database was copied to /elsewhere.sqlite at 2026-12-01T12:00:00Z: use that one, or go on ' +
+      'with this one: anteroom database reactivate',
+  )
+  const [request] = await store.listRequests({})
+  expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
+  // A copy of it is not marked.
+  const free = freeAt()
+  const before = await place.readSource(whileServing, async (source) => {
+    await free.makeTarget({ ...making, fill: (target) => fillFrom(source, target) })
+    return source.copiedBefore
+  })
+  expect(before).toEqual(elsewhere)
+  expect(await free.readSource(whileServing, async ({ copiedBefore }) => copiedBefore)).toBeNull()
+  await upkeep.reactivate(act)
+  expect(await upkeep.findCopyNote()).toBeNull()
+  expect((await store.listAudit(1)).map(({ actor, action, outcome }) => [actor, action, outcome])).toEqual([
+    ['olive', 'database.reactivate', 'done'],
+  ])
+  expect(await refusalOf(() => upkeep.reactivate(act))).toBe(
+    'record_unknown: the database is active: it was not left for a copy',
+  )
+  const server = await serve()
+  await server.close()
+}
+
+async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
+  const spans = await source.verifyLog()
+  for (const { name } of source.tables)
+    for await (const lines of source.linesOf(name)) await target.add(name, lines)
+  await target.continueLog(spans)
+}
+
+/** Checks that nothing is written from the snapshot on until the source is marked. */
+async function blocksWriters(place: DatabasePlace, connection: Place): Promise<void> {
+  const { partner, intake } = await furnish(connection)
+  const { store } = connection
+  const ends = await place.readSource(stopped, async (source) => {
+    const writes = [intake('robin'), store.setPartnerActive(partner.id, false, act)]
+    const refused = writes.map((write) => refusalOf(() => write))
+    expect(await idsIn(source, 'members')).toEqual([])
+    const ends = await Promise.all(refused)
+    await source.markCopied(elsewhere)
+    return ends
+  })
+  const busy = 'storage_busy: the service is busy; try again'
+  expect(ends).toEqual([busy, busy])
+  expect((await store.listPartners()).map(({ active }) => active)).toEqual([true])
+}
+
+describe('a file as the source of a copy', () => {
+  test('is not opened by a server once it is marked, until it is reactivated', async () => {
+    await using place = await openPlace()
+    await isLeftForItsCopy(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
+  })
+
+  test('blocks writers until it is marked', async () => {
+    await using place = await openPlace()
+    await blocksWriters(fileDatabase(place.path), place)
+  })
+
+  test('is read as of one moment', async () => {
+    await using place = await openPlace()
+    await readsOneMoment(fileDatabase(place.path), place)
+  })
+
+  test('lets no server start while it is read', async () => {
+    await using place = await openPlace()
+    await fileDatabase(place.path).readSource(stopped, async () => {
+      expect(() => takeServeLock(place.path)).toThrow('another serve works with this database already')
+    })
+    takeServeLock(place.path)[Symbol.dispose]()
+  })
+})
+
+describeOnPostgresInFull('a database on a server as the source of a copy', () => {
+  test('is not opened by a server once it is marked, until it is reactivated', async () => {
+    await using place = await openPostgresPlace()
+    await using free = await newDatabase()
+    await isLeftForItsCopy(onServer(place.url), place, () => onServer(free.url))
+  })
+
+  test('blocks writers until it is marked', async () => {
+    await using place = await openPostgresPlace()
+    await blocksWriters(onServer(place.url), place)
+  })
+
+  test('is read by a role that may only read, and not marked', async () => {
+    await using place = await openPostgresPlace()
+    await runSql(
+      place.url,
+      'CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader; GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO reader',
+    )
+    const url = new URL(place.url)
+    url.username = 'reader'
+    const asReader = onServer(url.href)
+    const told = await asReader.readSource(stopped, async (source) => [
+      await idsIn(source, 'members'),
+      await source.markCopied(elsewhere),
+    ])
+    expect(told).toEqual([[], false])
+    expect(await place.upkeep?.findCopyNote()).toBeNull()
+  })
+
+  test('is noticed by a server that was forgotten while it was frozen: it is not ready any more', async () => {
+    await using place = await openPostgresPlace()
+    const server = await openPostgresEngine(place.url)
+    const told: string[] = []
+    const watched = server.watch((line) => void told.push(line), false)
+    expect(await watched.isReady()).toBe(true)
+    // As one that was frozen for so long that the others forgot it.
+    await runSql(place.url, 'DELETE FROM nodes')
+    await onServer(place.url).readSource(stopped, (source) => source.markCopied(elsewhere))
+    await Bun.sleep(1_100)
+    expect(await watched.isReady()).toBe(false)
+    expect(told).toEqual([
+      expect.stringContaining('not ready: the database was copied to /elsewhere.sqlite at '),
+    ])
+    await server.close()
+  })
+
+  test('is read as of one moment', async () => {
+    await using place = await openPostgresPlace()
+    await readsOneMoment(onServer(place.url), place)
+  })
+
+  test('has what an upgrade wrote that held a lock on a table', async () => {
+    await using place = await openPostgresPlace()
+    await using client = new SQL(place.url, { max: 1, idleTimeout: 0 })
+    const upgrade = await client.reserve()
+    await upgrade
+      .unsafe(
+        `BEGIN; LOCK TABLE members; INSERT INTO organizations (name, active, created_at) VALUES ('Late', true, 0)`,
+      )
+      .simple()
+    const seen = onServer(place.url).readSource(whileServing, (source) => idsIn(source, 'organizations'))
+    const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'members'::regclass`
+    await eventually('it to wait', async () => (await runSql(place.url, waiting)).length > 0)
+    await upgrade.unsafe('COMMIT').simple()
+    upgrade.release()
+    expect(await seen).toEqual([1])
+  })
+
+  test('may be read for as long as a copy may take', async () => {
+    await using place = await openPostgresPlace()
+    const begun = new Set<Connection>()
+    const { send } = Connection.prototype
+    using _ = spyOn(Connection.prototype, 'send').mockImplementation(function (this: Connection, text) {
+      if (/^BEGIN\b/.test(text)) begun.add(this)
+      return send.call(this, text)
+    })
+    // Of the connection that blocks writers, and of the one that reads.
+    const limits = await onServer(place.url).readSource(stopped, () =>
+      Promise.all([...begun].map((each) => each.send('SHOW idle_in_transaction_session_timeout'))),
+    )
+    expect(limits).toEqual([[[['12h']]], [[['15min']]]])
+  })
+
+  test('is refused once a server has started meanwhile', async () => {
+    await using place = await openPostgresPlace()
+    const refusal = await onServer(place.url).readSource(stopped, async (source) => {
+      await source.requireStopped()
+      const now = 'extract(epoch FROM clock_timestamp()) * 1000'
+      await runSql(place.url, `INSERT INTO nodes SELECT 'other', '', ${now}`)
+      return refusalOf(() => source.requireStopped())
+    })
+    expect(refusal).toStartWith('storage_busy: a server works with the database that is copied')
+  })
+
+  test('is refused with a newer schema, though a server may work with it', async () => {
+    await using place = await openPostgresPlace()
+    await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
+    expect(await refusalOf(() => onServer(place.url).readSource(whileServing, async () => {}))).toBe(
+      'database_unusable: the database has the schema of a newer version of this program: copy it with that one',
+    )
+  })
+
+  test('may lose its connection at the very end, and not before', async () => {
+    await using place = await openPostgresPlace()
+    const cut = () =>
+      runSql(
+        place.url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
+      )
+    const { readSource } = onServer(place.url)
+    const atEnd = readSource(whileServing, async (source) => {
+      await source.verifyLog()
+      await cut()
+      return 'read'
+    })
+    expect(await atEnd).toBe('read')
+    const before = readSource(whileServing, async (source) => {
+      await cut()
+      return idsIn(source, 'members')
+    })
+    expect(await refusalOf(() => before)).toBe(
+      `storage_busy: ${place.url}: the connection to the server broke; nothing was made`,
+    )
+  })
+})
+
+describeOnPostgresInFull('a database on a server as the target of a copy', () => {
+  test('has the same ids where some were skipped, as by bookings that were rolled back', async () => {
+    await using place = await openPostgresPlace()
+    await using free = await newDatabase()
+    const { intake } = await furnish(place)
+    await intake('robin')
+    await runSql(place.url, "SELECT setval('booking_requests_id_seq', 9)")
+    await intake('kim')
+    const made = onServer(free.url)
+    await onServer(place.url).readSource(whileServing, (source) =>
+      made.makeTarget({ ...making, fill: (target) => fillFrom(source, target) }),
+    )
+    expect(await made.readSource(whileServing, (source) => idsIn(source, 'booking_requests'))).toEqual([
+      1, 10,
+    ])
+    expect(
+      await made.readSource(whileServing, async (source) => (await source.verifyLog()).acts.head.id),
+    ).toBe((await place.store.auditHead()).id)
+  })
+
+  test('is not visible while it is filled, and not there if filling fails', async () => {
+    await using server = await newDatabase()
+    const place = onServer(server.url)
+    const fill = async () => {
+      expect(await place.find()).toBeNull()
+      throw new Error('enough')
+    }
+    await expect(place.makeTarget({ ...making, fill })).rejects.toThrow('enough')
+    expect(await place.find()).toBeNull()
+  })
+
+  test('may be there or not if the response to COMMIT is lost, and the message says so', async () => {
+    await using server = await newDatabase()
+    const own = "state = 'idle in transaction' AND datname = current_database()"
+    const fill = () =>
+      runSql(server.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${own}`)
+    expect(await refusalOf(() => onServer(server.url).makeTarget({ ...making, fill }))).toBe(
+      `database_unusable: the connection to ${server.url} broke as the copy was finished: run the command again; ` +
+        'it is refused if the copy is there, and complete then',
+    )
+  })
+
+  test('is made by one of two copies that start at once', async () => {
+    await using server = await newDatabase()
+    const place = onServer(server.url)
+    const fill = () => refusalOf(() => place.makeTarget({ ...making, fill: async () => {} }))
+    expect(await place.makeTarget({ ...making, fill })).toBe('storage_busy: the database is busy; try again')
+    const tables = "SELECT count(*)::int AS n FROM pg_tables WHERE tablename = 'members'"
+    expect(await runSql<{ n: number }>(server.url, tables)).toEqual([{ n: 1 }])
+  })
+})
+
+describe('a file as the target of a copy', () => {
+  test('has no name before it is complete, nor if filling fails', async () => {
+    using folder = new Folder()
+    const path = folder.file('new.sqlite')
+    const place = fileDatabase(path)
+    const fill = async () => {
+      expect(await place.find()).toBeNull()
+      throw new Error('enough')
+    }
+    await expect(place.makeTarget({ ...making, fill })).rejects.toThrow('enough')
+    expect(await Array.fromAsync(new Bun.Glob('*').scan(folder.path))).toEqual([])
+  })
+})

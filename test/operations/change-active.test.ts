@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import type { CopyNote } from '../../src/domain/copy-note'
+import type { Records } from '../../src/operations/context'
+import { changeActive } from '../../src/operations/upkeep'
+
+const copied: CopyNote = { to: '/there', at: Date.UTC(2026, 11, 1, 12) }
+
+/** Records of a database with these notes of its copy, one for each time it is asked. */
+function recordsWith(...notes: (CopyNote | null)[]): Records {
+  return { upkeep: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
+}
+
+/** Runs a change. Returns how often it was made, and why it was refused. */
+async function tryChange(records: Records, change = async () => {}) {
+  let made = 0
+  const counted = () => {
+    made += 1
+    return change()
+  }
+  const refusal = await changeActive(records, counted).catch((error) => `${error.kind}: ${error.message}`)
+  return [made, refusal]
+}
+
+test('changes an active database', async () => {
+  expect(await tryChange(recordsWith(null, null))).toEqual([1, undefined])
+})
+
+test('does not change a database that was copied', async () => {
+  expect(await tryChange(recordsWith(copied))).toEqual([
+    0,
+    'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z: use that one, or go on with this one: ' +
+      'anteroom database reactivate',
+  ])
+})
+
+test('reports a copy that was made during the change', async () => {
+  expect(await tryChange(recordsWith(null, copied))).toEqual([
+    1,
+    'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z while this command ran: check whether ' +
+      'that one has the change',
+  ])
+})
+
+test('reports why a change failed, whether or not a copy was made meanwhile', async () => {
+  const fail = () => Promise.reject(Object.assign(new Error('busy'), { kind: 'storage_busy' }))
+  expect(await tryChange(recordsWith(null, copied), fail)).toEqual([1, 'storage_busy: busy'])
+})
