@@ -3,16 +3,14 @@ import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-ad
 import { Refusal } from '../../src/domain/errors'
 import { unusable } from '../findings/unusable'
 import type { Connection } from './client/connection'
-import { DatabaseFailure } from './client/failure'
-import type { OnConnection } from './client/on-connection'
+import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
-import { Pool } from './client/pool'
+import { type OnConnection, Pool } from './client/pool'
 import { isSealedUnder } from './data-key'
-import { openEngine, type Server } from './engine'
+import { commandMillis, openEngine, type Server } from './engine'
 import { makeTarget, readSource } from './move'
 import { readOffers } from './offers'
-import { firstMillis, look } from './open'
-import { openingRefusal } from './opening-refusal'
+import { look } from './open'
 
 const restoreWay =
   'a backup of this program is a file, and restored to one: anteroom restore --to FILE, then anteroom database copy --from FILE ' +
@@ -52,9 +50,10 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlac
 
 /** Connects for one work, and a look beside it. @throws Refusal database_unusable */
 async function onceConnected<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
-  const pool = new Pool<Connection>({ ...server, size: 2, make: (connection) => connection })
+  const make = (connection: Connection) => connection
+  const pool = new Pool<Connection>({ ...server, size: 2, make, deadlineMillis: commandMillis })
   try {
-    return await work((use, deadlineMillis) => pool.use(use, deadlineMillis, firstMillis))
+    return await work((use, deadlineMillis) => pool.use(use, deadlineMillis))
   } catch (error) {
     throw openingRefusal(error, server.name)
   } finally {

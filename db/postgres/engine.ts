@@ -5,14 +5,13 @@ import { auditHashes } from '../audit/hashes'
 import { logOver } from '../queries/audit-archive'
 import { dataKeyName } from '../sealed/data-key'
 import { createActs } from './acts'
-import type { OnConnection } from './client/on-connection'
-import { Pool } from './client/pool'
+import { openingRefusal } from './client/failure'
+import { type OnConnection, Pool } from './client/pool'
 import { openVault } from './data-key'
 import { directoryFeed } from './feed'
 import { Health } from './health'
 import { createUpkeep } from './maintenance'
 import { openDatabase } from './open'
-import { openingRefusal } from './opening-refusal'
 import { readOn } from './read'
 import { Node } from './server/nodes'
 import { openSession, type Session } from './session'
@@ -23,8 +22,8 @@ import { Submissions } from './submissions'
 /** Connections of one node: two for groups of submissions, one for looks at what has changed, the rest for all others. */
 const poolSize = 8
 
-/** How long a server may answer nothing to a command: lists and counts of all that was ever stored take their time. */
-const commandMillis = 10_000
+/** The deadline of a command's call: lists and counts of all that was ever stored take their time. */
+export const commandMillis = 10_000
 
 /** Where a server is, and how it lets us in. */
 export interface Server {
@@ -43,10 +42,11 @@ export async function openEngine(server: Server, opening: Opening): Promise<Open
   const pool = new Pool<Session>({
     ...server,
     size: poolSize,
+    ...(!opening.alone && { deadlineMillis: commandMillis }),
     make: (connection) => openSession(connection, () => vault as Vault),
   })
-  const on: OnConnection = (work, deadlineMillis, waitMillis) =>
-    pool.use(({ connection }) => work(connection), deadlineMillis, waitMillis)
+  const on: OnConnection = (work, deadlineMillis) =>
+    pool.use(({ connection }) => work(connection), deadlineMillis)
   try {
     const opened = await openDatabase(on, { ...opening, name: server.name })
     const sealed = await on((connection) => readSetting(connection, dataKeyName))
@@ -67,16 +67,15 @@ interface Parts extends Opening, OpenedDatabase {
   readonly vault: Vault
 }
 
-function putTogether({ pool, on, vault, purpose, masterKey, schema, alone, largestGroup }: Parts): Engine {
+function putTogether({ pool, on, vault, purpose, masterKey, schema, largestGroup }: Parts): Engine {
   const node = new Node(on)
   const health = new Health(node)
   const acts = createActs(pool)
   const submissions = new Submissions(pool, vault, health, largestGroup)
   const log = logOver(auditHashes(vault), (work) => readOn(pool, ({ audit }) => work(audit)))
-  const silentMillis = alone ? undefined : commandMillis
   let isClosed = false
   return {
-    store: postgresStore((work) => readOn(pool, work, silentMillis), acts, submissions, log),
+    store: postgresStore((work) => readOn(pool, work), acts, submissions, log),
     feed: directoryFeed(pool),
     upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
     watch: (tell, isServer) => health.watch(tell, isServer),

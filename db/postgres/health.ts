@@ -3,12 +3,9 @@ import { Refusal } from '../../src/domain/errors'
 import type { Report } from '../../src/domain/report'
 import { Readiness } from '../findings/readiness'
 import { DatabaseFailure, unwrapped } from './client/failure'
-import { patience } from './client/patience'
 import { ClockWatch } from './server/clock'
 import { beatMillis, type Node } from './server/nodes'
 
-/** What the server says where its disk has no room (SQLSTATE disk_full). */
-const diskFull = '53100'
 /** How often the server is asked how large the database is. */
 const sizeMillis = 60_000
 
@@ -17,8 +14,6 @@ export class Health extends Readiness {
   #beating: Timer | undefined
   #lastBeat: Promise<void> = Promise.resolve()
   #hasEnded = false
-  /** Whether the server's disk had no room when it was last asked for some. */
-  #isFull = false
   readonly #clock = new ClockWatch()
   #size: number | null = null
   #sizeAt = -Infinity
@@ -42,12 +37,7 @@ export class Health extends Readiness {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
     // A constraint that stops a statement, and one that has to be tried again, are the everyday life of several nodes.
-    if (failure.meaning !== 'constraint' && failure.meaning !== 'retry') this.#noteFailure(failure)
-  }
-
-  #noteFailure(failure: DatabaseFailure): void {
-    if (failure.code === diskFull) this.#isFull = true
-    this.noteFault(failure.message)
+    if (failure.meaning !== 'constraint' && failure.meaning !== 'retry') this.noteFault(failure.message)
   }
 
   /** Begins to look after the database. @param isServer whether the other nodes are to see this one at work from now on */
@@ -98,21 +88,12 @@ export class Health extends Readiness {
   async #beat(): Promise<void> {
     if (this.#hasEnded) return
     try {
-      await this.node.beat(patience.trial)
-      if (this.#isFull) await this.#findRoom()
+      await this.node.beat()
       this.noteStored()
     } catch (error) {
       const failure = unwrapped(error)
-      if (failure instanceof DatabaseFailure) this.#noteFailure(failure)
-      else this.noteFault(failure instanceof Refusal ? failure.message : 'the database could not be written')
+      const isKnown = failure instanceof DatabaseFailure || failure instanceof Refusal
+      this.noteFault(isKnown ? failure.message : 'the database could not be written')
     }
-  }
-
-  async #findRoom(): Promise<void> {
-    await this.node.findRoom(patience.trial).catch((error: unknown) => {
-      // Where it may not be looked for, room is known by bookings alone.
-      if (error instanceof DatabaseFailure && error.code === diskFull) throw error
-    })
-    this.#isFull = false
   }
 }

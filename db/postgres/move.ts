@@ -18,7 +18,7 @@ import { auditQueries } from '../queries/audit'
 import { dataKeyName } from '../sealed/data-key'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
-import type { OnConnection } from './client/on-connection'
+import type { OnConnection } from './client/pool'
 import { openVault } from './data-key'
 import { taking } from './locks'
 import { createSchema, olderSchema, ourMigrations } from './migration'
@@ -27,7 +27,6 @@ import { queryEngine } from './query-engine'
 import { isLost } from './read'
 import { recognize } from './recognize'
 import { hasLiveNodes } from './server/nodes'
-import { requireRights } from './server/rights'
 import { readCopyNote, readSetting, writeSetting } from './setting'
 import { rollBack } from './transaction'
 
@@ -169,7 +168,6 @@ export async function makeTarget<T>(
     await connection.send(connection.begin + alone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
       throw unusable(`there is a database at ${place} already: name an empty one`)
-    await requireRights(connection)
     await createSchema(connection, purpose, masterKey, ourMigrations)
     await connection.send(`DELETE FROM settings WHERE ${isCopiedSetting}`)
     const target: CopyTarget = {

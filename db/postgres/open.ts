@@ -4,9 +4,9 @@ import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
 import { unusable } from '../findings/unusable'
 import { dataKeyName } from '../sealed/data-key'
-import type { Connection } from './client/connection'
-import { DatabaseFailure } from './client/failure'
-import { inTransaction, type OnConnection } from './client/on-connection'
+import { type Connection, inTransaction } from './client/connection'
+import { DatabaseFailure, openingRefusal } from './client/failure'
+import type { OnConnection } from './client/pool'
 import { openVault } from './data-key'
 import { taking } from './locks'
 import {
@@ -18,9 +18,7 @@ import {
   schemaOf,
   upgradeSchema,
 } from './migration'
-import { openingRefusal } from './opening-refusal'
 import { type Recognized, recognize } from './recognize'
-import { requireRights } from './server/rights'
 import { readCopyNote, readSetting } from './setting'
 
 /** How a database is to be opened. */
@@ -50,8 +48,6 @@ export interface OpenedDatabase {
 /** How long opening waits for another process that makes or upgrades the database. */
 const lockMillis = 5_000
 const openingMillis = 15_000
-/** How long the first connection is waited for: hosts of an address that do not answer are each passed after a second. */
-export const firstMillis = 10_000
 /** An upgrade of a large database takes its time. */
 const upgradeMillis = 6 * 60 * 60 * 1_000
 /**
@@ -75,10 +71,8 @@ export async function openDatabase(
   migrations: readonly Migration[] = ourMigrations,
 ): Promise<OpenedDatabase> {
   try {
-    const found = await on(look, openingMillis, firstMillis)
+    const found = await on(look, openingMillis)
     if (!found && !opening.create) throw none(opening)
-    // Before there is a key that nothing is sealed under.
-    if (!found) await on(requireRights, openingMillis)
     if (found) requirePurpose(found, opening)
     if (found && opening.alone) await on(requireNotCopied, openingMillis)
     const masterKey = await opening.takeKey()
@@ -112,7 +106,6 @@ function make(
 ): Promise<void> {
   return inTransaction(connection, alone(openingMillis), async () => {
     if (await recognize(connection)) return
-    await requireRights(connection)
     await createSchema(connection, purpose, masterKey, migrations)
   })
 }

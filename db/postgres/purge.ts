@@ -1,6 +1,6 @@
 import type { Connection } from './client/connection'
 import { DatabaseFailure } from './client/failure'
-import type { OnConnection } from './client/on-connection'
+import type { OnConnection } from './client/pool'
 
 /** The tables that hold what is known of people, and the data key as former master keys sealed it. */
 const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']

@@ -1,41 +1,41 @@
 import { DatabaseFailure, toRefusal } from './client/failure'
-import { patience } from './client/patience'
 import type { Pool } from './client/pool'
+import { timeouts } from './client/timeouts'
 import type { Session } from './session'
 import { isWorthAnotherTry } from './transaction'
 
 /**
- * Reads outside of any transaction, once more where a connection broke.
+ * Reads outside of any transaction, and once more if a connection broke early.
  *
- * @param silentMillis how long the server may answer nothing, where that is long
+ * @param deadlineMillis the pool's, unless given
  * @throws Refusal storage_busy or storage_failed
  */
 export async function readOn<T>(
   pool: Pool<Session>,
   work: (session: Session) => T | Promise<T>,
-  silentMillis?: number,
+  deadlineMillis?: number,
 ): Promise<T> {
-  const read = (millis?: number) => pool.use(async (session) => work(session), silentMillis ?? millis, millis)
-  const beganAt = performance.now()
+  const endsAt = performance.now() + timeouts.call
+  const read = (millis?: number) => pool.use(async (session) => work(session), millis)
   try {
-    return await read()
+    return await read(deadlineMillis)
   } catch (error) {
-    const left = beganAt + patience.reading - performance.now()
+    const left = endsAt - performance.now()
     const mayTryAgain = isWorthAnotherTry(error) || isLost(error)
-    if (!mayTryAgain || left < patience.leastAttempt) throw readingRefusal(error)
+    if (!mayTryAgain || left < timeouts.call / 2) throw readingRefusal(error)
     return await read(left).catch((failure) => {
       throw readingRefusal(failure)
     })
   }
 }
 
-/** Whoever only reads has stored nothing, whatever became of the connection. */
+/** A read stores nothing, even if its outcome is unknown. */
 function readingRefusal(error: unknown): unknown {
   const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
   return toRefusal(failure)
 }
 
-/** Whether nobody knows what became of it. */
+/** Whether the outcome is unknown. */
 export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }

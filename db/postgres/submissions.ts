@@ -2,7 +2,6 @@ import type { SubmissionDraft } from '../../src/domain/decide-submission'
 import { Refusal } from '../../src/domain/errors'
 import { Distribution, durationBounds } from '../../src/domain/measures'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
-import type { Connection } from './client/connection'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import { patience } from './client/patience'
 import type { Pool } from './client/pool'
@@ -52,10 +51,6 @@ export class Submissions {
   #storedAt = -Infinity
   /** When the same became of one that leaves a line in the audit log, or the first that waits for it began to. */
   #auditedAt = -Infinity
-  /** Whether a group could not be stored since one last was. */
-  #isFailing = false
-  /** Those on which a group is being stored, and since when. */
-  readonly #writing = new Map<Connection, number>()
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
   readonly commitMillis = new Distribution(durationBounds)
 
@@ -113,16 +108,12 @@ export class Submissions {
    */
   #patienceLeft(group: readonly Job[], isAudited = false): number {
     const first = Math.min(...group.map(({ queuedAt }) => queuedAt))
-    const writing = this.#isFailing || isAudited ? [] : [...this.#writing]
-    // What a connection was answered before is nothing that was written.
-    const answered = writing.flatMap(([{ answeredAt }, since]) => (answeredAt > since ? answeredAt : []))
     const storedAt = isAudited ? this.#auditedAt : this.#storedAt
-    return Math.max(first, storedAt, ...answered) + patience.submission - performance.now()
+    return Math.max(first, storedAt) + patience.submission - performance.now()
   }
 
   /** Whoever waits may have waited for long enough by now. */
   #noteFailing(): void {
-    this.#isFailing = true
     clearTimeout(this.#refusing ?? undefined)
     this.#refusing = null
     this.#refuseLate()
@@ -212,11 +203,10 @@ export class Submissions {
       // Those that are stored one by one may have waited for each other.
       if (left < patience.leastAttempt) throw new DatabaseFailure('busy')
       try {
-        const ends = await this.pool.use((session) => this.#attempt(attempts, session), left, left)
+        const ends = await this.pool.use((session) => attempts.run(session), left)
         if (ends) {
           this.#storedAt = performance.now()
           if (isAudited) this.#auditedAt = this.#storedAt
-          this.#isFailing = false
           this.watch.noteStored()
           this.groupSizes.note(group.length)
           this.commitMillis.note(performance.now() - beganAt)
@@ -232,16 +222,6 @@ export class Submissions {
         failingUntil = Math.min(failingUntil, performance.now() - left + patience.submission)
       }
       if (tries === mostTries) throw new DatabaseFailure('busy')
-    }
-  }
-
-  async #attempt(attempts: Attempts, session: Session): Promise<End[] | null> {
-    const { connection } = session
-    this.#writing.set(connection, performance.now())
-    try {
-      return await attempts.run(session)
-    } finally {
-      this.#writing.delete(connection)
     }
   }
 

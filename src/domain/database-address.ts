@@ -18,8 +18,6 @@ export interface DatabaseAddress {
   readonly sslMode: 'disable' | 'verify-full'
   /** The file with the authorities to trust; null for those that everybody trusts. */
   readonly sslRootCert: string | null
-  /** Whether statements may be prepared, which PgBouncer in transaction mode does not bear. */
-  readonly isPrepared: boolean
 }
 
 const scheme = /^postgres(?:ql)?:\/\//
@@ -60,7 +58,7 @@ export function shownAddress(text: string): string {
   const address = parseDatabaseAddress(text)
   // Nobody can tell where the password stands in what cannot be read.
   if (typeof address === 'string') return 'postgres://(an address that cannot be read)'
-  const { hosts, user, database, sslMode, sslRootCert, isPrepared } = address
+  const { hosts, user, database, sslMode, sslRootCert } = address
   const query = new URLSearchParams()
   const [first] = hosts
   const isSocket = first?.host.startsWith('/') ?? false
@@ -68,7 +66,6 @@ export function shownAddress(text: string): string {
   if (first && isSocket && first.port !== usualPort) query.set('port', `${first.port}`)
   if (sslMode !== 'disable') query.set('sslmode', sslMode)
   if (sslRootCert !== null) query.set('sslrootcert', sslRootCert)
-  if (!isPrepared) query.set('prepare', 'false')
   const shown = `${query}`.replaceAll('%2F', '/')
   const place = isSocket ? '' : hosts.map(shownHost).join(',')
   return `postgres://${encodeURIComponent(user)}@${place}/${encodeURIComponent(database)}${shown && `?${shown}`}`
@@ -111,11 +108,10 @@ function parse(text: string): DatabaseAddress {
     password: password === undefined ? null : decoded(password),
     sslMode: sslModeOf(query.sslmode, hosts),
     sslRootCert: query.sslrootcert ?? null,
-    isPrepared: isPreparedBy(query.prepare),
   })
 }
 
-const parameters = ['sslmode', 'sslrootcert', 'prepare', 'host', 'port'] as const
+const parameters = ['sslmode', 'sslrootcert', 'host', 'port'] as const
 type Query = Partial<Record<(typeof parameters)[number], string>>
 
 function readQuery(search: string): Query {
@@ -171,13 +167,6 @@ function sslModeOf(mode: string | undefined, hosts: readonly DatabaseHost[]): Da
     )
   }
   return mode ?? 'disable'
-}
-
-function isPreparedBy(prepare: string | undefined): boolean {
-  if (prepare !== undefined && prepare !== 'true' && prepare !== 'false') {
-    throw new Fault('prepare: must be true, or false for PgBouncer in transaction mode')
-  }
-  return prepare !== 'false'
 }
 
 /** Undoes percent-encoding (RFC 3986 §2.1). */

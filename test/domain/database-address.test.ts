@@ -13,12 +13,11 @@ const plain: DatabaseAddress = {
   password: null,
   sslMode: 'disable',
   sslRootCert: null,
-  isPrepared: true,
 }
 
 test.each<[string, Partial<DatabaseAddress>]>([
   ['postgres://anteroom@localhost/rooms', {}],
-  ['postgresql://anteroom@localhost:5432/rooms?sslmode=disable&prepare=true', {}],
+  ['postgresql://anteroom@localhost:5432/rooms?sslmode=disable', {}],
   ['postgres://anteroom@127.9.9.9:6543/rooms', { hosts: [{ host: '127.9.9.9', port: 6543 }] }],
   ['postgres://anteroom@[::1]/rooms', { hosts: [{ host: '::1', port: 5432 }] }],
   ['postgres://anteroom@[::1]:7/rooms', { hosts: [{ host: '::1', port: 7 }] }],
@@ -39,7 +38,6 @@ test.each<[string, Partial<DatabaseAddress>]>([
       sslRootCert: '/etc/ca+ours.pem',
     },
   ],
-  ['postgres://anteroom@localhost/rooms?prepare=false', { isPrepared: false }],
   ['postgres://anteroom@/rooms?host=/run/postgresql', { hosts: [{ host: '/run/postgresql', port: 5432 }] }],
   ['postgres://anteroom@/rooms?host=%2Frun%2Fpg&port=5433', { hosts: [{ host: '/run/pg', port: 5433 }] }],
 ])('%s is an address, and is shown as one that says the same', (text, expected) => {
@@ -72,7 +70,7 @@ test.each([
   ['postgres://localhost/rooms', `names no user: ${form}`],
   ['postgres://anteroom@localhost', `names no database: ${form}`],
   ['postgres://anteroom@localhost/', `names no database: ${form}`],
-  ['postgres://anteroom@localhost/?prepare=false', `names no database: ${form}`],
+  ['postgres://anteroom@localhost/?sslmode=disable', `names no database: ${form}`],
   ['postgres://anteroom@/rooms', `names no host: ${form}`],
   ['postgres://anteroom@/rooms?host=db.example', 'host: must be the folder of a socket, as /run/postgresql'],
   [
@@ -95,14 +93,14 @@ test.each([
   ['postgres://anteroom@db.example/rooms?sslmode=prefer', mode],
   ['postgres://anteroom@db.example/rooms?sslmode=verify-ca', mode],
   ['postgres://anteroom@localhost/rooms?sslmode=', 'gives sslmode without a value'],
-  ['postgres://anteroom@localhost/rooms?prepare=true&prepare=false', 'gives prepare twice'],
+  ['postgres://anteroom@localhost/rooms?sslmode=disable&sslmode=disable', 'gives sslmode twice'],
   [
-    'postgres://anteroom@localhost/rooms?prepare=no',
-    'prepare: must be true, or false for PgBouncer in transaction mode',
+    'postgres://anteroom@localhost/rooms?prepare=false',
+    'has a parameter that is not known; known are sslmode, sslrootcert, host, port',
   ],
   [
     'postgres://anteroom@localhost/rooms?options=-csearch_path%3Dx',
-    'has a parameter that is not known; known are sslmode, sslrootcert, prepare, host, port',
+    'has a parameter that is not known; known are sslmode, sslrootcert, host, port',
   ],
   ['postgres://anteroom@localhost:0/rooms', 'has a port that is none: 1 to 65535'],
   ['postgres://anteroom@localhost:65536/rooms', 'has a port that is none: 1 to 65535'],
@@ -134,8 +132,8 @@ test.each([
 })
 
 test('an address is shown without its password', () => {
-  expect(shownAddress('postgresql://an%40teroom:s3cret@localhost:5432,[::1]:7/rooms?prepare=false')).toBe(
-    'postgres://an%40teroom@localhost,[::1]:7/rooms?prepare=false',
+  expect(shownAddress('postgresql://an%40teroom:s3cret@localhost:5432,[::1]:7/rooms?sslmode=disable')).toBe(
+    'postgres://an%40teroom@localhost,[::1]:7/rooms',
   )
   expect(shownAddress('postgres://anteroom:s3cret@/rooms?host=/run/postgresql&port=5433')).toBe(
     'postgres://anteroom@/rooms?host=/run/postgresql&port=5433',

@@ -1,15 +1,26 @@
 import { patience } from '../../db/postgres/client/patience'
+import { timeouts } from '../../db/postgres/client/timeouts'
 
-const real = { ...patience }
-const tenfold = Object.fromEntries(Object.entries(real).map(([what, millis]) => [what, millis * 10]))
-// What the server is to wait for no longer stays so: an act that leaves it waiting is a fault, and one that was kept is tried again.
-const long = { ...tenfold, idleTransaction: real.idleTransaction }
+const tenfold = (real: object) =>
+  Object.fromEntries(Object.entries(real).map(([what, ms]) => [what, ms * 10]))
+const real = { patience: { ...patience }, timeouts: { ...timeouts } }
+// A transaction that leaves the server waiting is a fault, and ends as soon as it does in the program.
+const idle = timeouts.idle
+const long = {
+  patience: { ...tenfold(patience), idleTransaction: idle },
+  timeouts: { ...tenfold(timeouts), idle },
+}
+
+function have(wanted: { readonly patience: object; readonly timeouts: object }): void {
+  Object.assign(patience, wanted.patience)
+  Object.assign(timeouts, wanted.timeouts)
+}
 
 /**
  * Waits for the same, ten times as long, as all tests do but those of how long is waited: a machine that others use too may
  * have no time for a test for longer than a partner is ever made to wait.
  */
-export const haveLongPatience = () => void Object.assign(patience, long)
+export const haveLongPatience = () => have(long)
 
 /** Waits no longer than the program does. */
-export const haveRealPatience = () => void Object.assign(patience, real)
+export const haveRealPatience = () => have(real)

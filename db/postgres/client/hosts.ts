@@ -1,10 +1,10 @@
 import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database-address'
-import { Connection } from './connection'
+import { Connection, type Opening } from './connection'
 import { DatabaseFailure, type Meaning } from './failure'
 
-/** The hosts of an address, of which one at a time can be written: the primary. */
+/** The hosts of an address. One of them at a time can be written: the primary. */
 export class Hosts {
-  /** Where the last connection was made. */
+  /** The host of the last connection. */
   private preferred = 0
 
   constructor(
@@ -13,13 +13,11 @@ export class Hosts {
   ) {}
 
   /**
-   * Connects to the first host, from the last good one on, that can be written.
+   * Connects to the first host, starting at the preferred one, that can be written.
    *
-   * @param deadlineMillis how long each of them is waited for
-   * @param onEnd called once, when the connection has ended
-   * @throws DatabaseFailure of the host that says most of what is to be mended, where there is none
+   * @throws DatabaseFailure of the host that needs an operator most, if there is none
    */
-  async open(deadlineMillis: number, onEnd: (connection: Connection) => void): Promise<Connection> {
+  async open(opening: Pick<Opening, 'statementMillis' | 'onEnd'>): Promise<Connection> {
     const { address } = this
     const from = this.preferred
     let worst: DatabaseFailure | undefined
@@ -28,7 +26,7 @@ export class Hosts {
       const host = address.hosts[at] as DatabaseHost
       try {
         const password = this.password(host)
-        const connection = await Connection.open({ address, host, password, deadlineMillis, onEnd })
+        const connection = await Connection.open({ ...opening, address, host, password })
         this.preferred = at
         return connection
       } catch (error) {
@@ -40,9 +38,9 @@ export class Hosts {
   }
 }
 
-/** From the one that says least of what an operator has to mend to the one that says most. */
-const telling: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
+/** From the least to the most that an operator has to do. */
+const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
 function worse(one: DatabaseFailure | undefined, other: DatabaseFailure): DatabaseFailure {
-  return one && telling.indexOf(one.meaning) >= telling.indexOf(other.meaning) ? one : other
+  return one && severity.indexOf(one.meaning) >= severity.indexOf(other.meaning) ? one : other
 }

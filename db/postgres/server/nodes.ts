@@ -1,8 +1,8 @@
 import { requireActive } from '../../../src/domain/copy-note'
 import type { FoundServer, ServerNote } from '../../../src/domain/upkeep'
 import { type Connection, committing } from '../client/connection'
-import type { OnConnection } from '../client/on-connection'
-import { patience } from '../client/patience'
+import type { OnConnection } from '../client/pool'
+import { timeouts } from '../client/timeouts'
 import { copyNoteIn, selectCopyNote } from '../setting'
 import { type ClockReading, readClock } from './clock'
 
@@ -24,41 +24,25 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Tells that it is at work, by a transaction that reaches the disk, and the standbys where the server is set so: a disk that
-   * fails or a standby shows here as it does to a booking, and that the database was copied meanwhile. Where others took it for
-   * gone, it notes anew what it listens on.
+   * Notes that it is at work, in a transaction that reaches the disk and the standbys as a booking does, so that their failure
+   * shows. If others took it for gone, it notes again what it listens on.
    *
    * @throws DatabaseFailure; Refusal database_unusable if the database was copied
    */
-  beat(deadlineMillis: number): Promise<void> {
+  beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
     // Others lock its row for the moment in which they remove it.
-    const limit = `SET LOCAL lock_timeout = ${patience.trialLock}`
+    const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
       const answers = await connection.send(
         `${connection.begin}${limit};${seen};${forgetGone(this.id)};${selectCopyNote};${committing}`,
       )
-      requireActive(copyNoteIn(answers.at(-4)))
-      const [[note]] = answers.at(-6) as [[string]]
-      if (note === '' && this.#noted) await this.#put(connection, this.#noted)
-    }, deadlineMillis)
-  }
-
-  /**
-   * Takes new room on the server's disk, and gives it back: a beat writes over what it has, and fits where no booking does.
-   *
-   * @throws DatabaseFailure full where there is none; denied for a role that may make no temporary tables
-   */
-  findRoom(deadlineMillis: number): Promise<void> {
-    // Where bookings are, whatever the role was given for what is temporary.
-    const place = `(SELECT quote_ident(spcname) FROM pg_tablespace
-      WHERE oid = (SELECT reltablespace FROM pg_class WHERE oid = 'booking_requests'::regclass))`
-    const there = `SELECT set_config('temp_tablespaces', coalesce(${place}, ''), true)`
-    const table = `CREATE TEMPORARY TABLE room AS SELECT repeat('x', 1900) FROM generate_series(1, 100)`
-    return this.on(async (connection) => {
-      await connection.send(`${connection.begin}${there};${table};ROLLBACK`)
-    }, deadlineMillis)
+      // BEGIN, the limit, the row, those that are gone, the copy's note.
+      const [, , rows, , copied] = answers
+      requireActive(copyNoteIn(copied))
+      if (rows?.[0]?.[0] === '' && this.#noted) await this.#put(connection, this.#noted)
+    })
   }
 
   /** Notes, where that has changed, whether what partners send can be stored by it. @throws DatabaseFailure */

@@ -1,13 +1,13 @@
-import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { SQL } from 'bun'
 import { eq, sql } from 'drizzle-orm'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
 import { Connection, committing } from '../../../db/postgres/client/connection'
+import { timeouts } from '../../../db/postgres/client/timeouts'
 import { drizzleOn } from '../../../db/postgres/drizzle'
 import type { DatabaseHost } from '../../../src/domain/database-address'
 import { makeCertificate } from '../../support/certificates'
-import { eventually } from '../../support/eventually'
+import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
 import { addressOf, failureOf, TestPool, Uncaught } from './pools'
@@ -20,49 +20,16 @@ async function onConnection<T>(work: (on: Connection) => Promise<T>): Promise<T>
   return await pool.use(work)
 }
 
-/** How statements are run, and the query of an address that says so. */
-const waysToRun = [
-  ['prepared', ''],
-  ['behind a pooler', '?prepare=false'],
-] as const
-
 describeOnPostgresInFull('a connection', () => {
-  test.each([
-    ['off', 'on'],
-    ['local', 'local'],
-    ['remote_apply', 'remote_apply'],
-  ])('to a database that is set to synchronous_commit = %s has it %s', async (given, seen) => {
-    await using database = await newDatabase()
-    const name = new URL(database.url).pathname.slice(1)
-    await runSql(database.url, `ALTER DATABASE ${name} SET synchronous_commit = ${given}`)
-    await using pool = new TestPool(database.url, 1)
-    const shown = await pool.use((on) => on.send('SHOW synchronous_commit'))
-    expect(shown).toEqual([[[seen]]] as never)
-  })
-
-  test('has statements planned anew after some seconds: by then a table that was empty may have grown', async () => {
-    await onConnection(async (on) => {
-      await on.send('CREATE TABLE t (a int); PREPARE asked AS SELECT a FROM t')
-      const planned = async () => JSON.stringify(await on.send('EXPLAIN EXECUTE asked'))
-      const before = await planned()
-      await on.send('INSERT INTO t SELECT * FROM generate_series(1, 10000)')
-      await on.run('SELECT $1::int8', [1])
-      expect(await planned()).toBe(before)
-      const [real, hasTaken] = [performance.now, 5_001]
-      using _ = spyOn(performance, 'now').mockImplementation(() => real.call(performance) + hasTaken)
-      expect(await on.run('SELECT $1::int8', [2])).toEqual([['2']])
-      expect(await planned()).not.toBe(before)
-    })
-  })
-
   test('is made though its process stood still for longer than it is waited for', async () => {
     await using database = await newDatabase()
     const address = addressOf(database.url)
     const [host] = address.hosts as [DatabaseHost]
-    const deadlineMillis = 1_000
     const { password } = address
-    const made = Connection.open({ address, host, password, deadlineMillis, onEnd: () => {} })
-    Bun.sleepSync(1.2 * deadlineMillis)
+    using _ = { [Symbol.dispose]: haveLongPatience }
+    haveRealPatience()
+    const made = Connection.open({ address, host, password, statementMillis: 1_000, onEnd: () => {} })
+    Bun.sleepSync(1.2 * timeouts.connect)
     const connection = await made
     expect(await connection.send('SELECT 1')).toEqual([[[1]]])
     connection.close()
@@ -167,121 +134,46 @@ describeOnPostgresInFull('a connection', () => {
     })
   })
 
-  test.each(waysToRun)(
-    'waits for the disk at each COMMIT, and lets nothing cut that short, whatever was set before: %s',
-    async (_, query) => {
-      await using database = await newDatabase()
-      const name = new URL(database.url).pathname.slice(1)
-      await runSql(database.url, `ALTER DATABASE ${name} SET synchronous_commit = off`)
-      await using pool = new TestPool(`${database.url}${query}`, 1)
-      await pool.use((on) => on.send('CREATE TABLE t (seen text)'))
+  test('reads the tables of public, whatever path the role or its own schema gives', async () => {
+    await using database = await newDatabase()
+    const name = new URL(database.url).pathname.slice(1)
+    await runSql(
+      database.url,
+      `CREATE TABLE public.t (a int); CREATE SCHEMA postgres; CREATE TABLE postgres.t (b int);
+       ALTER DATABASE ${name} SET search_path = nowhere`,
+    )
+    await using pool = new TestPool(database.url, 1)
+    expect(await pool.use((on) => on.run('SELECT a FROM t', []))).toEqual([])
+  })
+
+  test('lets nothing cancel a COMMIT', async () => {
+    const committed = onConnection(async (on) => {
+      await on.send('CREATE TABLE t (seen text)')
       // What a transaction has as it commits: by a trigger that runs then.
-      await runSql(
-        database.url,
+      await on.send(
         `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-         RAISE EXCEPTION USING ERRCODE = CASE current_setting('synchronous_commit') || current_setting('statement_timeout') WHEN 'on0' THEN '23505' ELSE '23514' END;
-       END $$;
-       CREATE CONSTRAINT TRIGGER note AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()`,
+           RAISE EXCEPTION USING ERRCODE = CASE current_setting('statement_timeout') WHEN '0' THEN '23505' ELSE '23514' END;
+         END $$;
+         CREATE CONSTRAINT TRIGGER note AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()`,
       )
-      const alone = pool.use((on) => on.run("INSERT INTO t VALUES ('a')", []))
-      expect(await failureOf(alone)).toEqual(['constraint', '23505'])
-      const inTransaction = pool.use(async (on) => {
-        await on.send(`${on.begin} SET LOCAL synchronous_commit = off; SET LOCAL statement_timeout = 5000`)
-        await on.run("INSERT INTO t VALUES ('b')", [])
-        await on.send(committing)
-      })
-      expect(await failureOf(inTransaction)).toEqual(['constraint', '23505'])
-    },
-  )
+      await on.send(`${on.begin} SET LOCAL statement_timeout = 5000`)
+      await on.run("INSERT INTO t VALUES ('b')", [])
+      await on.send(committing)
+    })
+    expect(await failureOf(committed)).toEqual(['constraint', '23505'])
+  })
 
-  test.each(waysToRun)(
-    'means the same by a text wherever it is, whatever role, database and environment say: %s',
-    async (_, query) => {
-      const url = (database: { readonly url: string }) => `${database.url}${query}`
-      await using database = await newDatabase()
-      await using before = new TestPool(database.url, 1)
-      const name = new URL(database.url).pathname.slice(1)
-      const odd = {
-        ...{
-          search_path: 'nowhere',
-          datestyle: "'SQL, DMY'",
-          bytea_output: 'escape',
-          timezone: "'Asia/Tokyo'",
-        },
-        ...{ default_transaction_isolation: 'serializable', default_transaction_read_only: 'on' },
-        ...{ standard_conforming_strings: 'off', extra_float_digits: '-5', client_encoding: 'LATIN1' },
-        ...{ quote_all_identifiers: 'on', statement_timeout: "'20ms'" },
-        ...{ lock_timeout: "'20ms'", idle_in_transaction_session_timeout: "'20ms'" },
-      }
-      const set = Object.entries(odd).map(([what, value]) => `ALTER DATABASE ${name} SET ${what} = ${value}`)
-      await before.use((on) => on.send(set.join(';')))
-      await using pool = new TestPool(url(database), 1)
-      const names = Object.keys(odd).filter((each) => !each.startsWith('default'))
-      const asked = [...names, 'transaction_isolation', 'transaction_read_only']
-      const shown = asked.map((each) => `current_setting('${each}')`).join(', ')
-      const [settings = []] = (await pool.use((on) => on.send(`${on.begin} SELECT ${shown}; COMMIT`))).flat()
-      expect(settings).toEqual([
-        'public',
-        'ISO, YMD',
-        'hex',
-        'UTC',
-        'on',
-        '1',
-        'UTF8',
-        'off',
-        ...['0', '0', '1min'],
-        'read committed',
-        'off',
-      ])
-      // And by a statement alone, each of those that go out together.
-      const alone = () =>
-        pool.use((on) =>
-          Promise.all(
-            names.map((each) => on.run(`SELECT current_setting($1), pg_sleep(0.03)::text`, [each])),
-          ),
-        )
-      expect((await alone()).map(([row]) => row?.[0])).toEqual(settings.slice(0, -2))
-      await pool.use((on) => on.run('CREATE TABLE made ()', []))
-      expect(await pool.use((on) => on.run("SELECT '\\x00ff'::bytea", []))).toEqual([[Buffer.from([0, 255])]])
-    },
-  )
-
-  test.each(waysToRun)(
-    'goes on after a statement alone has failed, whoever has it next and in the same work: %s',
-    async (_, query) => {
-      await using database = await newDatabase()
-      await using pool = new TestPool(`${database.url}${query}`, 1)
-      const divide = (on: Connection, by: number) => on.run('SELECT 6 / $1::int', [by])
-      const pid = async () => (await pool.use((on) => on.run('SELECT pg_backend_pid()', [])))[0]
-      const before = await pid()
-      expect(await failureOf(pool.use((on) => divide(on, 0)))).toEqual(['refused', '22012'])
-      expect(await pool.use((on) => divide(on, 3))).toEqual([[2]])
-      const both = pool.use(async (on) => [await failureOf(divide(on, 0)), await divide(on, 2)])
-      expect(await both).toEqual([['refused', '22012'], [[3]]])
-      const together = pool.use((on) => Promise.all([1, 0, 2].map((by) => failureOf(divide(on, by)))))
-      expect(await together).toEqual([[[6]], ['refused', '22012'], [[3]]])
-      expect(await pid()).toEqual(before as never)
-      const open = "SELECT state FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
-      expect(await runSql(database.url, `${open} AND datname = current_database()`)).toEqual([])
-    },
-  )
-
-  test.each(waysToRun)(
-    'that is given up while it waits for a lock leaves nothing at the server that waits on: %s',
-    async (_, query) => {
-      await using database = await newDatabase()
-      await runSql(database.url, 'CREATE TABLE t (a int)')
-      await using holder = new SQL(database.url, { max: 1 })
-      await holder.unsafe('BEGIN; LOCK TABLE t').simple()
-      await using pool = new TestPool(`${database.url}${query}`, 1, 200)
-      const read = () => failureOf(pool.use((on) => on.run('SELECT a FROM t', [])))
-      for (let count = 0; count < 3; count++) expect(await read()).toContain('ETIMEDOUT')
-      const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM t'"
-      const isOver = async () => (await runSql(database.url, waiting)).length === 0
-      await eventually('them to be gone', isOver, 5_000)
-      await holder.unsafe('ROLLBACK').simple()
-    },
-  )
+  test('has the server cancel a statement that is late, keeps its connection, and waits longer if it is told to', async () => {
+    await using database = await newDatabase()
+    await using pool = new TestPool(database.url, 1, 500)
+    const pid = async () => (await pool.use((on) => on.run('SELECT pg_backend_pid()', [])))[0]
+    const before = await pid()
+    const sleep = (deadlineMillis?: number) =>
+      failureOf(pool.use((on) => on.run('SELECT 7 FROM pg_sleep(0.7)', []), deadlineMillis))
+    expect(await sleep()).toEqual(['retry', '57014'])
+    expect(await sleep(3_000)).toEqual([[7]])
+    expect(await pid()).toEqual(before as never)
+  })
 
   test('needs no variable of libpq, and obeys none', async () => {
     await using server = await startPostgres()
@@ -307,7 +199,7 @@ describeOnPostgresInFull('a connection', () => {
     }
     const child = Bun.spawn([process.execPath, '-e', script], { env, stdout: 'pipe', stderr: 'inherit' })
     expect(JSON.parse(await new Response(child.stdout).text())).toEqual([
-      ['postgres', 'postgres', server.port, '0', 'anteroom'],
+      ['postgres', 'postgres', server.port, '9s', 'anteroom'],
     ])
   })
 })

@@ -1,6 +1,5 @@
 import type { Connection } from '../../../db/postgres/client/connection'
-import type { OnConnection } from '../../../db/postgres/client/on-connection'
-import { Pool } from '../../../db/postgres/client/pool'
+import { type OnConnection, Pool } from '../../../db/postgres/client/pool'
 import { type OpenedDatabase, type Opening, openDatabase } from '../../../db/postgres/open'
 import { readSetting } from '../../../db/postgres/setting'
 import { dataKeyName } from '../../../db/sealed/data-key'
@@ -24,7 +23,7 @@ export function connectTo(url: string, size = 4): TestConnections {
   const address = parseDatabaseAddress(url) as DatabaseAddress
   const make = (connection: Connection) => connection
   const pool = new Pool({ address, password: () => address.password, size, make })
-  const on: OnConnection = (work, deadlineMillis, waitMillis) => pool.use(work, deadlineMillis, waitMillis)
+  const on: OnConnection = (work, deadlineMillis) => pool.use(work, deadlineMillis)
   return { url, on, [Symbol.asyncDispose]: () => pool.close() }
 }
 

@@ -7,6 +7,7 @@ import {
   isBroken,
   type Meaning,
   meaningOf,
+  openingRefusal,
   toFailure,
   toRefusal,
 } from '../../../db/postgres/client/failure'
@@ -23,45 +24,71 @@ function thrown(errno: string | undefined, code = 'ERR_POSTGRES_SERVER_ERROR'): 
   return new SQL.PostgresError('robin@example.com is there', { code, errno, ...values })
 }
 
-test.each<[string, Meaning, boolean]>([
-  ['40001', 'retry', false],
-  ['40P01', 'retry', false],
-  ['55P03', 'retry', false],
-  ['57014', 'retry', false],
-  ['25P02', 'retry', false],
-  ['25P03', 'retry', true],
-  ['25P04', 'retry', true],
-  ['25006', 'readOnly', false],
-  ['23505', 'constraint', false],
-  ['23P01', 'constraint', false],
-  ['53300', 'full', false],
-  ['53100', 'full', false],
-  ['28P01', 'denied', false],
-  ['3D000', 'denied', false],
-  ['42501', 'denied', false],
-  ['58030', 'damaged', false],
-  ['XX001', 'damaged', false],
-  ['XX000', 'refused', false],
-  ['42601', 'refused', false],
-  ['57P01', 'lost', true],
-  ['57P02', 'lost', true],
-  ['57P03', 'lost', true],
-  ['08006', 'lost', true],
-])('SQLSTATE %s means %s', (code, meaning, ends) => {
-  const failure = toFailure(thrown(code), 'lost')
-  expect([failure.meaning, failure.code, isBroken(failure)]).toEqual([meaning, code, ends])
+const name = 'postgres://anteroom@db1,db2/rooms?sslmode=verify-full&sslrootcert=/etc/ca.pem'
+const place = 'postgres://anteroom@db1,db2/rooms'
+
+/** What a code of the server's or the driver's means, whether the connection has ended, and how it is reported at the opening. */
+const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, reported: RegExp])[] = [
+  ['40001', 'retry', false, /^storage_busy: the database is busy; try again$/],
+  ['40P01', 'retry', false, /busy/],
+  ['55P03', 'retry', false, /busy/],
+  ['57014', 'retry', false, /busy/],
+  ['25P02', 'retry', false, /busy/],
+  ['25P03', 'retry', true, /busy/],
+  ['25P04', 'retry', true, /busy/],
+  ['25006', 'readOnly', false, /^storage_busy: .*: it is a standby/],
+  ['23505', 'constraint', false, /^database_unusable: .*23505/],
+  ['23P01', 'constraint', false, /^database_unusable/],
+  ['53300', 'full', false, /^storage_busy: .*: the server has no room$/],
+  ['53100', 'full', false, /^storage_busy/],
+  ['28P01', 'denied', false, /^database_unusable: .*: the server does not take the password/],
+  ['28000', 'denied', false, /pg_hba\.conf/],
+  ['28xxx', 'denied', false, /cannot be trusted \(28xxx\)$/],
+  ['3D000', 'denied', false, /createdb/],
+  ['42501', 'denied', false, /GRANT CREATE ON SCHEMA public/],
+  ['0A000', 'refused', false, /contrib package$/],
+  ['58030', 'damaged', false, /^database_unusable/],
+  ['XX001', 'damaged', false, /^database_unusable/],
+  ['XX000', 'refused', false, /^database_unusable/],
+  ['42601', 'refused', false, /^database_unusable/],
+  ['57P01', 'lost', true, /busy/],
+  ['57P02', 'lost', true, /busy/],
+  ['57P03', 'lost', true, /busy/],
+  ['08006', 'lost', true, /busy/],
+  ['NO_PASSWORD', 'denied', false, /PGPASSWORD/],
+  ['ERR_POSTGRES_CONNECTION_CLOSED', 'lost', true, /busy/],
+  ['ERR_POSTGRES_CONNECTION_REFUSED', 'lost', true, /busy/],
+  ['ERR_POSTGRES_TLS_NOT_AVAILABLE', 'denied', false, /the server speaks no TLS/],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'denied', false, /for another name/],
+  ['CERT_HAS_EXPIRED', 'denied', false, /has expired$/],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'denied', false, /sslrootcert=FILE$/],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'denied', false, /sslrootcert=FILE$/],
+  ['ERR_INVALID_ARG_TYPE', 'refused', false, /^database_unusable/],
+]
+
+test('each code has its meaning, and what an operator can do about it', () => {
+  const found = codes.map(([code]) => {
+    const isState = /^.{5}$/.test(code)
+    const failure = toFailure(isState ? thrown(code) : thrown(undefined, code), 'lost')
+    const { kind, message } = openingRefusal(failure, name) as Refusal
+    return [code, failure.meaning, isBroken(failure), `${kind}: ${message}`, failure.code] as const
+  })
+  for (const [at, [code, meaning, ends, reported]] of codes.entries())
+    expect(found[at]).toEqual([code, meaning, ends, expect.stringMatching(reported), code])
 })
 
-test.each<[string, Meaning, boolean]>([
-  ['ERR_POSTGRES_CONNECTION_CLOSED', 'lost', true],
-  ['ERR_POSTGRES_CONNECTION_REFUSED', 'lost', true],
-  ['ERR_POSTGRES_TLS_NOT_AVAILABLE', 'denied', false],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'denied', false],
-  ['CERT_HAS_EXPIRED', 'denied', false],
-  ['ERR_INVALID_ARG_TYPE', 'refused', false],
-])("the driver's %s means %s", (code, meaning, ends) => {
-  const failure = toFailure(thrown(undefined, code), 'lost')
-  expect([failure.meaning, failure.code, isBroken(failure)]).toEqual([meaning, code, ends])
+test('a server that cannot be reached may be at another try, and a pooler that is too old is not', () => {
+  const { kind, message } = openingRefusal(new DatabaseFailure('unreachable', '57P03'), name) as Refusal
+  expect([kind, message]).toEqual([
+    'storage_busy',
+    `${place}: no server answers there: is it running, and are its name and its port right?`,
+  ])
+  expect(openingRefusal(new DatabaseFailure('unreachable', '08P01'), name)).toMatchObject({
+    kind: 'database_unusable',
+    message: `${place}: it does not speak as PostgreSQL does; PgBouncer must be 1.21 or newer, with max_prepared_statements`,
+  })
+  const error = new Refusal('field_invalid', 'no')
+  expect(openingRefusal(error, name)).toBe(error)
 })
 
 test("nothing of the server's words, of the statement and of its parameters comes out", () => {

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { DatabaseFailure } from '../../../db/postgres/client/failure'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { Health } from '../../../db/postgres/health'
 import { openDatabase } from '../../../db/postgres/open'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/server/nodes'
@@ -10,7 +9,6 @@ import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgresInFull } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { connectTo, newTestDatabase, openingOf } from './connections'
-import { failureOf } from './pools'
 
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
@@ -80,27 +78,6 @@ describeOnPostgresInFull('a database on a server', () => {
 })
 
 describeOnPostgresInFull('a server', () => {
-  test('tells that it is at work by what reaches the disk, behind a pooler too, whatever a role is set to', async () => {
-    await using made = await newTestDatabase()
-    const name = new URL(made.url).pathname.slice(1)
-    // What its transaction has as it commits: by a trigger that runs then.
-    await runSql(
-      made.url,
-      `ALTER DATABASE ${name} SET synchronous_commit = off;
-       CREATE TABLE seen (has text);
-       CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-         INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL;
-       END $$;
-       CREATE CONSTRAINT TRIGGER note AFTER INSERT OR UPDATE ON nodes DEFERRABLE INITIALLY DEFERRED
-         FOR EACH ROW EXECUTE FUNCTION note()`,
-    )
-    await using pooled = connectTo(`${made.url}?prepare=false`)
-    await new Node(pooled.on).beat(1_000)
-    await using prepared = connectTo(made.url)
-    await new Node(prepared.on).beat(1_000)
-    expect(await runSql(made.url, 'SELECT has FROM seen')).toEqual([{ has: 'on' }, { has: 'on' }])
-  })
-
   test('is seen by the others at once, and no more once it has ended', async () => {
     await using made = await newTestDatabase()
     const health = new Health(new Node(made.on))
@@ -150,58 +127,13 @@ test("a server whose clock is not the database's is noted as not ready, though a
   expect(noted).toEqual([false])
 })
 
-describe('a disk of the server that is full', () => {
-  const full = new DatabaseFailure('full', '53100')
-
-  function watched(findRoom: () => Promise<void>) {
-    const told: string[] = []
-    const node: Partial<Node> = { beat: async () => {}, findRoom }
-    const health = new Health(node as Node)
-    const { isReady } = health.watch((line) => told.push(line), false)
-    return { health, isReady, told }
-  }
-
-  test('keeps a node from being ready until there is room again, though a beat fits and nobody books', async () => {
-    using time = new HeldTime()
-    let room: Promise<void> | null = null
-    let asked = 0
-    const { health, isReady, told } = watched(() => {
-      asked += 1
-      return room ?? Promise.reject(full)
-    })
-    expect([await isReady(), asked]).toEqual([true, 0])
-    health.noteFailed(full)
-    for (let second = 0; second < 3; second++) {
-      expect([await isReady(), asked]).toEqual([false, second])
-      time.pass(1_000)
-    }
-    room = Promise.resolve()
-    expect([await isReady(), asked]).toEqual([true, 3])
-    time.pass(1_000)
-    expect([await isReady(), asked]).toEqual([true, 3])
-    expect(told).toEqual(['not ready: the database server has no room (53100)', 'ready again'])
-  })
-
-  test.each([
-    ['denied', '42501'],
-    ['refused', 'P0001'],
-  ] as const)('is known by bookings alone where nobody may look for room: %s %s', async (meaning, code) => {
-    using time = new HeldTime()
-    const { health, isReady } = watched(() => Promise.reject(new DatabaseFailure(meaning, code)))
-    health.noteFailed(full)
-    expect(await isReady()).toBe(false)
-    time.pass(1_000)
-    expect(await isReady()).toBe(true)
-  })
-})
-
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
 describeOnPostgresInFull('servers of a database', () => {
   test('are listed from when they noted what they listen on until they take it back', async () => {
     await using made = await newTestDatabase()
     const [one, other] = [new Node(made.on), new Node(made.on)]
-    await one.beat(1_000)
+    await one.beat()
     expect(await made.on(listServers)).toEqual([])
     await one.note(note)
     await other.note({ ...note, machine: 'other' })
@@ -232,26 +164,11 @@ describeOnPostgresInFull('servers of a database', () => {
     await node.noteReadiness(false)
     // Taken for gone meanwhile, it is listed again as it was.
     await runSql(made.url, 'DELETE FROM nodes')
-    await node.beat(1_000)
+    await node.beat()
     expect(await readiness()).toEqual([false])
     await node.note(null)
     await node.noteReadiness(true)
     expect(await readiness()).toEqual([])
-  })
-
-  test('find room on the disk, and leave nothing there, nor where the role may make nothing', async () => {
-    await using made = await newTestDatabase()
-    const node = new Node(made.on)
-    const tables = () => runSql(made.url, "SELECT relname FROM pg_class WHERE relname = 'room'")
-    await node.findRoom(1_000)
-    expect(await tables()).toEqual([])
-    const name = new URL(made.url).pathname.slice(1)
-    await runSql(made.url, `REVOKE TEMPORARY ON DATABASE ${name} FROM public; CREATE ROLE roomless LOGIN`)
-    const url = made.url.replace('postgres@', 'roomless@')
-    await using roomless = connectTo(url)
-    expect(await failureOf(new Node(roomless.on).findRoom(1_000))).toEqual(['denied', '42501'])
-    expect(await tables()).toEqual([])
-    await runSql(made.url, 'DROP ROLE roomless')
   })
 
   test('that were killed are listed as such, until another takes their place or a day is over', async () => {
@@ -289,7 +206,7 @@ describeOnPostgresInFull('servers of a database', () => {
     await container.note({ ...note, startedAt: 7 })
     await next.note({ ...note, startedAt: 8 })
     for (const node of [former, elsewhere]) await ages(14, node)
-    await next.beat(1_000)
+    await next.beat()
     expect(await listed()).toEqual([
       [true, 'one', 5],
       [true, 'other', 6],
@@ -297,7 +214,7 @@ describeOnPostgresInFull('servers of a database', () => {
       [true, 'one', 8],
     ])
     for (const node of [former, elsewhere]) await ages(2, node)
-    await next.beat(1_000)
+    await next.beat()
     expect(await listed()).toEqual([
       [false, 'other', 6],
       [true, 'one', 7],
@@ -311,16 +228,16 @@ describeOnPostgresInFull('servers of a database', () => {
     await still.note(note)
     await other.note({ ...note, startedAt: 9 })
     await runSql(made.url, `UPDATE nodes SET seen_at = seen_at - 20000 WHERE id = '${still.id}'`)
-    await other.beat(1_000)
+    await other.beat()
     expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
-    await still.beat(1_000)
+    await still.beat()
     const listed = await made.on(listServers)
     expect(listed.map(({ isServing, note }) => [isServing, note?.startedAt])).toEqual([
       [true, 5],
       [true, 9],
     ])
     await still.note(null)
-    await still.beat(1_000)
+    await still.beat()
     expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
   })
 
@@ -330,9 +247,9 @@ describeOnPostgresInFull('servers of a database', () => {
     for (const [index, node] of nodes.entries()) await node.note({ ...note, startedAt: index })
     for (let round = 0; round < 20; round++) {
       await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 20000')
-      await Promise.all(nodes.map((node) => node.beat(1_000)))
+      await Promise.all(nodes.map((node) => node.beat()))
     }
-    await Promise.all(nodes.map((node) => node.beat(1_000)))
+    await Promise.all(nodes.map((node) => node.beat()))
     const listed = await made.on(listServers)
     expect(listed.map(({ note }) => note?.startedAt).toSorted()).toEqual([0, 1, 2, 3])
   })

@@ -104,7 +104,7 @@ describeOnPostgresInFull('migrations', () => {
   test('that do not are not made while a server is at work, and are once it has left', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
-    await node.beat(1_000)
+    await node.beat()
     const before = await contentOf(made.url)
     // One among others is enough.
     for (const migrations of [breaking, [...wider, ...breaking.slice(-1)]]) {
@@ -150,8 +150,8 @@ describeOnPostgresInFull('migrations', () => {
   test('that leave the release before be are made beside its servers', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
-    await node.beat(1_000)
+    await node.beat()
     expect(await open(made, wider, true)).toMatchObject({ schema: later, isUpgraded: true })
-    await node.beat(1_000)
+    await node.beat()
   })
 })

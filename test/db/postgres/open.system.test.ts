@@ -123,22 +123,17 @@ describeOnPostgresInFull('opening', () => {
     )
   })
 
-  test('says what to run where the role may neither make tables nor the extension, and asks for no key before', async () => {
+  test('says what to run if the role may not make tables or the extension', async () => {
     await using made = await newConnections()
     const server = await sharedPostgres()
     await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')
     const url = new URL(made.url)
     url.username = 'Guest'
     await using guest = connectTo(url.href)
-    const run = "have the server's administrator run, in this database:"
-    const takeKey = () => Promise.reject(new Error('the key was asked for'))
-    expect(await opening(guest, { takeKey })).toBe(
-      `database_unusable: Guest may not make tables in the schema public: ${run} GRANT CREATE ON SCHEMA public TO "Guest"`,
-    )
+    const refusal = /^database_unusable: .*CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO/
+    expect(await opening(guest)).toMatch(refusal)
     await runSql(made.url, 'GRANT CREATE ON SCHEMA public TO "Guest"')
-    expect(await opening(guest, { takeKey })).toBe(
-      `database_unusable: Guest may not create the extension btree_gist: ${run} CREATE EXTENSION btree_gist`,
-    )
+    expect(await opening(guest)).toMatch(refusal)
     await runSql(made.url, 'CREATE EXTENSION btree_gist')
     expect(await opening(guest)).toBe('nothing')
     await runSql(made.url, 'DROP OWNED BY "Guest" CASCADE')

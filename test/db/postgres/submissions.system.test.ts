@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import type { Connection } from '../../../db/postgres/client/connection'
 import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import type { Pool } from '../../../db/postgres/client/pool'
 import { taking } from '../../../db/postgres/locks'
 import type { Session } from '../../../db/postgres/session'
-import { Attempts, type End } from '../../../db/postgres/submission-attempts'
 import { Submissions } from '../../../db/postgres/submissions'
 import type { SubmissionDraft } from '../../../src/domain/decide-submission'
 import { unlimited } from '../../../src/domain/limits'
@@ -77,100 +75,6 @@ test('who waits for all to be answered is told so, though the last were refused 
   setTimeout(() => until(performance.now() + 90), 1_450)
   expect(await Promise.all([first, last])).toEqual(['storage_busy', 'storage_busy'])
   await drained
-})
-
-test('where all but COMMIT is answered, whoever comes meanwhile waits no longer for it', async () => {
-  // As on a server whose standby is gone: and who tries again finds the locks still held.
-  const tried = new WeakSet<Attempts>()
-  const running = spyOn(Attempts.prototype, 'run').mockImplementation(async function (
-    this: Attempts,
-    { connection },
-  ) {
-    if (tried.has(this)) {
-      await Bun.sleep(800)
-      throw new DatabaseFailure('retry', '55P03')
-    }
-    tried.add(this)
-    connection.answeredAt = performance.now()
-    await Bun.sleep(3_000)
-    return null
-  })
-  const silent = {
-    use: (work: (on: Session) => Promise<unknown>, silentMillis: number) => {
-      const connection = { answeredAt: -Infinity } as Connection
-      const late = Bun.sleep(silentMillis).then(() => {
-        throw new DatabaseFailure('lost', 'ETIMEDOUT')
-      })
-      return Promise.race([work({ connection } as Session), late])
-    },
-  }
-  const submissions = new Submissions(silent as Pool<Session>, vault as Vault, watch)
-  const waits: Promise<number>[] = []
-  using standstill = new Standstill()
-  const submit = async () => {
-    const beganAt = standstill.now()
-    expect(await endOf(submissions.submit(draft as SubmissionDraft))).toBe('storage_busy')
-    return standstill.now() - beganAt
-  }
-  for (let turn = 0; turn < 25; turn++) {
-    waits.push(...Array.from({ length: 10 }, submit))
-    await Bun.sleep(100)
-  }
-  expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(2_500)
-  running.mockRestore()
-}, 300_000)
-
-/** A server that is slow and works: each of what is sent to it is answered, and then all of it. */
-function slowly(end: End, ...answered: readonly number[]) {
-  return async ({ connection }: Session): Promise<End[]> => {
-    for (const millis of answered) {
-      await Bun.sleep(millis)
-      connection.answeredAt = performance.now()
-    }
-    return Array(3).fill(end)
-  }
-}
-
-const slow = {
-  use: (work: (on: Session) => Promise<unknown>) =>
-    work({ connection: { answeredAt: -Infinity } as Connection } as Session),
-}
-const done: End = { is: 'answered', answer: 'stale' }
-const toAudit: End = { is: 'to be audited' }
-
-/** What becomes of a submission, and of one that comes while that is under way. */
-async function oneBehindAnother(submissions: Submissions) {
-  const first = submissions.submit(draft as SubmissionDraft)
-  await Bun.sleep(100)
-  return Promise.all([first, submissions.submit(draft as SubmissionDraft)])
-}
-
-test('where the server is slow and answers, whoever waits behind others is stored', async () => {
-  const running = spyOn(Attempts.prototype, 'run').mockImplementation(slowly(done, 400, 400, 400, 500))
-  const submissions = new Submissions(slow as Pool<Session>, vault as Vault, watch)
-  expect(await oneBehindAnother(submissions)).toEqual(['stale', 'stale'])
-  running.mockRestore()
-})
-
-test('of a COMMIT that was lost nothing is held against those who come once another was stored', async () => {
-  const running = spyOn(Attempts.prototype, 'run')
-    .mockRejectedValueOnce(new DatabaseFailure('lost', 'ETIMEDOUT'))
-    .mockImplementationOnce(slowly(done, 10))
-    .mockImplementation(slowly(done, 400, 400, 400, 500))
-  const submissions = new Submissions(slow as Pool<Session>, vault as Vault, watch)
-  expect(await submissions.submit(draft as SubmissionDraft)).toBe('stale')
-  expect(await oneBehindAnother(submissions)).toEqual(['stale', 'stale'])
-  running.mockRestore()
-})
-
-test('where the server is slow, those who leave lines in the audit log are answered too, one after another', async () => {
-  const running = spyOn(Attempts.prototype, 'run')
-    .mockImplementationOnce(slowly(toAudit, 400, 400, 400, 500))
-    .mockImplementation(slowly(done, 400, 400, 400))
-  const submissions = new Submissions(slow as Pool<Session>, vault as Vault, watch)
-  const all = Array.from({ length: 3 }, () => submissions.submit(draft as SubmissionDraft))
-  expect(await Promise.all(all)).toEqual(['stale', 'stale', 'stale'])
-  running.mockRestore()
 })
 
 describeOnPostgres('a submission on a server', () => {
