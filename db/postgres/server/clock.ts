@@ -1,4 +1,5 @@
 import type { Report } from '../../../src/domain/report'
+import type { Finding } from '../../../src/domain/upkeep'
 import type { Connection } from '../client/connection'
 
 /** From which difference between clocks on somebody is told, in ms. */
@@ -24,17 +25,31 @@ export async function readClock(connection: Connection, now: () => number = Date
 }
 
 /** Whether clocks differ by more than they may, as far as is certain. */
-export function areApart({ difference, doubt }: ClockReading, most = mostMillis): boolean {
+function areApart({ difference, doubt }: ClockReading, most = mostMillis): boolean {
   return Math.abs(difference) - doubt > most
 }
 
-export function describeDifference({ difference }: ClockReading): string {
+function describeDifference({ difference }: ClockReading): string {
   const millis = Math.round(Math.abs(difference))
   const told = millis < 10_000 ? `${millis} ms` : `${Math.round(millis / 1_000)} s`
   return `the server's is ${told} ${difference < 0 ? 'behind' : 'ahead of'} this machine's`
 }
 
-export const clockRemedy = 'let both take the time from the same source (NTP)'
+const clockRemedy = 'let both take the time from the same source (NTP)'
+
+/** Compares the clocks: tokens and slots are judged by ours, other nodes are seen by the server's. */
+export async function clockFinding(connection: Connection): Promise<Finding> {
+  const check = 'clock'
+  let best: ClockReading = { difference: 0, doubt: Infinity }
+  // The fastest answer is the most exact.
+  for (let time = 0; time < 5; time++) {
+    const reading = await readClock(connection)
+    if (reading.doubt < best.doubt) best = reading
+  }
+  const detail = describeDifference(best)
+  if (!areApart(best)) return { check, state: 'ok', detail }
+  return { check, state: 'bad', detail, remedy: clockRemedy }
+}
 
 type Standing = 'right' | 'apart' | 'unfit'
 
