@@ -1,4 +1,4 @@
-import { asc, eq, gt, sql } from 'drizzle-orm'
+import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
 import { isReadable, openNote } from '../sealed/notes'
@@ -21,11 +21,10 @@ export function noteQueries(db: Drizzle, vault: Vault) {
     .where(eq(requestNotes.requestId, id))
     .orderBy(asc(requestNotes.id))
     .prepare('')
-  // The fence: of one request after the other, since others wait while a member is erased.
-  const theirs = sql`lateral (select id from ${requestNotes} where request_id = ${bookingRequests.id} offset 0) as note`
   const idsOfMembers = db
-    .select({ id: sql`note.id`.mapWith(requestNotes.id) })
-    .from(sql`${bookingRequests}, ${theirs}`)
+    .select({ id: requestNotes.id })
+    .from(bookingRequests)
+    .innerJoin(requestNotes, eq(requestNotes.requestId, bookingRequests.id))
     .where(eq(bookingRequests.memberId, id))
     .prepare('')
   const after = db

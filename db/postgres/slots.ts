@@ -15,9 +15,8 @@ const none: readonly TakenSlot[] = []
 /** The requests of `asked` providers that hold a slot in a stretch of time, by the index of the last word on double booking. */
 export function heldIn(ids: Placeholder, from: Placeholder, until: Placeholder) {
   const isTheirs = sql`provider_id = asked.provider_id and int8range(starts_at, ends_at) && int8range(${from}, ${until})`
-  // The fence: found of one provider after the other, which no other index does.
-  return sql`unnest(${ids}::int8[]) as asked(provider_id), lateral (select * from ${bookingRequests}
-    where ${holdsSlot} and ${isTheirs} offset 0) as held`
+  return sql`unnest(${ids}::int8[]) as asked(provider_id)
+    cross join lateral (select * from ${bookingRequests} where ${holdsSlot} and ${isTheirs}) as held`
 }
 
 const told = (name: string) => sql`held.${sql.identifier(name)}`.mapWith(Number)
