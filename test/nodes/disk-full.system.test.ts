@@ -1,8 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { booking } from '../support/builders'
-import { eventually } from '../support/eventually'
 import { isLong, times } from '../support/long'
 import { Postgres } from '../support/postgres'
 import { testOnPostgresInFull } from '../support/postgres-databases'
@@ -63,35 +61,3 @@ testInLong('a server whose disk is full refuses bookings, loses nothing, and is 
   expect(report.longestAtVictimsMillis).toBeLessThan(3_000 + 2 * report.usualMillis)
   expect(Object.keys(report.failed.victims).filter((what) => !what.startsWith('503'))).toEqual([])
 })
-
-testInLong(
-  'where nobody books, nodes whose server has a full disk stay not ready, say so, and are ready once there is room',
-  async () => {
-    await using server = new Postgres({ fsync: true })
-    using disk = smallDisk(server, 160)
-    if (!disk) return console.log('SKIPPED: a full disk of the server: no disk can be mounted')
-    await server.start()
-    await using nodes = await Nodes.start([server.url, `${server.url}?prepare=false`], 2)
-    const filler = join(server.data, 'filler')
-    const submit = async (index: number) => {
-      fill(filler)
-      return (await nodes.node(index).post(booking(crypto.randomUUID()), nodes.token)).status
-    }
-    for (const index of [0, 1])
-      await eventually('no room for an intake', async () => (await submit(index)) === 503)
-    const status = () => nodes.operator.run(['status'])
-    await eventually('all to be told as not ready', async () =>
-      (await status()).stdout.includes('up, and can store nothing, 0 of 2'),
-    )
-    for (let look = 0; look < 10; look++) {
-      expect(await nodes.areReady()).toEqual([false, false])
-      expect((await status()).code).toBe(8)
-      await Bun.sleep(700)
-    }
-    rmSync(filler)
-    await eventually('both to be ready', async () => (await nodes.areReady()).every(Boolean), 5_000)
-    for (const node of nodes.nodes)
-      expect((await node.post(booking(crypto.randomUUID()), nodes.token)).status).toBe(201)
-    await eventually('both to be told as up', async () => (await status()).code === 0, 15_000)
-  },
-)
