@@ -75,7 +75,7 @@ export class Connection {
   /** Raises the server's limit for one statement. It stays: to lower it would cost the next call a message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
-    await this.send(`SET statement_timeout = ${millis}`)
+    await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
     this.statementMillis = millis
   }
 
@@ -118,7 +118,6 @@ export class Connection {
 
   /** Ends what was left open; closes the connection if the server does not. */
   async reset(): Promise<void> {
-    this.mayHaveCommitted = false
     if (!this.isOpen || this.hasEnded) return
     using _ = new Deadline(timeouts.connect, () => this.close())
     await this.send('ROLLBACK').catch(() => this.close())

@@ -73,13 +73,15 @@ export class Pool<On> {
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    using _ = new Deadline(endsAt - performance.now(), () => {
+    // A standstill of this process is not the server's fault.
+    const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
+    using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
       connection.close()
     })
     const run = async () => {
-      await connection.allowStatements(statementLimit(deadlineMillis))
       connection.mayHaveCommitted = false
+      await connection.allowStatements(statementLimit(deadlineMillis))
       const done = await work(place.on)
       // A transaction on a connection that has ended is rolled back.
       if (connection.isOpen && !connection.hasEnded) throw new Error('a work has left its transaction open')
