@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { truncateSync, writeFileSync } from 'node:fs'
 import { type Flags, readCopyConfig, readServerConfig, readStorageConfig } from '../src/config'
 import { Refusal } from '../src/domain/errors'
+import { makeFifo } from './support/fifo'
 import { Folder } from './support/folder'
 
 const keyOf = (flags: Flags, environment: Record<string, string> = {}) =>
@@ -160,7 +161,7 @@ describe('a settings file', () => {
 
   test('that is not there, is no file or too large for one is told, and nobody waits for a pipe', () => {
     const [pipe, large] = [`${folder.path}/pipe`, `${folder.path}/large`]
-    Bun.spawnSync(['mkfifo', pipe])
+    makeFifo(pipe)
     writeFileSync(large, '')
     truncateSync(large, 65_537)
     expect(() => readServerConfig({ ...needed, settings: pipe }, {})).toThrow(

@@ -257,3 +257,13 @@ function resolve(file: string, specifier: string): string {
   const path = new URL(specifier, `file:///${file}`).pathname.slice(1)
   return /\.\w+$/.test(path) ? path : `${path}.ts`
 }
+
+test('a test that sleeps, measures time or starts a program is a *.system.test.ts or a *.timing.test.ts', async () => {
+  const notQuick = /Bun\.(sleep|spawn)|setTimeout\(|support\/(process|operator|standstill|eventually)'/
+  const quick = [...new Glob('**/*.test.ts').scanSync(import.meta.dir)].filter(
+    (path) => !/\.(system|timing)\.test\.ts$/.test(path) && path !== 'imports.test.ts',
+  )
+  const texts = await Promise.all(quick.map((path) => Bun.file(`${import.meta.dir}/${path}`).text()))
+  expect(quick.length).toBeGreaterThan(100)
+  expect(quick.filter((_, at) => notQuick.test(texts[at] as string))).toEqual([])
+})

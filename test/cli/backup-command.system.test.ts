@@ -17,7 +17,7 @@ import { startSandbox, theProgram, withFewProviders } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-const operator = new Operator()
+const operator = new Operator(theProgram)
 const file = (name: string) => operator.folder.file(name)
 const key = `${operator.database}.key`
 

@@ -19,7 +19,7 @@ import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
 
 describe('the master key of a database', () => {
-  const operator = new Operator()
+  const operator = new Operator(theProgram)
   const key = operator.folder.file('keys/master.key')
   const there = ['--master-key-file', key]
 
@@ -130,7 +130,7 @@ const otherDisk = [tmpdir(), '/dev/shm'].find(
 
 describe('key rotate', () => {
   test('says before it is done that the old key is written over, and leaves it where the answer is no', async () => {
-    using operator = new Operator()
+    using operator = new Operator(theProgram)
     await operator.do('init')
     const key = `${operator.database}.key`
     const before = readFileSync(key, 'utf8')
@@ -160,7 +160,7 @@ describe('key rotate', () => {
 
 describe('init', () => {
   test('says why a key beside the database should be moved, and where, and nothing of it otherwise', async () => {
-    using operator = new Operator()
+    using operator = new Operator(theProgram)
     const { database } = operator
     const said = await operator.do('init')
     expect(said).toContain(
@@ -181,7 +181,7 @@ describe('init', () => {
   })
 
   test.if(otherDisk !== undefined)('makes the key on another disk than the database', async () => {
-    using operator = new Operator()
+    using operator = new Operator(theProgram)
     using folder = new Folder(otherDisk)
     const key = folder.file('key')
     await operator.do('init', '--master-key-file', key)
@@ -200,7 +200,7 @@ describe('init', () => {
   })
 
   test('makes a database for a key that is handed over, and no key file', async () => {
-    using operator = new Operator()
+    using operator = new Operator(theProgram)
     const key = `${Buffer.alloc(32, 9).toString('base64')}\n`
     const { code, stdout } = await operator.run(['init', '--master-key-fd', '0'], key)
     expect([code, stdout.split('\n')[1]]).toEqual([0, ''])

@@ -1,20 +1,39 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
+import { systemClock } from '../../src/domain/clock'
+import { openService } from '../../src/service'
+import { paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
-import { Operator } from '../support/operator'
+import { CommandLine } from '../support/command-line'
+import type { Answer } from '../support/service'
 
 const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 const workingHours = [{ weekdays: [...everyDay], start: '09:00', end: '17:00' }]
 
 test('a partner is onboarded, books, submits an intake that staff assign and accept, and a member is erased', async () => {
-  using operator = new Operator()
+  using operator = new CommandLine()
   await operator.do('init')
-  await using service = await operator.serve()
+  const database = operator.settings.ANTEROOM_DATABASE as string
+  const opened = await openService({
+    ...{ purpose: 'production', database, masterKey: { file: `${database}.key` }, create: false },
+    ...{ clock: systemClock, report: () => {} },
+  })
+  const server = await opened.listen('localhost', 0)
+  const service = {
+    get: (path: string, token: string) =>
+      answerOf(fetch(`${server.baseUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })),
+    post: (body: unknown, token: string) =>
+      answerOf(
+        fetch(`${server.baseUrl}${paths.booking}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+          body: JSON.stringify(body),
+        }),
+      ),
+  }
 
   // Onboarding, while the service runs.
-  await operator.do('organization', 'add', 'North Care')
-  await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  const token = (await operator.do('token', 'issue', 'Lantern')).trim()
+  const token = await operator.onboard('Lantern', 'North Care')
   const providers = [
     provider('on-1', { workingHours, languagesSpoken: ['fr-CA'] }),
     provider('on-2', { workingHours }),
@@ -84,4 +103,12 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
   ])
   expect((await operator.run(['audit', 'verify'])).code).toBe(0)
   expect((await operator.run(['doctor'])).code).toBe(0)
+  await server.stop()
+  await opened.close()
 })
+
+async function answerOf(asked: Promise<Response>) {
+  const response = await asked
+  const body: Answer['body'] = await response.json()
+  return { status: response.status, body }
+}

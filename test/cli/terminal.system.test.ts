@@ -8,7 +8,7 @@ import { runOnTerminal } from '../support/terminal'
 // Each command is a process.
 setDefaultTimeout(300_000)
 
-const operator = new Operator()
+const operator = new Operator(theProgram)
 const env = { ...operator.settings }
 const bio = 'Listens first, and keeps a kettle warm for every conversation, however long it takes to begin.'
 

@@ -215,6 +215,19 @@ describe('a slot that cannot be had', () => {
     }
   })
 
+  test.each(['2026-12-08T18:00:00Z', '2026-12-09T08:15:00Z'])(
+    'a start that is not offered, exactly one slot away from a taken one, is 400 slot_unavailable: %s',
+    async (utcStartTime) => {
+      const day = utcStartTime.slice(0, 10)
+      for (const taken of ['09:00', '17:15']) {
+        const slot = at('Second', `${day}T${taken}:00Z`)
+        expect((await book(booking(`neighbour-${day}-${taken.slice(0, 2)}`, slot))).status).toBe(201)
+      }
+      const beside = booking('beside-a-taken-slot', at('Second', utcStartTime))
+      expectRefusal(await book(beside), { status: 400, kind: 'slot_unavailable' })
+    },
+  )
+
   test('that the same member already holds is 400 slot_already_yours, and stays theirs', async () => {
     const slot = at('First', '2026-12-04T10:30:00Z')
     const body = booking('holder', slot)

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
-import { countRows, holdWrites } from '../support/storage'
+import { countRows } from '../support/storage'
+import { nextTurn } from '../support/turns'
 import { daily, entryOf, expectRefusal, lookUp, paths, slotsAt } from './contract'
 
 setDefaultTimeout(3_600_000)
@@ -44,7 +45,7 @@ async function untilJudged(ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask()
     if (answer.status !== 503) return answer
     retried++
-    await Bun.sleep(5)
+    await nextTurn()
   }
 }
 
@@ -147,20 +148,6 @@ describe('at once', () => {
       expectRefusal(answer, { status: 400, kind: 'slot_already_yours', absent: ['hasty'] })
     }
     expect((await lookUp(service, 'hasty')).status).toBe(200)
-  })
-
-  test('a booking that waits for its turn while another process declines the one that holds the slot gets it', async () => {
-    const slot = { providerId, utcStartTime: '2026-12-08T09:00:00Z' }
-    const { body } = await service.post(paths.booking, booking('returning', slot))
-    await using other = await holdWrites(service.storage)
-    const asked = service.post(paths.booking, booking('returning', slot))
-    // Time for it to look for the slot, and to find that it cannot write.
-    await Bun.sleep(300)
-    await other.run(`UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ${body.id}`)
-    await other.run(`INSERT INTO changes (noun, record_id) VALUES ('taken', ${providerId})`)
-    await other.commit()
-    const answer = await asked
-    expect([answer.status, answer.body.utcStartTime]).toEqual([201, slot.utcStartTime])
   })
 
   test('bookings of one member at two providers at the same time: one 201, the rest 400', async () => {

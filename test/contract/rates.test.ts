@@ -4,6 +4,7 @@ import { type Limits, perMinute } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
+import { nextTurn } from '../support/turns'
 import { expectSuccess, expectUnauthorized, lookUp, paths, segment, sendRaw, signed } from './contract'
 
 const now = '2026-12-01T12:00:00Z'
@@ -339,21 +340,21 @@ describe('tokens that are refused', () => {
     )
   })
 
-  /** An app whose clients have gone 20 ms after they asked: where they came from is known until then, or was asked. */
+  /** An app whose clients go when `leave` is called: an address is known until then, or because it was read before. */
   const leavingClients = () => {
     const asked = new Map<Request, string>()
-    const isThere = new WeakSet<Request>()
+    const isThere = new Set<Request>()
     const addressOf = (request: Request) =>
       asked.getOrInsertComputed(request, () => (isThere.has(request) ? '192.0.2.1' : 'unknown'))
     const app = createApp(
       { context: service.context, baseUrl: 'http://localhost', isSandbox: true },
       addressOf,
     )
-    return (request: Request) => {
+    const handle = (request: Request) => {
       isThere.add(request)
-      setTimeout(() => isThere.delete(request), 20)
       return app.handle(request)
     }
+    return { handle, leave: () => isThere.clear() }
   }
   const refusedFrom = async () => {
     const { notebook, store } = service.context
@@ -366,8 +367,14 @@ describe('tokens that are refused', () => {
     await start({})
     const { directory } = service.context
     const catchUp = directory.catchUp.bind(directory)
-    Object.assign(directory, { catchUp: () => Bun.sleep(60).then(catchUp) })
-    const { status } = await leavingClients()(new Request(`http://localhost${regions}`))
+    const { handle, leave } = leavingClients()
+    const catchUpLate = async () => {
+      await nextTurn()
+      leave()
+      return catchUp()
+    }
+    Object.assign(directory, { catchUp: catchUpLate })
+    const { status } = await handle(new Request(`http://localhost${regions}`))
     expect([status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
@@ -379,16 +386,18 @@ describe('tokens that are refused', () => {
     const catchUp = directory.catchUp.bind(directory)
     // It has nothing to read until the partner is deactivated: nothing is waited for but the body.
     Object.assign(directory, { catchUp: () => {} })
+    const { handle, leave } = leavingClients()
     async function* body() {
       yield new TextEncoder().encode('{')
       await store.setPartnerActive(partner.id, false, service.act())
       Object.assign(directory, { catchUp })
-      await Bun.sleep(60)
+      await nextTurn()
+      leave()
     }
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
     const url = `http://localhost${paths.booking}`
     const request = new Request(url, { method: 'POST', headers, body: new Response(body()).body })
-    expect([(await leavingClients()(request)).status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
+    expect([(await handle(request)).status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
   test('count by the address of IPv4, however it is written, and by the /64 of IPv6', async () => {

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { booking, provider, region } from '../support/builders'
-import { eventually } from '../support/eventually'
 import { defaultNow, startService, type TestService } from '../support/service'
 import { ask, countRows } from '../support/storage'
+import { nextTurn, until } from '../support/turns'
 import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendRaw } from './contract'
 
 const dayMillis = 24 * 60 * 60_000
@@ -311,11 +311,11 @@ test('a stop does not wait until all that has expired is removed', async () => {
   const backlog = 3_000
   let rounds = 0
   stopping.context.store.forgetReplays = async (_, most) => {
-    await Bun.sleep(1)
+    await nextTurn()
     return ++rounds < backlog ? most : 0
   }
   ;(lookThrough as () => void)()
-  await eventually('the removal to begin', () => rounds > 0)
+  await until(() => rounds > 0)
   await stopping.stop()
   expect(rounds).toBeLessThan(backlog)
 })
@@ -340,9 +340,9 @@ describe('an answer is kept for 24 hours', () => {
     expect(everyMinute).toHaveLength(1)
     const lookThrough = () => everyMinute[0]?.[1]()
     lookThrough()
-    await eventually('all but the last to be removed', async () => (await kept()) === 1)
+    await until(async () => (await kept()) === 1)
     service.setNow(now + 2 * dayMillis)
     lookThrough()
-    await eventually('the last to be removed', async () => (await kept()) === 0)
+    await until(async () => (await kept()) === 0)
   })
 })

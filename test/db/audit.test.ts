@@ -222,6 +222,15 @@ describe('a prune', () => {
   ) => place.upkeep?.pruneAudit({ chain, before, target }, act)
   const ids = async (place: OpenPlace) => (await place.store.listAudit(100)).map(({ id }) => id)
 
+  test('of more than 500 lines adds one line to the log', async () => {
+    await using place = await openPlace()
+    await place.store.appendAudit(Array.from({ length: 1_200 }, (_, index) => line(index)))
+    expect(await prune(place, 'acts', now + 1_150)).toBe(1_150)
+    const acts = (await place.store.listAudit(100)).map(({ action, record }) => `${action} ${record}`)
+    expect(acts.filter((act) => act.startsWith('audit.prune'))).toEqual(['audit.prune line 1150'])
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+  })
+
   test('moves the lines of one chain to an archive, from which the log goes on', async () => {
     await using place = await openPlace()
     await tenLines(place.store)

@@ -1,6 +1,14 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, spyOn, test } from 'bun:test'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { Folder } from '../support/folder'
 import { act, everything, furnish, now } from './furniture'
@@ -256,18 +264,13 @@ describe('opening', () => {
   test('finishes what a process that was killed had begun', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
-    const killed = Bun.spawnSync([
-      process.execPath,
-      '-e',
-      `const { openTestDatabase } = await import(${JSON.stringify(new URL('./place.ts', import.meta.url).pathname)})
-       const database = openTestDatabase(${JSON.stringify(path)})
-       database.run("INSERT INTO settings (name, value) VALUES ('done', x'01')")
-       database.run('BEGIN IMMEDIATE')
-       database.run("INSERT INTO settings (name, value) VALUES ('half', x'01')")
-       process.kill(process.pid, 'SIGKILL')
-       await new Promise(() => {})`,
-    ])
-    expect(killed.signalCode).toBe('SIGKILL')
+    const killed = openTestDatabase(folder.file('killed.sqlite'))
+    killed.run("INSERT INTO settings (name, value) VALUES ('done', x'01')")
+    killed.run('BEGIN IMMEDIATE')
+    killed.run("INSERT INTO settings (name, value) VALUES ('half', x'01')")
+    for (const suffix of ['', '-wal'])
+      copyFileSync(`${folder.file('killed.sqlite')}${suffix}`, `${path}${suffix}`)
+    killed.close()
     expect(existsSync(`${path}-wal`)).toBe(true)
     const database = openTestDatabase(path)
     const names = database.query<{ name: string }, []>('SELECT name FROM settings').all()

@@ -22,7 +22,7 @@ const refused = [7, 'anteroom: another serve works with this database already: s
 let operator = undefined as unknown as Operator
 let lockFile = ''
 beforeEach(() => {
-  operator = new Operator()
+  operator = new Operator(theProgram)
   lockFile = `${operator.database}.serving`
 })
 afterEach(() => operator[Symbol.dispose]())

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import { foldEmail, isEmail, isPastDate, isPhoneNumber, matcherOf } from '../../src/domain/member'
-import { millisOf } from '../support/standstill'
 import { member, profile } from './values'
 
 describe('isEmail', () => {
@@ -47,14 +46,6 @@ describe('isEmail', () => {
     `robin@${'a'.repeat(64)}.com`,
   ])('%j is not', (text) => {
     expect(isEmail(text)).toBe(false)
-  })
-
-  test('no text makes the check slow', async () => {
-    const checking = () => {
-      for (const text of [`${'a.'.repeat(50_000)}@`, `a@${'a.'.repeat(50_000)}`, `a@${'a-'.repeat(50_000)}`])
-        expect(isEmail(text)).toBe(false)
-    }
-    expect(await millisOf(checking)).toBeLessThan(1_000)
   })
 })
 

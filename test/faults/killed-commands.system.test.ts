@@ -8,6 +8,7 @@ import { openService } from '../../src/service'
 import { booking } from '../support/builders'
 import { isLong, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
+import { theProgram } from '../support/process'
 import { ask, faultsIn } from './database'
 import { killInside } from './kill-inside'
 
@@ -17,7 +18,7 @@ setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 const providers = times(100, 3_000)
 const lines = times(400, 10_000)
 const requestsOfEach = 12
-const operator = new Operator()
+const operator = new Operator(theProgram)
 const { database, folder } = operator
 const key = `${database}.key`
 let token = ''

@@ -2,8 +2,6 @@ import { expect, test } from 'bun:test'
 import { chmodSync, chownSync, writeFileSync } from 'node:fs'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { Folder } from '../support/folder'
-import { Operator } from '../support/operator'
-import { theProgram } from '../support/process'
 
 const isRoot = process.geteuid?.() === 0
 
@@ -35,19 +33,3 @@ test('beside a file something can be made, or not', () => {
   expect(isFolderWritable(folder.file('any'))).toBe(true)
   expect(isFolderWritable(folder.file('nosuch/any'))).toBe(false)
 })
-
-test.skipIf(!isRoot)(
-  'a database whose log cannot be made is told with what keeps it from being made',
-  async () => {
-    using operator = new Operator()
-    await operator.do('init')
-    for (const path of [operator.database, `${operator.database}.key`]) chownSync(path, 65534, 65534)
-    chmodSync(operator.folder.path, 0o755)
-    const program = [...theProgram, 'partner', 'list', '--database', operator.database]
-    const child = Bun.spawnSync(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...program])
-    expect([child.exitCode, child.stderr.toString()]).toEqual([
-      6,
-      `anteroom: the database ${operator.database} may not be written: nothing may be written in its folder\n`,
-    ])
-  },
-)

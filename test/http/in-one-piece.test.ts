@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { inOnePiece, wouldBeInPieces } from '../../src/http/in-one-piece'
 import { Uncaught } from '../db/postgres/pools'
+import { nextTurn, turns } from '../support/turns'
 
 const headers = { 'Content-Type': 'application/json', ETag: 'W/"1"' }
 
@@ -12,7 +13,7 @@ function serveLate(size: number) {
     port: 0,
     development: false,
     fetch: async () => {
-      await Bun.sleep(1)
+      await nextTurn()
       return inOnePiece(body, { status: 203, headers })
     },
   })
@@ -68,7 +69,7 @@ async function readSome(url: URL, all: boolean): Promise<number> {
   })
   socket.pause()
   socket.write(request)
-  await Bun.sleep(100)
+  await turns(100)
   if (!all) {
     socket.terminate()
     return received

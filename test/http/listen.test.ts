@@ -2,21 +2,24 @@ import { expect, spyOn, test } from 'bun:test'
 import { connect } from 'node:net'
 import { Refusal } from '../../src/domain/errors'
 import { listen } from '../../src/http/listen'
+import { nextTurn, until } from '../support/turns'
 
 test('where a request came from is remembered for when its client has gone, where it was asked at once', async () => {
   const gone = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<string[]>()
+  const came = Promise.withResolvers<void>()
   const { port, stop } = listen('127.0.0.1', 0, (_, addressOf) => async (request) => {
     const before = addressOf(request)
+    came.resolve()
     request.signal.addEventListener('abort', () => gone.resolve())
     await gone.promise
-    await Bun.sleep(10)
+    await nextTurn()
     asked.resolve([before, addressOf(request)])
     return new Response()
   })
   const socket = connect({ host: '127.0.0.1', port })
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  await Bun.sleep(50)
+  await came.promise
   socket.resetAndDestroy()
   expect(await asked.promise).toEqual(['127.0.0.1', '127.0.0.1'])
   await stop()
@@ -25,21 +28,22 @@ test('where a request came from is remembered for when its client has gone, wher
 test('where a request came from is known once its client has gone, and where it named no host', async () => {
   const gone = Promise.withResolvers<void>()
   const asked: string[] = []
+  let came = 0
   const { port, stop } = listen('127.0.0.1', 0, (_, addressOf) => async (request) => {
+    came++
     request.signal.addEventListener('abort', () => gone.resolve())
     await gone.promise
-    await Bun.sleep(10)
+    await nextTurn()
     asked.push(addressOf(request))
     return new Response()
   })
   const socket = connect({ host: '127.0.0.1', port })
   socket.write('GET / HTTP/1.1\r\nHost: \r\n\r\n')
-  await Bun.sleep(50)
+  await until(() => came === 1)
   socket.resetAndDestroy()
   const other = connect({ host: '127.0.0.1', port })
   other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  await gone.promise
-  await Bun.sleep(50)
+  await until(() => asked.length === 2)
   other.destroy()
   await stop()
   expect(asked).toEqual(['127.0.0.1', '127.0.0.1'])

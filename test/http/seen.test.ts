@@ -1,16 +1,24 @@
 import { expect, test } from 'bun:test'
 import { repeatedly } from '../../src/http/errors'
 import { type Seen, seenOf, watched } from '../../src/http/seen'
+import { HeldTime } from '../support/held-time'
+import { nextTurn } from '../support/turns'
 
 /** What is seen of a request that a handler answers so. */
 async function sightOf(method: string, isLate: boolean): Promise<{ seen: Seen[]; answer: Response }> {
+  using time = new HeldTime()
   const seen: Seen[] = []
   const answer = (request: Request) => {
     const sight = seenOf(request)
     sight.bytes = 5
     return new Response('12345', { status: 418, headers: sight.told })
   }
-  const handle = (request: Request) => (isLate ? Bun.sleep(5).then(() => answer(request)) : answer(request))
+  const answerLate = async (request: Request) => {
+    await nextTurn()
+    time.pass(5)
+    return answer(request)
+  }
+  const handle = isLate ? answerLate : answer
   const fetch = watched(handle, [(sight) => void seen.push(sight)], { 'X-Always': 'so' })
   return { answer: await fetch(new Request('http://localhost/', { method })), seen }
 }
@@ -29,7 +37,7 @@ test.each([
     expect(seen).toMatchObject([
       { id, method, status: 418, bytes, route: null, partnerId: null, refusedFor: null },
     ])
-    if (isLate) expect(seen[0]?.millis).toBeGreaterThanOrEqual(4)
+    expect(seen[0]?.millis).toBe(isLate ? 5 : 0)
   },
 )
 

@@ -4,6 +4,7 @@ import type { Act } from '../../src/domain/audit'
 import type { Records } from '../../src/operations/context'
 import { declineRequests } from '../../src/operations/requests'
 import { act } from '../domain/values'
+import { nextTurn } from '../support/turns'
 
 test('many requests are declined a hundred at a time, and the directory shows it once they are', async () => {
   const did: string[] = []
@@ -20,7 +21,7 @@ test('many requests are declined a hundred at a time, and the directory shows it
   const ids = Array.from({ length: 250 }, (_, index) => index + 1)
   const declining = declineRequests(records, ids, act)
   // In between others have their turn.
-  await new Promise((resolve) => setTimeout(resolve, 1))
+  await nextTurn()
   did.push('another')
   expect(await declining).toBe(247)
   expect(did).toEqual(['100 from 1', 'another', '100 from 101', '50 from 201', 'shown'])

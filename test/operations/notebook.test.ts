@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../src/domain/audit'
 import { type Kind, Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
 import { Notebook } from '../../src/operations/notebook'
+import { nextTurn } from '../support/turns'
 
 const minute = 60_000
 const now = Date.UTC(2026, 11, 1, 12)
@@ -134,7 +135,7 @@ describe('what was noted', () => {
     state.turn = slow.promise
     notebook.noteRefusal('token_invalid', '10.0.0.1', now)
     const first = notebook.flush(store)
-    await Bun.sleep(1)
+    await nextTurn()
     const others = Array.from({ length: 100 }, () => notebook.flush(store))
     expect(new Set(others).size).toBe(1)
     notebook.noteRefusal('token_invalid', '10.0.0.2', now)

@@ -7,9 +7,9 @@ import { search } from '../simulation/oracle-search'
 import { dayMillis, instant } from '../simulation/wall-clock'
 import { provider, region } from '../support/builders'
 import { startService, type TestPartner, type TestService } from '../support/service'
-import { type Onlooker, openOnlooker } from '../support/storage'
+import { type Onlooker, openOnlooker, type Storage } from '../support/storage'
 import { type Command, command, type Ended } from './commands'
-import { OtherProcess } from './other-process'
+import type { Other } from './other'
 import type { Done, Model } from './serial-order'
 
 /** The organization of each partner. */
@@ -74,13 +74,14 @@ export class BatchWorld implements AsyncDisposable {
     readonly service: TestService,
     readonly partners: TestPartner[],
     readonly providerIds: readonly number[],
-    private readonly other: OtherProcess,
+    private readonly other: Other,
     /** A connection of its own, which sees what is committed and nothing else. */
     readonly onlooker: Onlooker,
     private readonly limits: Caps,
   ) {}
 
-  static async open(limits: Caps): Promise<BatchWorld> {
+  /** @param openOther opens a second program on the database, here or in a process of its own */
+  static async open(limits: Caps, openOther: (storage: Storage) => Promise<Other>): Promise<BatchWorld> {
     const service = await startService({ now: instant(firstDay), limits, directory })
     const partners: TestPartner[] = []
     for (const [place, organization] of organizationOf.entries()) {
@@ -88,7 +89,7 @@ export class BatchWorld implements AsyncDisposable {
       partners.push(await service.addPartner(`Partner ${place}`, partners[shared]?.organization))
     }
     const ids = service.context.directory.listProviders().map(({ id }) => id)
-    const other = await OtherProcess.on(service.storage)
+    const other = await openOther(service.storage)
     const onlooker = openOnlooker(service.storage)
     return new BatchWorld(service, partners, ids, other, onlooker, limits)
   }

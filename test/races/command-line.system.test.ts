@@ -4,6 +4,7 @@ import { daily } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
 import { Operator } from '../support/operator'
+import { theProgram } from '../support/process'
 import type { Answer } from '../support/service'
 
 // The commands of commands.test.ts as the executable has them, beside a server that is the executable too.
@@ -39,7 +40,7 @@ const directory = (workingHours: readonly ReturnType<typeof daily>[]) => ({
 const codeOf = ({ status, headers }: Answer) => (status < 300 ? String(status) : headers.get('x-error-code'))
 
 test('bookings beside a command are stored or refused for its reason, those behind it are refused, and it can be undone', async () => {
-  using operator = new Operator()
+  using operator = new Operator(theProgram)
   writeFileSync(operator.folder.file('busy.json'), JSON.stringify(directory([daily('00:00', '23:15')])))
   writeFileSync(operator.folder.file('idle.json'), JSON.stringify(directory([])))
   await operator.do('init')

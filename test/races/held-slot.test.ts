@@ -1,11 +1,13 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, type Random, randomFrom, seed, shuffled } from '../hostile/random'
 import { tellFigure, times } from '../support/long'
+import { nextTurn, turns } from '../support/turns'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
+import { openOtherService } from './other'
 import { type Done, serialOrder } from './serial-order'
 
 // One slot is held by a request, which is accepted, declined and declined again while others ask for the slot and an intake
-// is assigned to it: here, and half of the time by another process (decisions, States).
+// is assigned to it: by this service, and half of the time by a second one on the same database (decisions, States).
 setDefaultTimeout(3_600_000)
 
 const slot = { provider: 0, place: 0 }
@@ -59,7 +61,7 @@ async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unk
   })
   while (!isOver) {
     await look()
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
   await over
   return { most, polls }
@@ -71,7 +73,7 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
   const ends = new Map<string, number>()
   let polled = 0
   for (let round = 0; round < rounds; round += roundsOfAWorld) {
-    await using world = await BatchWorld.open(unlimited)
+    await using world = await BatchWorld.open(unlimited, openOtherService)
     for (let here = round; here < Math.min(rounds, round + roundsOfAWorld); here++) {
       const random = randomFrom(seed + here)
       const day = await world.nextDay()
@@ -80,7 +82,7 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
       const moves = rivals(world, day, random, furnished.map(idOf))
       const done: Done<Move, Outcome>[] = [...furnished]
       const atOnce = async (move: Move) => {
-        if (isInSteps) await Bun.sleep(random() * 4)
+        if (isInSteps) await turns(below(random, 60))
         return world.do(day, move, isElsewhere)
       }
       const { most, polls } = await mostHolders(world, day, async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { openService } from '../../src/service'
 import type { Storage } from '../support/storage'
-import { type Command, command, type Ended } from './commands'
+import type { Command, Ended } from './commands'
+import { type Other, openOtherService } from './other'
 
 /** A line to the process, and the one that answers it. */
 interface Asked {
@@ -9,11 +9,8 @@ interface Asked {
   readonly asked: Command
 }
 
-/**
- * Another process on a database, which carries commands out one after another as it is told: what a command line does, but
- * for starting anew each time. Leaving its scope ends it.
- */
-export class OtherProcess implements AsyncDisposable {
+/** A second process on a database, which carries out one command at a time. Leaving its scope ends it. */
+export class OtherProcess implements Other {
   readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
   readonly #waiting: PromiseWithResolvers<Ended>[] = []
 
@@ -70,21 +67,12 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
 }
 
 if (import.meta.main) {
-  const storage: Storage = JSON.parse(process.argv[2] as string)
-  let now = 0
-  const service = await openService({
-    purpose: 'sandbox',
-    ...storage,
-    create: false,
-    clock: { now: () => now },
-    report: () => {},
-  })
+  const other = await openOtherService(JSON.parse(process.argv[2] as string) as Storage)
   const say = (ended: Ended) => process.stdout.write(`${JSON.stringify(ended)}\n`)
   say({ refusal: null, token: null })
   for await (const line of linesOf(Bun.stdin.stream())) {
     const { at, asked } = JSON.parse(line) as Asked
-    now = at
-    say(await command(service.context, asked, at))
+    say(await other.do(asked, at))
   }
-  await service.close()
+  await other[Symbol.asyncDispose]()
 }

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, type Random, randomFrom, seed, shuffled } from '../hostile/random'
 import { tellFigure, times } from '../support/long'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
+import { OtherProcess } from './other-process'
 import { type Done, serialOrder } from './serial-order'
 
 // One slot, which somebody holds and gives back, and one idempotency key under which two partners ask for it again and
@@ -57,7 +58,7 @@ const rounds = times(20, 2_000)
 test(`in ${rounds} rounds of retries by two partners beside who gives the slot back, each key comes to one request at most`, async () => {
   const ends = new Map<string, number>()
   for (let first = 0; first < rounds; first += 200) {
-    await using world = await BatchWorld.open(unlimited)
+    await using world = await BatchWorld.open(unlimited, OtherProcess.on)
     for (let round = first; round < Math.min(rounds, first + 200); round++) {
       const random = randomFrom(seed + round)
       const day = await world.nextDay()

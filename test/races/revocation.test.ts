@@ -7,10 +7,11 @@ import {
 } from '../../src/operations/partners'
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
 import { paths } from '../contract/contract'
-import { randomFrom, seed } from '../hostile/random'
+import { below, randomFrom, seed } from '../hostile/random'
 import { booking } from '../support/builders'
 import { times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
+import { turns } from '../support/turns'
 
 // decisions.md, After the body: what was revoked while a request was on its way books nothing. A change of any partner
 // has all tokens verified anew, which takes a moment; a second change can fall into it.
@@ -72,15 +73,15 @@ test.each(revocations)(
     const bystander = await service.addPartner(`Bystander of ${what}`)
     let caller = await service.addPartner(`Partner whose ${what}`)
     const count = async () => (await service.context.store.listSubmitted(caller.partner.id, 0)).length
-    for (let round = 0; round < times(25, 500); round++) {
+    for (let round = 0; round < times(60, 1000); round++) {
       const before = await count()
       const sent = Array.from({ length: 16 }, (_, index) =>
         service.post(paths.booking, booking(`${caller.partner.id}-${round}-${index}`), caller.token),
       )
-      await Bun.sleep(random() * 4)
+      await turns(below(random, 10))
       // Another partner's change has every token verified anew.
       const changed = deactivatePartner(service.context, bystander.partner, service.act())
-      await Bun.sleep(random())
+      await turns(below(random, 3))
       const giveBack = await revoke(caller)
       const stored = (await count()) - before
       const answers: Answer[] = await Promise.all(sent)

@@ -3,6 +3,7 @@ import { below, pick, type Random, randomFrom, seed } from '../hostile/random'
 import { tellFigure, times } from '../support/long'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
 import type { Command } from './commands'
+import { OtherProcess } from './other-process'
 import { type Done, serialOrder } from './serial-order'
 
 // What three partners, the operator and another process do at once has the answers, and leaves the records, of some
@@ -124,7 +125,7 @@ const seen = new Map<string, number>()
 test(`of ${batches} batches of moves at once each is as if they were done one after another`, async () => {
   for (let batch = 0; batch < batches; batch += daysOfAWorld) {
     const caps = capsTried[(batch / daysOfAWorld) % 2] as (typeof capsTried)[number]
-    await using world = await BatchWorld.open(caps)
+    await using world = await BatchWorld.open(caps, OtherProcess.on)
     for (let here = batch; here < Math.min(batches, batch + daysOfAWorld); here++) {
       const { day, done, kept } = await live(world, randomFrom(seed + here))
       const model = world.model(day, kept)

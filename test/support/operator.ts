@@ -1,6 +1,7 @@
+import { CommandLine } from './command-line'
 import { isOnPostgres } from './engine'
 import { startPostgres } from './postgres'
-import { type Exit, eventually, Folder, Program, theProgram } from './process'
+import { type Exit, eventually, Program, theProgram } from './process'
 import type { Answer } from './service'
 import type { Storage } from './storage'
 
@@ -9,30 +10,37 @@ const server = isOnPostgres ? await startPostgres({ fsync: true, settings: { max
 let operators = 0
 
 /** An operator with the program and a folder: commands run on one production database, made by init. */
-export class Operator implements Disposable {
-  readonly folder = new Folder()
+export class Operator extends CommandLine {
   readonly #name = `operator_${operators++}`
   /** A file, or on PostgreSQL the address of a database that is there and empty. */
   readonly database: string
   /** Beside the file, where it is found unnamed. */
   readonly keyFile: string
-  /** Which database, and where its key is, for every command. */
-  readonly settings: Readonly<Record<string, string>>
+  readonly #settings: Readonly<Record<string, string>>
   #made: Promise<unknown> | undefined
 
-  /** @param address of a database on a server that is there, null for a file; unless given, on the engine that TEST_ENGINE names */
+  /**
+   * @param command starts the program; null runs commands in this process, and only a service as a program
+   * @param address of a database on a server that is there, null for a file; unless given, on the engine that TEST_ENGINE names
+   */
   constructor(
-    private readonly command: readonly string[] = theProgram,
+    private readonly command: readonly string[] | null = null,
     address?: string | null,
   ) {
+    super()
     if (address !== undefined) this.#made = Promise.resolve()
     const url = address === null ? undefined : (address ?? server?.urlOf(this.#name))
     this.database = url ?? this.folder.file('anteroom.sqlite')
     this.keyFile = url === undefined ? `${this.database}.key` : this.folder.file('key')
-    this.settings = {
+    this.#settings = {
       ANTEROOM_DATABASE: this.database,
       ...(url !== undefined && { ANTEROOM_MASTER_KEY_FILE: this.keyFile }),
     }
+  }
+
+  /** Which database, and where its key is, for every command. */
+  override get settings(): Readonly<Record<string, string>> {
+    return this.#settings
   }
 
   /** What opens the database in this process. */
@@ -46,14 +54,19 @@ export class Operator implements Disposable {
     return this.#made
   }
 
-  /** Runs a command to its end, with `input` on its stdin. */
-  async run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
-    return this.#runWords([...this.command, ...args], input, settings)
+  override async run(
+    args: readonly string[],
+    input = '',
+    settings: Record<string, string> = {},
+  ): Promise<Exit> {
+    if (this.command) return this.#runWords([...this.command, ...args], input, settings)
+    await this.#provide()
+    return super.run(args, input, settings)
   }
 
   /** Runs the words of a shell's command line that follow the program's name. */
   async runShell(words: string): Promise<Exit> {
-    return this.#runWords(['sh', '-c', `"$0" ${words}`, ...this.command])
+    return this.#runWords(['sh', '-c', `"$0" ${words}`, ...(this.command ?? theProgram)])
   }
 
   async #runWords(words: string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
@@ -70,28 +83,9 @@ export class Operator implements Disposable {
     return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
   }
 
-  /** Runs a command that must succeed, and tells what it printed. */
-  async do(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.run(args)
-    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
-    return stdout
-  }
-
-  /** The same for a command that prints JSON. */
-  async ask<T>(...args: string[]): Promise<T> {
-    return JSON.parse(await this.do(...args, '--json')) as T
-  }
-
-  /** Adds a partner of a new organization, and tells the token that it is issued. */
-  async onboard(partner: string, organization: string): Promise<string> {
-    await this.do('organization', 'add', organization)
-    await this.do('partner', 'add', partner, '--organization', organization)
-    return (await this.do('token', 'issue', partner)).trim()
-  }
-
   /** Starts the service on the database, at a free port. */
   serve(...flags: string[]): Promise<Served> {
-    return this.serveBy(this.command, ...flags)
+    return this.serveBy(this.command ?? theProgram, ...flags)
   }
 
   /** The same by other words than the operator's own. */
@@ -111,10 +105,6 @@ export class Operator implements Disposable {
     program.port = Number(/port (\d+)/.exec(program.stdout)?.[1])
     if (!program.port) throw new Error(`the service did not start: ${(await program.exit()).stderr}`)
     return program
-  }
-
-  [Symbol.dispose](): void {
-    this.folder[Symbol.dispose]()
   }
 }
 

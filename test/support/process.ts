@@ -3,11 +3,12 @@ import { join, resolve } from 'node:path'
 import { Glob } from 'bun'
 import { scripts } from '../../package.json'
 import { eventually } from './eventually'
+import type { Exit } from './exit'
 import { Folder } from './folder'
 import { onceInRun } from './once-in-run'
 import type { Answer } from './service'
 
-export { eventually, Folder }
+export { type Exit, eventually, Folder }
 
 const root = new URL('../..', import.meta.url).pathname
 
@@ -63,15 +64,6 @@ export function buildWords(executable: string, ...entry: string[]): string[] {
 export function withFilesUpTo(blocks: number): readonly string[] {
   // Without the signal, a write that is too large fails as on a full disk.
   return ['sh', '-c', `trap '' XFSZ; ulimit -S -f ${blocks}; exec "$@"`, 'sh', ...theProgram]
-}
-
-/** How a program ended, and all that it said. */
-export interface Exit {
-  /** Null where a signal ended it. */
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | number | null
-  readonly stdout: string
-  readonly stderr: string
 }
 
 export interface ProgramOptions {

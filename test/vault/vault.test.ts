@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { externalUserIdHash } from '../../db/sealed/members'
 import { newRecordKey } from '../../src/domain/vault'
 import { createVault, masterKeyBytes, newMasterKey } from '../../src/vault/vault'
 
@@ -61,6 +62,14 @@ describe('what every release stores alike', () => {
   ] as const)('is the keyed hash of a text as %s', (purpose, hash) =>
     expect(Buffer.from(fixed.keyedHash(purpose, 'robin@example.com')).toString('hex')).toBe(hash),
   )
+
+  test('is the hash of an external id, which depends on the partner', () => {
+    const hashes = [1, 2].map((partnerId) => externalUserIdHash(fixed, partnerId, 'robin').toString('hex'))
+    expect(hashes).toEqual([
+      '4f81045e8a67986cb2ce1c860cc61d40c1bb39e297573985bf9bdc00041b2769',
+      '7e7c150271cc4d9daad46e7f9c8864f9640b52144ab29fdb24102973db61a046',
+    ])
+  })
 
   test('is the format and the id of the master key that a sealed value begins with', () => {
     expect(Buffer.from(fixed.seal(secret, place).subarray(0, 5)).toString('hex')).toBe('0230025e9a')

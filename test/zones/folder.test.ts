@@ -8,6 +8,7 @@ import { offsetAt } from '../../src/scheduling/time-zone'
 import { zonesFromFolder } from '../../src/zones/folder'
 import { builtInZones } from '../../src/zones/packed'
 import { daily, practice, slotsOf } from '../scheduling/provider'
+import { makeFifo } from '../support/fifo'
 import { notNames } from './names'
 import { writeTzif } from './write-tzif'
 
@@ -174,10 +175,6 @@ describe('a zoneinfo folder', () => {
     }
   })
 })
-
-function makeFifo(path: string): void {
-  expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0)
-}
 
 const systemFolder = '/usr/share/zoneinfo'
 const hasSystemZones = existsSync(join(systemFolder, 'America/Toronto'))

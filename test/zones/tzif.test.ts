@@ -4,7 +4,6 @@ import { minuteMillis } from '../../src/scheduling/calendar'
 import { offsetAt, type TimeZone } from '../../src/scheduling/time-zone'
 import { builtInZones } from '../../src/zones/packed'
 import { readTzif } from '../../src/zones/tzif'
-import { millisOf } from '../support/standstill'
 import { type TzifSource, writeTzif } from './write-tzif'
 
 const seconds = (timestamp: string) => Date.parse(timestamp) / 1_000
@@ -211,11 +210,11 @@ describe('what is no zone is told from one', () => {
     expect(outcomeOf(writeTzif({ ...slimToronto, types: [-5 * hour, 400 * hour] }))).toBe('refused')
   })
 
-  test('a file that tells of more changes than it has room for', async () => {
+  test('a file that tells of more changes than it has room for', () => {
     const bytes = Buffer.from(whole)
     for (const field of [20, 24, 28, 32, 36, 40]) {
       bytes.writeUInt32BE(0xffff_ffff, whole.lastIndexOf('TZif') + field)
-      expect(await millisOf(() => expect(outcomeOf(bytes)).toBe('refused'))).toBeLessThan(1_000)
+      expect(outcomeOf(bytes)).toBe('refused')
       whole.copy(bytes)
     }
   })

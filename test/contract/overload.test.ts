@@ -5,10 +5,9 @@ import { providers } from '../../src/http/providers'
 import type { Representation } from '../../src/http/representation'
 import type { Steps } from '../../src/http/turns'
 import { booking, provider, region } from '../support/builders'
-import { eventually } from '../support/eventually'
 import { type Answer, startService, type TestPartner } from '../support/service'
-import { holdWrites } from '../support/storage'
-import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
+import { until } from '../support/turns'
+import { daily, lookUp, paths, sendSlowly } from './contract'
 
 /** The bookings of one partner that are in flight at a time. */
 const share = 256
@@ -43,24 +42,6 @@ function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
   return sendSlowly(service.baseUrl, headOf(body, partner), body)
 }
 
-/** The statuses of requests that are sent on one connection, each once the one before it was answered. */
-async function statusesOnOneConnection(requests: readonly string[]): Promise<number[]> {
-  const { hostname, port } = new URL(service.baseUrl)
-  const socket = connect({ host: hostname, port: Number(port) })
-  const statuses: number[] = []
-  try {
-    for (const request of requests) {
-      const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-      socket.once('data', resolve).once('error', reject).once('close', reject)
-      socket.write(request)
-      statuses.push(Number((await promise).toString('latin1', 9, 12)))
-    }
-  } finally {
-    socket.destroy()
-  }
-  return statuses
-}
-
 async function expectReadsGoOn(): Promise<void> {
   for (const { token } of [service.partner, other]) {
     expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
@@ -68,42 +49,6 @@ async function expectReadsGoOn(): Promise<void> {
     expect((await lookUp(service, 'nobody', token)).status).toBe(404)
   }
 }
-
-describe('while writes wait for the lock that another process holds', () => {
-  test('what finds no place is 503 overloaded at once, reads go on, and then all that waited is stored', async () => {
-    // For so long the writes of the set-up show that there can be more.
-    await Bun.sleep(1_000)
-    await using held = await holdWrites(service.storage)
-    const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
-    const answers = new Map<string, Answer>()
-    const waiting = names.map(async (name) => answers.set(name, await submit(name, service.partner)))
-    await eventually('the share of one partner to be used up', () => answers.size === names.length - share)
-    const refused = [...answers.keys()]
-    for (const answer of answers.values()) {
-      expectRefusal(answer, { status: 503, kind: 'overloaded' })
-      expect(answer.headers.get('retry-after')).toBe('1')
-    }
-    await expectReadsGoOn()
-    const healthOf = async (path: string) => (await fetch(`${service.baseUrl}${path}`)).status
-    expect([await healthOf('/livez'), await healthOf('/readyz')]).toEqual([200, 503])
-    const large = JSON.stringify({ ...booking('large'), unknown: 'x'.repeat(200_000) })
-    const [post, get] = [headOf(large, service.partner), headOf('', other).slice(1, 3)]
-    const list = [`GET ${paths.regions}?country_code=CA HTTP/1.1`, ...get]
-    expect(
-      await statusesOnOneConnection([`${post.join('\r\n')}\r\n\r\n${large}`, `${list.join('\r\n')}\r\n\r\n`]),
-    ).toEqual([503, 200])
-    const fromOther = submit('waiting-other', other)
-    await held[Symbol.asyncDispose]()
-    await Promise.all(waiting)
-    expect((await fromOther).status).toBe(201)
-    for (const [name, { status }] of answers) {
-      // A machine that is busy otherwise may take longer than a write waits for the lock.
-      const isStored = !refused.includes(name) && status !== 503
-      expect((await lookUp(service, name)).status).toBe(isStored ? 200 : 404)
-    }
-    for (const name of refused) expect((await submit(name, service.partner)).status).toBe(201)
-  })
-})
 
 describe('while bodies are only half there', () => {
   test('their sender alone finds no place, and again has one once they have gone', async () => {
@@ -119,11 +64,11 @@ describe('while bodies are only half there', () => {
       }),
     )
     const isRefused = async () => (await submit('whole', service.partner)).status === 503
-    await eventually('the share of one partner to be used up', isRefused)
+    await until(isRefused)
     expect((await submit('whole-other', other)).status).toBe(201)
     await expectReadsGoOn()
     for (const socket of sockets) socket.destroy()
-    await eventually('the places to be free', async () => !(await isRefused()))
+    await until(async () => !(await isRefused()))
     expect((await lookUp(service, 'half')).status).toBe(404)
   })
 })

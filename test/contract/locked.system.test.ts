@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { booking, provider, region } from '../support/builders'
+import { eventually } from '../support/eventually'
+import { type Answer, startService, type TestPartner } from '../support/service'
+import { holdWrites } from '../support/storage'
+import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
+
+// Another process holds the database's write lock.
+
+/** Bookings of one partner that are in flight at a time. */
+const share = 256
+
+let service: Awaited<ReturnType<typeof startService>>
+let other: TestPartner
+beforeAll(async () => {
+  service = await startService({
+    directory: {
+      regions: [region({ id: 31 })],
+      providers: [provider('p', { timeZone: 'Etc/UTC', workingHours: [daily('00:00', '24:00')] })],
+    },
+  })
+  other = await service.addPartner('Other')
+})
+afterAll(() => service.stop())
+
+const headOf = (body: string, { token }: TestPartner) => [
+  `POST ${paths.booking} HTTP/1.1`,
+  'Host: localhost',
+  `Authorization: Bearer ${token}`,
+  'Content-Type: application/json',
+  `Content-Length: ${body.length}`,
+]
+
+/** An intake on a connection of its own: a client library has only so many. */
+function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
+  const body = JSON.stringify(booking(externalUserId))
+  return sendSlowly(service.baseUrl, headOf(body, partner), body)
+}
+
+/** The statuses of requests that are sent on one connection, each once the one before it was answered. */
+async function statusesOnOneConnection(requests: readonly string[]): Promise<number[]> {
+  const { hostname, port } = new URL(service.baseUrl)
+  const socket = connect({ host: hostname, port: Number(port) })
+  const statuses: number[] = []
+  try {
+    for (const request of requests) {
+      const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+      socket.once('data', resolve).once('error', reject).once('close', reject)
+      socket.write(request)
+      statuses.push(Number((await promise).toString('latin1', 9, 12)))
+    }
+  } finally {
+    socket.destroy()
+  }
+  return statuses
+}
+
+async function expectReadsGoOn(): Promise<void> {
+  for (const { token } of [service.partner, other]) {
+    expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
+    expect((await service.get(`${paths.providers}?region_id=31&page_size=1`, token)).status).toBe(200)
+    expect((await lookUp(service, 'nobody', token)).status).toBe(404)
+  }
+}
+
+test('while writes wait for the lock, requests beyond the limit get 503 overloaded, reads go on, and the waiting ones are stored', async () => {
+  // For so long the writes of the set-up show that there can be more.
+  await Bun.sleep(1_000)
+  await using held = await holdWrites(service.storage)
+  const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
+  const answers = new Map<string, Answer>()
+  const waiting = names.map(async (name) => answers.set(name, await submit(name, service.partner)))
+  await eventually('the share of one partner to be used up', () => answers.size === names.length - share)
+  const refused = [...answers.keys()]
+  for (const answer of answers.values()) {
+    expectRefusal(answer, { status: 503, kind: 'overloaded' })
+    expect(answer.headers.get('retry-after')).toBe('1')
+  }
+  await expectReadsGoOn()
+  const healthOf = async (path: string) => (await fetch(`${service.baseUrl}${path}`)).status
+  expect([await healthOf('/livez'), await healthOf('/readyz')]).toEqual([200, 503])
+  const large = JSON.stringify({ ...booking('large'), unknown: 'x'.repeat(200_000) })
+  const [post, get] = [headOf(large, service.partner), headOf('', other).slice(1, 3)]
+  const list = [`GET ${paths.regions}?country_code=CA HTTP/1.1`, ...get]
+  expect(
+    await statusesOnOneConnection([`${post.join('\r\n')}\r\n\r\n${large}`, `${list.join('\r\n')}\r\n\r\n`]),
+  ).toEqual([503, 200])
+  const fromOther = submit('waiting-other', other)
+  await held[Symbol.asyncDispose]()
+  await Promise.all(waiting)
+  expect((await fromOther).status).toBe(201)
+  for (const [name, { status }] of answers) {
+    // A machine that is busy otherwise may take longer than a write waits for the lock.
+    const isStored = !refused.includes(name) && status !== 503
+    expect((await lookUp(service, name)).status).toBe(isStored ? 200 : 404)
+  }
+  for (const name of refused) expect((await submit(name, service.partner)).status).toBe(201)
+})
+
+test('a booking that waits for the lock gets the slot if the process that holds it declines the earlier booking', async () => {
+  const { body: page } = await service.get(`${paths.providers}?region_id=31`)
+  const [{ providerId, availability }] = page.results
+  const slot = { providerId, utcStartTime: availability[0].utcStartTime }
+  const { body } = await service.post(paths.booking, booking('returning', slot))
+  await using held = await holdWrites(service.storage)
+  const asked = service.post(paths.booking, booking('returning', slot))
+  // Time for it to look for the slot, and to find that it cannot write.
+  await Bun.sleep(300)
+  await held.run(`UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ${body.id}`)
+  await held.run(`INSERT INTO changes (noun, record_id) VALUES ('taken', ${providerId})`)
+  await held.commit()
+  const answer = await asked
+  expect([answer.status, answer.body.utcStartTime]).toEqual([201, slot.utcStartTime])
+})

@@ -1,0 +1,11 @@
+import { expect, test } from 'bun:test'
+import { isEmail } from '../../src/domain/member'
+import { millisOf } from '../support/standstill'
+
+test('no text makes the check of an e-mail address slow', async () => {
+  const checking = () => {
+    for (const text of [`${'a.'.repeat(50_000)}@`, `a@${'a.'.repeat(50_000)}`, `a@${'a-'.repeat(50_000)}`])
+      expect(isEmail(text)).toBe(false)
+  }
+  expect(await millisOf(checking)).toBeLessThan(1_000)
+})

@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test'
+import { chmodSync, chownSync } from 'node:fs'
+import { Operator } from '../support/operator'
+import { theProgram } from '../support/process'
+
+const isRoot = process.geteuid?.() === 0
+
+test.skipIf(!isRoot)(
+  'a database whose log cannot be made is told with what keeps it from being made',
+  async () => {
+    using operator = new Operator()
+    await operator.do('init')
+    for (const path of [operator.database, `${operator.database}.key`]) chownSync(path, 65534, 65534)
+    chmodSync(operator.folder.path, 0o755)
+    const program = [...theProgram, 'partner', 'list', '--database', operator.database]
+    const child = Bun.spawnSync(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...program])
+    expect([child.exitCode, child.stderr.toString()]).toEqual([
+      6,
+      `anteroom: the database ${operator.database} may not be written: nothing may be written in its folder\n`,
+    ])
+  },
+)

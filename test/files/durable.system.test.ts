@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { Folder } from '../support/folder'
+
+const canTrace =
+  Bun.which('strace') !== null && Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).exitCode === 0
+
+/** What the kernel is asked for to make the file `key` in a folder, with more words for strace. */
+function callsFor(folder: Folder, ...words: string[]): (string | undefined)[] {
+  const module = new URL('../../src/vault/master-key-file.ts', import.meta.url).pathname
+  const { exitCode } = Bun.spawnSync([
+    ...['strace', '-f', '-y', '-e', 'trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2', ...words],
+    ...['-o', folder.file('trace'), process.execPath, '-e'],
+    `(await import(${JSON.stringify(module)})).createMasterKey(${JSON.stringify(folder.file('key'))})`,
+  ])
+  expect(exitCode).toBe(0)
+  return readFileSync(folder.file('trace'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(folder.path))
+    .map((line) => line.replaceAll(folder.path, 'FOLDER').replace(/unfinished-\w+/g, 'unfinished'))
+    .map((line) => /(fsync|link|rename)\w*\((?:.*?<)?"?(FOLDER[^>",]*)/.exec(line)?.slice(1).join(' '))
+}
+
+test.skipIf(!canTrace)(
+  'the kernel is asked to sync a master key before it gets its name, and its folder after (skipped without strace)',
+  () => {
+    using folder = new Folder()
+    expect(callsFor(folder)).toEqual([
+      'fsync FOLDER/key.unfinished',
+      'link FOLDER/key.unfinished',
+      'fsync FOLDER',
+    ])
+  },
+)
+
+test.skipIf(!canTrace)(
+  'where a file system knows no links, a file is renamed to a name that is free (skipped without strace)',
+  () => {
+    using folder = new Folder()
+    expect(callsFor(folder, '-e', 'inject=link,linkat:error=EPERM')).toEqual([
+      'fsync FOLDER/key.unfinished',
+      'link FOLDER/key.unfinished',
+      'rename FOLDER/key.unfinished',
+      'fsync FOLDER',
+    ])
+    expect(readdirSync(folder.path).sort()).toEqual(['key', 'trace'])
+  },
+)

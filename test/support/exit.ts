@@ -1,0 +1,8 @@
+/** How a program ended, and all that it printed. */
+export interface Exit {
+  /** Null if a signal ended it. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | number | null
+  readonly stdout: string
+  readonly stderr: string
+}
