@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { type Flags, readMasterKeySource } from '../config'
-import { isAnyValidAgain, type Undone } from '../domain/undone'
+import { isAnyUndone, type RestoreDiff } from '../domain/restore-diff'
 import type { Manifest } from '../domain/upkeep'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
@@ -22,7 +22,7 @@ import {
 } from './output'
 import { inPrivateFolder } from './private-folder'
 import { withProgress } from './progress'
-import { afterRestore, validAgain } from './restore-text'
+import { afterRestore, beforeRestore } from './restore-text'
 import { withSettings } from './storage'
 
 /** What opens an encrypted backup beside the master key, or instead of it. */
@@ -135,7 +135,7 @@ export function restoreCommand(): Command {
     .requiredOption('--to <file>', 'the database to make, where nothing is yet', fileName)
     .option(
       '--against <file>',
-      'the database that it replaces, to list what was revoked or erased in it since the backup',
+      'the database that it replaces, to list tokens and members that become valid again',
       databaseFile,
     )
   return asJson(asking(opening)).action(restore)
@@ -161,15 +161,15 @@ async function restore(
   { to, against, json = false, yes = false, ...flags }: RestoreFlags,
 ): Promise<void> {
   endCleanly()
-  let known: Undone | null = null
+  let known: RestoreDiff | null = null
   const { isOlder, manifest } = await withProgress(({ tell, end }) => {
-    const agree = async (manifest: Manifest | null, undone: Undone | null) => {
-      known = undone
+    const agree = async (manifest: Manifest | null, diff: RestoreDiff | null) => {
+      known = diff
       // What follows is for a person to read, and to answer.
       end()
-      // Whoever has answered already is told in the end.
-      if (yes || (undone && !isAnyValidAgain(undone))) return
-      printNotice(validAgain(manifest && formatInstant(manifest.madeAt), undone, against).join('\n'))
+      // With --yes, it is printed afterwards.
+      if (yes || (diff && !isAnyUndone(diff))) return
+      printNotice(beforeRestore(manifest && formatInstant(manifest.madeAt), diff, against).join('\n'))
       await confirm(`Make the database ${to} of the backup all the same?`, { yes })
     }
     return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, tell)
@@ -178,7 +178,7 @@ async function restore(
   if (json) return printJson({ database: to, backup, madeAt, older: isOlder, undone: known })
   printLines(`Made the database ${to} of the backup ${backup}.`)
   if (isOlder) printLines(olderNote)
-  printLines(...afterRestore(madeAt, known))
+  printLines(...afterRestore(madeAt, known, against))
 }
 
 /** @param companion beside which the master key is, where the settings name neither it nor a database */

@@ -2,8 +2,8 @@ import type { CopySource, MakingTarget, ReadingSource } from './database-copy'
 import type { DirectoryFeed } from './directory-feed'
 import type { EngineMeasures } from './measures'
 import type { Report } from './report'
+import type { RestoreDiff } from './restore-diff'
 import type { Store } from './store'
-import type { Undone } from './undone'
 import type { Manifest, TellStep, Upkeep } from './upkeep'
 import type { MasterKey } from './vault'
 
@@ -116,8 +116,8 @@ export interface Restoring {
   readonly isVerified: boolean
   /** The database that it is to take the place of, where one is left to compare it with. */
   readonly against?: string | undefined
-  /** Is told what becomes valid again, null where nothing can be known of it, before the database is there. */
-  readonly agree?: ((manifest: Manifest | null, undone: Undone | null) => Promise<void>) | undefined
+  /** Confirms the restore before the database is there. The diff is null if there is no database to compare with. */
+  readonly agree?: ((manifest: Manifest | null, diff: RestoreDiff | null) => Promise<void>) | undefined
 }
 
 /** What was made of a backup. */

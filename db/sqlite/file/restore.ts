@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs'
 import type { Purpose, Restoring } from '../../../src/domain/database'
-import type { Undone } from '../../../src/domain/undone'
+import type { RestoreDiff } from '../../../src/domain/restore-diff'
 import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
 import type { MasterKey } from '../../../src/domain/vault'
 import { beginFile, isThere, listUnfinished, removeAbandoned } from '../../../src/files/durable'
@@ -9,7 +9,7 @@ import { prove, recognize } from '../open'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import { isDatabase } from './head'
 import { contentOf, readManifest } from './manifest'
-import { openReplaced, type Replaced } from './undone'
+import { openReplaced, type Replaced } from './replaced'
 
 /** A backup, and where it shall stand as a database. */
 interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
@@ -57,10 +57,10 @@ export function requireNothingAt(path: string): void {
   if (left) throw unusable(`${left} was left by another database: move it away first`)
 }
 
-function compareWith(replaced: Replaced | null, path: string): Undone | null {
+function compareWith(replaced: Replaced | null, path: string): RestoreDiff | null {
   if (!replaced) return null
   using copy = openCopy(path)
-  return replaced.undoneBy(copy)
+  return replaced.compareWith(copy)
 }
 
 /** Nothing else can be made at a path that is taken, so what killed commands have left there is of no use. */
