@@ -10,7 +10,7 @@ describe('between two groups', () => {
 
   test('whoever has something else to do has as much of the time as the writes', async () => {
     using database = new Database(':memory:')
-    const writer = new Writer(database, () => {})
+    const writer = new Writer(database)
     const groups = 20
     let written = 0
     let turns = 0
@@ -31,7 +31,7 @@ describe('between two groups', () => {
 
   test('nobody waits where nothing else is to be done', async () => {
     using database = new Database(':memory:')
-    const writer = new Writer(database, () => {})
+    const writer = new Writer(database)
     await writer.write(() => busyFor(300))
     expect(await millisOf(() => writer.write(() => {}))).toBeLessThan(150)
   })
