@@ -13,6 +13,7 @@ import { auditFinding, finding, named, sealedFinding } from '../findings/finding
 import { unusable } from '../findings/unusable'
 import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit-archive'
+import { whenNeeded } from '../queries/lazy'
 import { toRefusal } from './constraint'
 import { isSealedUnder, rewrapDataKey } from './data-key'
 import { checkpoint } from './file/checkpoint'
@@ -41,7 +42,9 @@ export function createUpkeep(
 ): Upkeep {
   const { audit } = queries
   const note = (name: string, value: string) => writeSetting(database, name, value)
-  const archives = archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit))))
+  const archives = whenNeeded(() =>
+    archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
+  )
   /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
   const protectOwn =
     (protect: Protect): Protect =>
@@ -56,7 +59,7 @@ export function createUpkeep(
       archives.prune(prune, act).catch((error) => {
         throw toUnusable(error, prune.target)
       }),
-    checkArchive: archives.check,
+    checkArchive: (path, noted) => archives.check(path, noted),
     async backUp(target, protect, act, { tell = () => {}, isDrill = false } = {}) {
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
