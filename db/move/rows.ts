@@ -1,18 +1,12 @@
-import type { AuditHead, AuditState, AuditVerdict } from '../../src/domain/audit'
 import type { AuditSpans, CopySource, TableSnapshot } from '../../src/domain/database-copy'
 import type { Refusal } from '../../src/domain/errors'
 import { unusable } from '../findings/unusable'
+import type { AuditQueries } from '../queries/audit'
 import type { MaybePromise } from '../queries/engine'
 import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from './tables'
 
 /** Runs a statement with its positional parameters. */
 export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
-
-/** The audit log of a database, as an engine reads it. */
-export interface AuditLog {
-  verify(noted: AuditHead | null): MaybePromise<AuditVerdict>
-  readonly walked: { stand(): MaybePromise<{ readonly state: AuditState | null }> }
-}
 
 /** A row may have 100 kB: this bounds the memory of a batch. */
 export const rowsAtOnce = 250
@@ -24,7 +18,7 @@ export const rowsAtOnce = 250
  */
 export async function readTables(
   run: Run,
-  log: AuditLog,
+  log: AuditQueries,
   lastIdOf: (table: string) => string,
 ): Promise<Pick<CopySource, 'tables' | 'linesOf' | 'verifyLog'>> {
   const tables: TableSnapshot[] = []
@@ -119,14 +113,13 @@ export function constraintBroken(table: CopiedTable, line: string, constraint: s
 }
 
 /** @param whose for example `the database` @throws Refusal database_unusable */
-export async function verifyLog({ verify, walked }: AuditLog, whose: string): Promise<AuditSpans> {
+export async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promise<AuditSpans> {
   const verdict = await verify(null)
-  const { state } = await walked.stand()
-  const fault = verdict.intact ? !state && { id: 0, fault: 'its seal is missing' } : verdict
-  if (fault)
-    throw unusable(
-      `the audit log of ${whose} is not as it was written: line ${fault.id}: ${fault.fault}; nothing was made`,
-    )
-  const { acts, refusals } = state as AuditState
+  if (!verdict.intact) {
+    const fault = `line ${verdict.id}: ${verdict.fault}`
+    throw unusable(`the audit log of ${whose} is not as it was written: ${fault}; nothing was made`)
+  }
+  // An intact log has a state.
+  const { acts, refusals } = (await walked.stand()).state as AuditSpans
   return { acts, refusals }
 }

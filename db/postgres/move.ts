@@ -72,11 +72,12 @@ export async function readSource<T>(
 ): Promise<T> {
   requireOurSchema(await on((connection) => requireFound(connection, { name: place, ...reading })))
   const read = (ending: Ending) =>
-    onceAt(on, place, (connection) =>
-      readSnapshot(connection, place, reading, (source) => use({ ...source, ...ending })),
+    on(
+      (connection) => readSnapshot(connection, place, reading, (source) => use({ ...source, ...ending })),
+      copyMillis,
     )
   if (reading.whileServing) return read({ requireStopped: async () => {}, markCopied: async () => false })
-  return onceAt(on, place, async (connection) => {
+  return on(async (connection) => {
     await requireStopped(connection)
     await connection.send(connection.begin + blockingWriters)
     const done = await read({
@@ -85,7 +86,7 @@ export async function readSource<T>(
     })
     await rollBack(connection)
     return done
-  })
+  }, copyMillis)
 }
 
 async function readSnapshot<T>(
@@ -164,7 +165,7 @@ export async function makeTarget<T>(
   place: string,
   { purpose, masterKey, fill }: MakingTarget<T>,
 ): Promise<T> {
-  return onceAt(on, place, async (connection) => {
+  return on(async (connection) => {
     await connection.send(connection.begin + alone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
       throw unusable(`there is a database at ${place} already: name an empty one`)
@@ -184,7 +185,7 @@ export async function makeTarget<T>(
       throw isLost(error) ? unknownEnd(place) : error
     })
     return done
-  })
+  }, copyMillis)
 }
 
 function unknownEnd(place: string): Refusal {
@@ -234,33 +235,10 @@ async function at<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw failureAt(place, error)
+    const failure = unwrapped(error)
+    if (!(failure instanceof DatabaseFailure)) throw failure
+    const kind = passing.has(failure.meaning) ? 'storage_busy' : 'database_unusable'
+    const what = isBroken(failure) ? 'the connection to the server broke' : failure.message
+    throw new Refusal(kind, `${place}: ${what}; nothing was made`, { cause: failure })
   }
-}
-
-/** The same for a server that stopped responding. Other failures are worded by who opens a database. */
-function onceAt<T>(
-  on: OnConnection,
-  place: string,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  return on(work, copyMillis).catch((error) => {
-    throw isSilent(error) ? failureAt(place, error) : error
-  })
-}
-
-function failureAt(place: string, error: unknown): unknown {
-  const failure = unwrapped(error)
-  if (!(failure instanceof DatabaseFailure)) return failure
-  const kind = passing.has(failure.meaning) ? 'storage_busy' : 'database_unusable'
-  return new Refusal(kind, `${place}: ${wordsOf(failure)}; nothing was made`, { cause: failure })
-}
-
-function isSilent(error: unknown): boolean {
-  return error instanceof DatabaseFailure && error.code === 'ETIMEDOUT'
-}
-
-function wordsOf(failure: DatabaseFailure): string {
-  if (isSilent(failure)) return 'the server stands still, or is cut off'
-  return isBroken(failure) ? 'the connection to the server broke' : failure.message
 }
