@@ -155,6 +155,16 @@ describeOnPostgresInFull('a database on a server as the source of a copy', () =>
     await blocksWriters(onServer(place.url), place)
   })
 
+  test('lets no server start while it is read', async () => {
+    await using place = await openPostgresPlace()
+    const source = onServer(place.url)
+    const { purpose, takeKey } = stopped
+    const refusal = await source.readSource(stopped, () =>
+      refusalOf(() => source.open({ purpose, takeKey, create: false, upgrade: true, alone: true })),
+    )
+    expect(refusal).toBe('storage_busy: the database is busy; try again')
+  })
+
   test('is read by a role that may only read, and not marked', async () => {
     await using place = await openPostgresPlace()
     await runSql(
