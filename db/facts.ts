@@ -6,7 +6,7 @@ import type { Version } from '../src/domain/directory-feed'
 import type { Member } from '../src/domain/member'
 import type { KeyRecord, Organization, Partner } from '../src/domain/partner'
 import type { RefusalCount, RefusalsAsked } from '../src/domain/refusal-count'
-import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../src/domain/store'
+import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../src/domain/store'
 import type { Change } from '../src/domain/writes'
 import type { FoundProviders } from './sealed/providers'
 
@@ -49,7 +49,7 @@ interface PartnerFacts {
 
 interface RequestFacts {
   list(filter: RequestFilter, part?: RequestPart): Told<RequestRecord[]>
-  count(filter: RequestFilter): Told<RequestCount>
+  countWaiting(filter: RequestFilter): Told<WaitingCount>
   listIds(filter: RequestFilter): Told<number[]>
   find(id: number): Told<RequestRecord | null>
   findAll(ids: readonly number[]): Told<(RequestRecord | null)[]>

@@ -169,7 +169,7 @@ function requestStore(read: Read, change: Change) {
     },
 
     listRequests: (filter, part) => read(({ requests }) => requests.list(filter, part)),
-    countRequests: (filter) => read(({ requests }) => requests.count(filter)),
+    countWaiting: (filter) => read(({ requests }) => requests.countWaiting(filter)),
     listRequestIds: (filter) => read(({ requests }) => requests.listIds(filter)),
     listRequestIdsOf: async (memberId) =>
       (await read(({ requests }) => requests.listOf(memberId))).map(({ id }) => id),

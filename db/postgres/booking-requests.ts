@@ -1,6 +1,6 @@
 import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm'
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
-import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
+import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
 import { requestFilter } from '../queries/request-filter'
 import { type AnswersRow, areAnswersReadable, factsOf, openAnswers, toRecord } from '../sealed/requests'
@@ -60,15 +60,14 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       return rows.map(told)
     },
 
-    async count(filter: RequestFilter): Promise<RequestCount> {
-      const [all] = await db.select({ count: count() }).from(bookingRequests).where(isWanted(filter))
-      // Apart, among the few that wait: by an expression, since the index of all would be read from its beginning.
-      const oldest = sql`min(${bookingRequests.submittedAt} + 0)`.mapWith(Number)
-      const [waiting] = await db
-        .select({ oldest })
+    async countWaiting(filter: RequestFilter): Promise<WaitingCount> {
+      // An expression keeps the planner from the index of all requests by submission.
+      const oldestAt = sql<number | null>`min(${bookingRequests.submittedAt} + 0)`.mapWith(Number)
+      const [found] = await db
+        .select({ count: count(), oldestAt })
         .from(bookingRequests)
-        .where(and(isWaiting, isWanted(filter)))
-      return { count: all?.count ?? 0, oldestWaitingAt: waiting?.oldest ?? null }
+        .where(and(isWaiting, isWanted(filter, true)))
+      return found ?? { count: 0, oldestAt: null }
     },
 
     listIds: async (filter: RequestFilter): Promise<number[]> =>

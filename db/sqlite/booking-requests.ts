@@ -3,7 +3,7 @@ import { type RequestRecord, type ScreeningAnswer, slotMillis } from '../../src/
 import type { HeldSlot, SlotHolder } from '../../src/domain/decide-submission'
 import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
-import type { ProvidersDay, RequestCount, RequestFilter, RequestPart } from '../../src/domain/store'
+import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
 import { requestFilter } from '../queries/request-filter'
 import {
@@ -75,13 +75,12 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
       return rows.map(({ request, member }) => toRecord(vault, request, member))
     },
 
-    count(filter: RequestFilter): RequestCount {
-      const all = db.select({ count: count() }).from(bookingRequests).where(isWanted(filter)).get()
-      // Apart, among the few that wait; the plus keeps it from the first that was ever submitted.
-      const oldest = sql<number | null>`min(+${bookingRequests.submittedAt})`
-      const isOpen = and(isWaiting, isWanted(filter, true))
-      const waiting = db.select({ oldest }).from(bookingRequests).where(isOpen).get()
-      return { count: all?.count ?? 0, oldestWaitingAt: waiting?.oldest ?? null }
+    countWaiting(filter: RequestFilter): WaitingCount {
+      // An expression keeps SQLite from the index of all requests by submission.
+      const oldestAt = sql<number | null>`min(${bookingRequests.submittedAt} + 0)`
+      const isFound = and(isWaiting, isWanted(filter, true))
+      const found = db.select({ count: count(), oldestAt }).from(bookingRequests).where(isFound).get()
+      return found ?? { count: 0, oldestAt: null }
     },
 
     listIds: (filter: RequestFilter): number[] =>

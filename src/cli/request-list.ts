@@ -191,19 +191,24 @@ const riskColumns: Columns<Row> = {
 /** By what a request is told from others at last: a narrow terminal has no room for it. */
 const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
 
-/** Says which of how many these are, and how long the oldest has waited. */
-function printPlace(flags: Flags, { requests, count, oldestWaitingAt }: Queue, wish: QueueWish, now: number) {
+/** Prints which requests these are, whether there are more, and how long the oldest has waited. */
+function printPlace(
+  flags: Flags,
+  { requests, isMore, oldestWaitingAt }: Queue,
+  wish: QueueWish,
+  now: number,
+) {
   if (requests.length === 0) return
   const before = (wish.page - 1) * wish.pageSize
-  const last = before + requests.length
-  const isMore = last < count
   const next = `--page ${wish.page + 1} shows the next`
   if (flags.json) {
-    if (isMore) printNotice(`these are ${requests.length} of ${count} requests; ${next}`)
+    if (isMore) printNotice(`there are more requests; ${next}`)
     return
   }
-  const which =
-    count === requests.length ? counted(count, 'request') : `${before + 1} to ${last} of ${count} requests`
+  const isAll = before === 0 && !isMore
+  const which = isAll
+    ? counted(requests.length, 'request')
+    : `requests ${before + 1} to ${before + requests.length}`
   const oldest =
     oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
   printLines('', `${which}; ${oldest}${isMore ? `; ${next}` : ''}.`)

@@ -40,11 +40,11 @@ export interface RequestPart {
   readonly most: number
 }
 
-/** What is told of many requests together. */
-export interface RequestCount {
+/** How many requests wait for staff or a provider. */
+export interface WaitingCount {
   readonly count: number
-  /** When the first of those was submitted that wait, in ms; null if none waits. */
-  readonly oldestWaitingAt: number | null
+  /** When the oldest was submitted, in ms; null if none waits. */
+  readonly oldestAt: number | null
 }
 
 /** A stretch of time of some providers, as a day by the clock that they share; ms, the end no longer part of it. */
@@ -109,7 +109,8 @@ export interface Store {
 
   /** All of them in order of submission, or a part. */
   listRequests(filter: RequestFilter, part?: RequestPart): Promise<RequestRecord[]>
-  countRequests(filter: RequestFilter): Promise<RequestCount>
+  /** Counts the requests that match a filter and wait. */
+  countWaiting(filter: RequestFilter): Promise<WaitingCount>
   /** The ids of all of them, in order of submission. */
   listRequestIds(filter: RequestFilter): Promise<number[]>
   /** The ids of a member's requests, in order; none once the person has been erased. */

@@ -5,7 +5,7 @@ import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
 import { holdsSlot, refuseMove } from '../domain/request-states'
 import { type Risk, type ScreeningScore, scoreScreening } from '../domain/screening'
-import type { RequestCount, RequestFilter, Store } from '../domain/store'
+import type { RequestFilter, Store } from '../domain/store'
 import { type Records, thenShow } from './context'
 import { noteReadings } from './note-readings'
 import { type RequestRisk, risksOf } from './request-risk'
@@ -86,8 +86,12 @@ export interface QueueWish extends PageRequest {
 }
 
 /** One page of the queue. */
-export interface Queue extends RequestCount {
+export interface Queue {
   readonly requests: readonly QueuedRequest[]
+  /** Whether there is a next page. */
+  readonly isMore: boolean
+  /** When the oldest request that matches and waits was submitted, in ms; null if none waits. */
+  readonly oldestWaitingAt: number | null
 }
 
 /**
@@ -99,13 +103,15 @@ export interface Queue extends RequestCount {
 export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
   const { store } = records
   const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
-  const requests = wish.sort === 'risk' ? await pageByRisk(store, filter, wish) : await pageOf(store, wish)
+  const found = wish.sort === 'risk' ? await pageByRisk(store, filter, wish) : await pageOf(store, wish)
+  const requests = found.slice(0, wish.pageSize)
   const people = requests.filter(({ request }) => request.member).length
   await noteReadings(records, [
     { ...act, action: 'request.list', record: null, outcome: `done: ${people}` },
     ...requests.filter(({ risk }) => risk).map(({ request }) => readingOf(request, act)),
   ])
-  return { ...(await store.countRequests(filter)), requests }
+  const { oldestAt } = await store.countWaiting(filter)
+  return { requests, isMore: found.length > wish.pageSize, oldestWaitingAt: oldestAt }
 }
 
 function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
@@ -119,19 +125,21 @@ function waitingOf(filter: RequestFilter): RequestFilter {
   throw new Refusal('field_invalid', `only requests that wait are put in order of risk, and none is ${state}`)
 }
 
+/** One request more than the page shows, if there is a next page. */
 async function pageOf(store: Store, { filter, sort, page, pageSize }: QueueWish): Promise<QueuedRequest[]> {
   const order = sort === 'slot' ? 'slot' : 'submission'
-  const part = { order, offset: (page - 1) * pageSize, most: pageSize } as const
+  const part = { order, offset: (page - 1) * pageSize, most: pageSize + 1 } as const
   return (await store.listRequests(filter, part)).map((request) => ({ request, risk: null }))
 }
 
+/** One request more than the page shows, if there is a next page. */
 async function pageByRisk(
   store: Store,
   filter: RequestFilter,
   { page, pageSize }: PageRequest,
 ): Promise<QueuedRequest[]> {
   const first = (page - 1) * pageSize
-  const shown = (await listByRisk(store, filter)).slice(first, first + pageSize)
+  const shown = (await listByRisk(store, filter)).slice(first, first + pageSize + 1)
   const found = await Promise.all(
     shown.map(async ({ id, risk }) => ({ request: await store.findRequest(id), risk })),
   )

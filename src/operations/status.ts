@@ -102,9 +102,9 @@ export function serviceState(servers: readonly ServerStatus[]): ServerState {
 }
 
 async function countWaiting({ store }: Records): Promise<Waiting> {
-  const intakes = await store.countRequests({ state: 'unassigned' })
-  const { count: pending } = await store.countRequests({ state: 'pending' })
-  return { intakes: intakes.count, oldestIntakeAt: intakes.oldestWaitingAt, pending }
+  const intakes = await store.countWaiting({ state: 'unassigned' })
+  const { count: pending } = await store.countWaiting({ state: 'pending' })
+  return { intakes: intakes.count, oldestIntakeAt: intakes.oldestAt, pending }
 }
 
 async function findNextCutover(records: Records, now: number): Promise<Cutover | null> {

@@ -332,7 +332,7 @@ describe('the screening answers', () => {
       'anteroom: some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first\n',
     )
     expect(plain.stdout).toMatch(
-      /^ID +KIND +STATE +AGE .*\n1 .*\n\n1 to 1 of \d+ requests; the oldest has waited \d+ (min|h); --page 2 shows the next\.\n$/,
+      /^ID +KIND +STATE +AGE .*\n1 .*\n\nrequests 1 to 1; the oldest has waited \d+ (min|h); --page 2 shows the next\.\n$/,
     )
     expect(await lines()).toBe(0)
     const { stdout, stderr } = await act('list', '--risk')

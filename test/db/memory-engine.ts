@@ -347,11 +347,13 @@ function requests(kept: Kept, read: Read, change: Run) {
         const all = inOrder(requestsOf(kept).filter(wanted(filter)), part)
         return part ? all.slice(part.offset, part.offset + part.most) : all
       }),
-    countRequests: (filter) =>
+    countWaiting: (filter) =>
       read(() => {
-        const all = requestsOf(kept).filter(wanted(filter))
-        const waiting = all.filter(wanted({ state: 'waiting' })).map(({ submittedAt }) => submittedAt)
-        return { count: all.length, oldestWaitingAt: waiting.length > 0 ? Math.min(...waiting) : null }
+        const waiting = requestsOf(kept)
+          .filter(wanted(filter))
+          .filter(wanted({ state: 'waiting' }))
+        const times = waiting.map(({ submittedAt }) => submittedAt)
+        return { count: times.length, oldestAt: times.length > 0 ? Math.min(...times) : null }
       }),
     listRequestIds: (filter) =>
       read(() =>

@@ -5,10 +5,11 @@ import { act, entry, everything, furnish, load, minutes, now, ontario, stored } 
 import { storeDoesWhatTheOperatorAsks } from './operator.contract'
 import { openPlace } from './place'
 import { storeKnowsRetries } from './retries.contract'
-import { storeKeepsItsPromises } from './store.contract'
+import { storeFollowsBookings, storeKeepsItsPromises } from './store.contract'
 
 describe('the Store on SQLite', () => {
   storeKeepsItsPromises(openPlace)
+  storeFollowsBookings(openPlace)
   storeDoesWhatTheOperatorAsks(openPlace)
   storeKnowsRetries(openPlace)
 })

@@ -72,7 +72,7 @@ export async function useEverything(place: Place): Promise<void> {
       await store.listRequests(filter)
       await store.listRequests(filter, { order: 'submission', offset: 0, most: 10 })
       await store.listRequests(filter, { order: 'slot', offset: 0, most: 10 })
-      await store.countRequests(filter)
+      await store.countWaiting(filter)
       await store.listRequestIds(filter)
     }
   }

@@ -410,7 +410,7 @@ describeOfFile('what is shown and what is alerted on', () => {
     const { store, upkeep } = service.context
     await upkeep.backUp(folder.file('copy'), null, service.act())
     await upkeep.noteDrill(service.act())
-    expect(await store.countRequests({ state: 'unassigned' })).toMatchObject({ count: 1 })
+    expect(await store.countWaiting({ state: 'unassigned' })).toMatchObject({ count: 1 })
     served = await textOf(service.metricsPort)
     told = [served, await toldOf(), await toldOf({ engine: () => onServer(7, 1) })].join('')
   })

@@ -1,11 +1,12 @@
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { storeDoesWhatTheOperatorAsks } from '../operator.contract'
 import { storeKnowsRetries } from '../retries.contract'
-import { storeKeepsItsPromises } from '../store.contract'
+import { storeFollowsBookings, storeKeepsItsPromises } from '../store.contract'
 import { openPostgresPlace } from './place'
 
 describeOnPostgres('the Store on PostgreSQL', () => {
   storeKeepsItsPromises(openPostgresPlace)
+  storeFollowsBookings(openPostgresPlace)
   storeDoesWhatTheOperatorAsks(openPostgresPlace)
   storeKnowsRetries(openPostgresPlace)
 })
