@@ -21,13 +21,23 @@ export function auditFinding(verdict: AuditVerdict): Finding {
 }
 
 /**
- * @param unreadable records of which something sealed cannot be opened
+ * @param unreadable records with a sealed value that cannot be opened
  * @param misplaced members whom another address finds than theirs
+ * @param sample the values that were opened, if they were not all: `1000 members, 12 notes`
  */
-export function sealedFinding(unreadable: readonly string[], misplaced: readonly string[]): Finding {
+export function sealedFinding(
+  unreadable: readonly string[],
+  misplaced: readonly string[],
+  sample: string | null,
+): Finding {
   const faults = [
     named('cannot be opened', unreadable),
     named('found by another address than theirs', misplaced),
-  ]
-  return finding('sealed values', faults.filter(Boolean).join('; '), 'all can be opened')
+  ].filter(Boolean)
+  const checked = sample === null ? [] : [`a sample was opened (${sample}): doctor --all opens all`]
+  return finding(
+    'sealed values',
+    faults.length > 0 && [...faults, ...checked].join('; '),
+    checked[0] ?? 'all can be opened',
+  )
 }

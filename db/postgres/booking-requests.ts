@@ -2,10 +2,10 @@ import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
 import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
+import type { Walk } from '../queries/engine'
 import { requestFilter } from '../queries/request-filter'
 import { type AnswersRow, areAnswersReadable, factsOf, openAnswers, toRecord } from '../sealed/requests'
 import { type Drizzle, placeholders } from './drizzle'
-import { eachRow } from './each-row'
 import { idList, isAmong } from './id-list'
 import { bookingRequests, members } from './schema'
 import { heldIn } from './slots'
@@ -138,8 +138,8 @@ function personQueries(db: Drizzle, vault: Vault) {
     },
 
     /** The ids of those whose answers cannot be opened. */
-    async *listUnreadable(): AsyncGenerator<number> {
-      for await (const row of eachRow((id, most) => answersAfter.execute({ id, most }))) {
+    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
+      for await (const row of walk((id, most) => answersAfter.execute({ id, most }))) {
         if (!isReadable(row)) yield row.id
       }
     },

@@ -14,6 +14,7 @@ import { auditFinding } from '../findings/findings'
 import { unusable } from '../findings/unusable'
 import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit-archive'
+import { findSealed } from '../queries/sealed-values'
 import type { Acts } from './acts'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
@@ -23,7 +24,6 @@ import { currentSchema, schemaOf } from './migration'
 import { look } from './open'
 import { purge } from './purge'
 import { readOn } from './read'
-import { findSealed } from './sealed-values'
 import { clockFinding } from './server/clock'
 import { listServers, type Node } from './server/nodes'
 import { orphansFinding } from './server/orphans'
@@ -74,14 +74,16 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
         const line = { ...act, action: 'key.rotate', record: null, outcome: 'done' } as const
         return { answer, lines: answer ? [line] : [], changed: [] }
       }),
-    async check(now) {
+    async check(now, _oldest, isAll = false) {
       return [
         await whereReadable('schema', () => on(schemaFinding, checkMillis)),
         await whereReadable('settings', () =>
           on(async (connection) => settingsFinding(await readServerSettings(connection))),
         ),
         await whereReadable('orphans', () => on(orphansFinding, checkMillis)),
-        await whereReadable('sealed values', () => readOn(pool, findSealed, checkMillis)),
+        await whereReadable('sealed values', () =>
+          readOn(pool, (session) => findSealed(session, isAll), checkMillis),
+        ),
         await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
         await whereReadable('backup', async () => backupFinding(await lastBackups(read), now)),
       ].map((found) => withRemedy(found, remedies))

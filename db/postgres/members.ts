@@ -1,6 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Member } from '../../src/domain/member'
 import type { Vault } from '../../src/domain/vault'
+import type { Walk } from '../queries/engine'
 import {
   emailHash,
   externalUserIdHash,
@@ -11,7 +12,6 @@ import {
   openProfile,
 } from '../sealed/members'
 import { type Drizzle, placeholders } from './drizzle'
-import { eachRow } from './each-row'
 import { idList, isAmong } from './id-list'
 import { members } from './schema'
 
@@ -65,8 +65,8 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     },
 
     /** The ids of those who cannot be opened, and of those whom another address finds than the one that is theirs. */
-    async *listFaulty(): AsyncGenerator<FaultyMember> {
-      for await (const row of eachRow((id, most) => after.execute({ id, most }))) {
+    async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {
+      for await (const row of walk((id, most) => after.execute({ id, most }))) {
         const fault = faultOf(vault, row)
         if (fault) yield fault
       }

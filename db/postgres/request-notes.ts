@@ -1,9 +1,9 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
+import type { Walk } from '../queries/engine'
 import { isReadable, openNote } from '../sealed/notes'
 import { type Drizzle, placeholders } from './drizzle'
-import { eachRow } from './each-row'
 import { bookingRequests, requestNotes } from './schema'
 
 /** Queries on what staff wrote about requests. */
@@ -49,8 +49,8 @@ export function noteQueries(db: Drizzle, vault: Vault) {
       (await idsOfMembers.execute({ id: memberId })).map(({ id }) => id),
 
     /** The ids of those that cannot be opened. */
-    async *listUnreadable(): AsyncGenerator<number> {
-      for await (const row of eachRow((id, most) => after.execute({ id, most }))) {
+    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
+      for await (const row of walk((id, most) => after.execute({ id, most }))) {
         if (!isReadable(vault, row)) yield row.id
       }
     },

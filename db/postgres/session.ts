@@ -1,8 +1,9 @@
 import type { Vault } from '../../src/domain/vault'
 import { auditQueries } from '../queries/audit'
 import { changeQueries } from '../queries/changes'
-import { whenNeeded } from '../queries/lazy'
+import { whenCalled, whenNeeded } from '../queries/lazy'
 import { replayQueries } from '../queries/replays'
+import { newestSealed } from '../queries/sealed-values'
 import { bookingRequestQueries } from './booking-requests'
 import type { Connection } from './client/connection'
 import { directoryQueries } from './directory'
@@ -39,6 +40,7 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
     placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vaultOf())),
     replays: whenNeeded(() => replayQueries(engine, vaultOf())),
+    newestSealed: whenCalled(() => newestSealed(engine)),
     audit: whenNeeded(() => auditQueries(engine, vaultOf())),
   }
 }

@@ -63,13 +63,16 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
 const chunkSize = 1_000
 
 /**
- * All rows of a table in order of id, in portions, so that memory does not grow with the table.
+ * Walks the rows of a table in order of id, in portions, so that memory does not grow with the table.
  *
  * @param after returns the rows behind an id, in order, at most `most`
  */
-export async function* eachRow<Row extends { readonly id: number }>(
+export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
-): AsyncGenerator<Row> {
+) => AsyncGenerator<Row>
+
+/** All rows. */
+export const eachRow: Walk = async function* (after) {
   for (let last = 0; ; ) {
     const rows = await after(last, chunkSize)
     yield* rows

@@ -3,7 +3,7 @@ import type { Retry } from '../../src/domain/booking-request'
 import type { KeptAnswer } from '../../src/domain/decide-replay'
 import type { Vault } from '../../src/domain/vault'
 import { isReadable, keyHash, toKeptAnswer } from '../sealed/replays'
-import { eachRow, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+import { type MaybePromise, placeholders, type QueryEngine, then, type Walk } from './engine'
 
 /** Queries on the responses that are kept for retries (Idempotency-Key). */
 export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine, vault: Vault) {
@@ -34,8 +34,8 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 
     /** Ids of the requests whose kept response cannot be opened. */
-    async *listUnreadable(): AsyncGenerator<number> {
-      for await (const row of eachRow((id, most) => after({ id, most }))) {
+    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
+      for await (const row of walk((id, most) => after({ id, most }))) {
         if (!isReadable(vault, row)) yield row.id
       }
     },

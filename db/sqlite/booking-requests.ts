@@ -5,6 +5,7 @@ import type { TakenSlot } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../src/domain/store'
 import type { Vault } from '../../src/domain/vault'
+import type { Walk } from '../queries/engine'
 import { requestFilter } from '../queries/request-filter'
 import {
   type AnswersRow,
@@ -18,9 +19,6 @@ import { refuseDuplicate } from './constraint'
 import { type Drizzle, isAmong, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, members } from './schema'
-
-/** Requests that are read at once. */
-const chunkSize = 1_000
 
 // In words, as the partial index has it: with parameters in their place SQLite would read the whole table.
 const holdsSlot = sql`${bookingRequests.state} in ('pending', 'accepted') and ${bookingRequests.startsAt} is not null`
@@ -111,7 +109,7 @@ export function bookingRequestQueries(db: Drizzle, vault: Vault) {
 
 /** Queries on what requests hold of a person. */
 function personQueries(db: Drizzle, vault: Vault) {
-  const { id, ids } = placeholders('id', 'ids')
+  const { id, ids, most } = placeholders('id', 'ids', 'most')
   const ofMember = db
     .select()
     .from(bookingRequests)
@@ -124,7 +122,7 @@ function personQueries(db: Drizzle, vault: Vault) {
     .from(bookingRequests)
     .where(gt(bookingRequests.id, id))
     .orderBy(asc(bookingRequests.id))
-    .limit(chunkSize)
+    .limit(most)
     .prepare()
 
   const { recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
@@ -133,8 +131,6 @@ function personQueries(db: Drizzle, vault: Vault) {
     .from(bookingRequests)
     .where(isAmong(bookingRequests.id, ids))
     .prepare()
-
-  const after = (id = 0) => answersAfter.all({ id })
 
   const open = (request: AnswersRow | undefined) => openAnswers(vault, request)
   const isReadable = (request: AnswersRow) => areAnswersReadable(vault, request)
@@ -150,9 +146,9 @@ function personQueries(db: Drizzle, vault: Vault) {
     },
 
     /** The ids of those whose answers cannot be opened. */
-    *listUnreadable(): Generator<number> {
-      for (let rows = after(0); rows.length > 0; rows = after(rows.at(-1)?.id)) {
-        for (const row of rows) if (!isReadable(row)) yield row.id
+    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
+      for await (const row of walk((id, most) => answersAfter.all({ id, most }))) {
+        if (!isReadable(row)) yield row.id
       }
     },
 

@@ -9,11 +9,12 @@ import {
 } from '../../src/domain/upkeep'
 import type { Protect } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
-import { auditFinding, finding, named, sealedFinding } from '../findings/findings'
+import { auditFinding, finding, named } from '../findings/findings'
 import { unusable } from '../findings/unusable'
 import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit-archive'
 import { whenNeeded } from '../queries/lazy'
+import { findSealed } from '../queries/sealed-values'
 import { toRefusal } from './constraint'
 import { isSealedUnder, rewrapDataKey } from './data-key'
 import { checkpoint } from './file/checkpoint'
@@ -78,13 +79,13 @@ export function createUpkeep(
         audit.append([{ ...act, action: 'key.rotate', record: null, outcome: 'done' }])
         return true
       }),
-    async check(now, oldest = null) {
+    async check(now, oldest = null, isAll = false) {
       return [
         await whereReadable('schema', () => schemaFinding({ database, purpose, masterKey })),
         settingsFinding(database),
         await whereReadable('integrity', () => finding('integrity', faultsIn(database)[0], 'no faults')),
         await whereReadable('orphans', () => orphansFinding(database)),
-        await whereReadable('sealed values', () => findSealed(queries)),
+        await whereReadable('sealed values', () => findSealed(queries, isAll)),
         await whereReadable('audit log', async () => auditFinding(await audit.verify(null))),
         backupFinding(lastBackups(database), now, oldest),
       ]
@@ -156,20 +157,6 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
 function orphansFinding(database: Database): Finding {
   const orphans = database.query('PRAGMA foreign_key_check').all().length
   return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
-}
-
-async function findSealed({ members, requests, notes, replays, partners }: Queries): Promise<Finding> {
-  const faulty = [...members.listFaulty()]
-  const idsWhere = (isUnreadable: boolean) =>
-    faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
-  const unreadable = [
-    ...partners.listUnreadableKeys().map((kid) => `key ${kid}`),
-    ...idsWhere(true),
-    ...[...requests.listUnreadable()].map((id) => `request ${id}`),
-    ...[...notes.listUnreadable()].map((id) => `note ${id}`),
-    ...(await Array.fromAsync(replays.listUnreadable())).map((id) => `the answer to request ${id}`),
-  ]
-  return sealedFinding(unreadable, idsWhere(false))
 }
 
 function backupFinding(backups: LastBackups, now: number, oldest: number | null): Finding {

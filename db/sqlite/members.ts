@@ -1,6 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Member } from '../../src/domain/member'
 import type { Vault } from '../../src/domain/vault'
+import type { Walk } from '../queries/engine'
 import {
   emailHash,
   externalUserIdHash,
@@ -15,9 +16,6 @@ import {
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { members } from './schema'
-
-/** Members who are read at once. */
-const chunkSize = 1_000
 
 type MemberRow = typeof members.$inferSelect
 
@@ -72,13 +70,10 @@ export function memberQueries(db: Drizzle, vault: Vault) {
     list,
 
     /** The ids of those who cannot be opened, and of those whom another address finds than the one that is theirs. */
-    *listFaulty(): Generator<FaultyMember> {
-      const some = (id: number) => after.all({ id, most: chunkSize })
-      for (let rows = some(0); rows.length > 0; rows = some(rows.at(-1)?.id ?? 0)) {
-        for (const row of rows) {
-          const fault = faultOf(vault, row)
-          if (fault) yield fault
-        }
+    async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {
+      for await (const row of walk((id, most) => after.all({ id, most }))) {
+        const fault = faultOf(vault, row)
+        if (fault) yield fault
       }
     },
 

@@ -2,8 +2,9 @@ import type { Vault } from '../../src/domain/vault'
 import { auditQueries } from '../queries/audit'
 import { changeQueries } from '../queries/changes'
 import type { QueryEngine } from '../queries/engine'
-import { whenNeeded } from '../queries/lazy'
+import { whenCalled, whenNeeded } from '../queries/lazy'
 import { replayQueries } from '../queries/replays'
+import { newestSealed } from '../queries/sealed-values'
 import { bookingRequestQueries, requestTable, slotQueries } from './booking-requests'
 import { directoryQueries, providerTable } from './directory'
 import type { Drizzle } from './drizzle'
@@ -41,6 +42,7 @@ export function prepareQueries(engine: QueryEngine, vault: Vault) {
     placement: placementQueries({ directory, requests, slots, changes }),
     notes: whenNeeded(() => noteQueries(db, vault)),
     replays: whenNeeded(() => replayQueries(engine, vault)),
+    newestSealed: whenCalled(() => newestSealed(engine)),
     audit: whenNeeded(() => auditQueries(engine, vault)),
   }
 }

@@ -1,17 +1,15 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
+import type { Walk } from '../queries/engine'
 import { isReadable, noteColumns, openNote } from '../sealed/notes'
 import { type Drizzle, placeholders } from './drizzle'
 import { type RecordTable, recordTable } from './record-table'
 import { bookingRequests, requestNotes } from './schema'
 
-/** Notes that are read at once. */
-const chunkSize = 1_000
-
 /** Queries on what staff wrote about requests. */
 export function noteQueries(db: Drizzle, vault: Vault) {
-  const { id } = placeholders('id')
+  const { id, most } = placeholders('id', 'most')
   const ofRequest = db
     .select()
     .from(requestNotes)
@@ -34,7 +32,7 @@ export function noteQueries(db: Drizzle, vault: Vault) {
     .from(requestNotes)
     .where(gt(requestNotes.id, id))
     .orderBy(asc(requestNotes.id))
-    .limit(chunkSize)
+    .limit(most)
     .prepare()
 
   return {
@@ -49,9 +47,9 @@ export function noteQueries(db: Drizzle, vault: Vault) {
     idsOfMember: (memberId: number): number[] => idsOfMembers.all({ id: memberId }).map(({ id }) => id),
 
     /** The ids of those that cannot be opened. */
-    *listUnreadable(): Generator<number> {
-      for (let rows = after.all({ id: 0 }); rows.length > 0; rows = after.all({ id: rows.at(-1)?.id })) {
-        for (const row of rows) if (!isReadable(vault, row)) yield row.id
+    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
+      for await (const row of walk((id, most) => after.all({ id, most }))) {
+        if (!isReadable(vault, row)) yield row.id
       }
     },
   }

@@ -141,8 +141,9 @@ export interface Upkeep {
    * Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy.
    *
    * @param oldest the age in ms beyond which the last backup is bad; null for one of any age
+   * @param isAll whether to open all sealed values, and not a sample of each kind
    */
-  check(now: number, oldest?: number | null): Promise<Finding[]>
+  check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
   /** The same of where the database lies, as the modes of its files and the room on their disk. */
   checkPlace(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>

@@ -80,9 +80,13 @@ function describeZoneData({ edition, folder }: ZoneEdition): string {
 }
 
 /** Whether the database is as it should be. @param oldest the age in ms beyond which the last backup is bad; null for any */
-export async function checkDatabase({ upkeep, clock }: Records, oldest: number | null): Promise<Finding[]> {
+export async function checkDatabase(
+  { upkeep, clock }: Records,
+  oldest: number | null,
+  isAll: boolean,
+): Promise<Finding[]> {
   const note = await upkeep.findCopyNote()
-  const found = await upkeep.check(clock.now(), oldest)
+  const found = await upkeep.check(clock.now(), oldest, isAll)
   return note ? [copyFinding(note), ...found] : found
 }
 

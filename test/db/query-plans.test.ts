@@ -75,9 +75,9 @@ const exceptions: readonly { name: string; table: string; statement: RegExp; why
     why: 'read from its end or its start, and no further than the lines asked for',
   },
   {
-    name: 'where the audit log stands',
+    name: 'scalar subqueries in one statement',
     table: 'one_row',
-    statement: /from \(select 1\) as one_row left join "settings"/,
+    statement: /from \(select 1\) as one_row/,
     why: 'it is one row',
   },
   {

@@ -4,7 +4,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { currentSchema } from '../../db/sqlite/migration'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
-import { act, furnishWithIntake, nine, stored } from './furniture'
+import { act, furnish, furnishWithIntake, nine, stored, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** A database of which one table's first page was overwritten, as a bad disk does. */
@@ -99,6 +99,36 @@ test('members whom another address finds than theirs are named by a check, and o
     state: 'bad',
     detail: `found by another address than theirs: member ${blocked}, member ${freed}`,
   })
+  await engine.close()
+})
+
+test('a check opens a sample of 1,000 values of a kind, and all of them if it is asked to', async () => {
+  using folder = new Folder()
+  const engine = openTestEngine(folder.file('a.sqlite'))
+  const { upkeep } = engine
+  const { intake } = await furnish(engine)
+  const version = await versionOf(engine)
+  const names = Array.from({ length: 1_500 }, (_, index) => `m${index}`)
+  await Promise.all(names.map((name) => intake(name, { version })))
+  const damage = (id: number) => {
+    using database = openTestDatabase(folder.file('a.sqlite'))
+    database.run(`UPDATE members SET sealed_profile = zeroblob(80) WHERE id = ${id}`)
+  }
+  const sealed = async (isAll: boolean) =>
+    (await upkeep.check(0, null, isAll)).find(({ check }) => check === 'sealed values')
+  const sample =
+    'a sample was opened (1000 members, 1000 requests, 0 notes, 0 responses): doctor --all opens all'
+  const bad = (detail: string) => ({ check: 'sealed values', state: 'bad' as const, detail })
+
+  expect(await sealed(false)).toEqual({ check: 'sealed values', state: 'ok', detail: sample })
+  expect(await sealed(true)).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
+  // Stretches of 50 rows begin at every hundredth id.
+  damage(951)
+  expect(await sealed(false)).toMatchObject({ state: 'ok' })
+  expect(await sealed(true)).toEqual(bad('cannot be opened: member 951'))
+  damage(1)
+  damage(1_500)
+  expect(await sealed(false)).toEqual(bad(`cannot be opened: member 1, member 1500; ${sample}`))
   await engine.close()
 })
 

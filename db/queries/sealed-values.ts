@@ -1,0 +1,98 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Finding } from '../../src/domain/upkeep'
+import { sealedFinding } from '../findings/findings'
+import type { FaultyMember } from '../sealed/members'
+import { eachRow, type MaybePromise, type QueryEngine, then, type Walk } from './engine'
+
+/** Sealed values of a kind that are opened unless all are to be checked. */
+export const sampleSize = 1_000
+/** The newest rows of a sample, and the rest in stretches that are spread over the ids. */
+const [newestRows, stretches] = [sampleSize / 2, 10]
+const stretchRows = (sampleSize - newestRows) / stretches
+
+const kinds = ['member', 'request', 'note', 'response'] as const
+type Kind = (typeof kinds)[number]
+
+/** A noun with sealed values. */
+interface Sealed {
+  listUnreadable(walk: Walk): AsyncIterable<number>
+}
+
+/** The queries that open sealed values. */
+interface SealedQueries {
+  readonly members: { listFaulty(walk: Walk): AsyncIterable<FaultyMember> }
+  readonly requests: Sealed
+  readonly notes: Sealed
+  readonly replays: Sealed
+  readonly partners: { listUnreadableKeys(): MaybePromise<readonly string[]> }
+  readonly newestSealed: ReturnType<typeof newestSealed>
+}
+
+/** Returns the highest id of each kind, 0 for none. */
+export function newestSealed({ db, tables, prepare }: QueryEngine) {
+  const { members, bookingRequests, requestNotes, replays } = tables
+  const newest = (column: SQL) => sql<number>`coalesce(${column}, 0)`.mapWith(Number)
+  const ids = prepare(
+    db
+      .select({
+        member: newest(sql`(select max(${members.id}) from ${members})`),
+        request: newest(sql`(select max(${bookingRequests.id}) from ${bookingRequests})`),
+        note: newest(sql`(select max(${requestNotes.id}) from ${requestNotes})`),
+        response: newest(sql`(select max(${replays.id}) from ${replays})`),
+      })
+      .from(sql`(select 1) as one_row`),
+  )
+  return (): MaybePromise<Record<Kind, number>> =>
+    then(ids(), ([row]) => row ?? { member: 0, request: 0, note: 0, response: 0 })
+}
+
+/**
+ * Checks that sealed values can be opened, and that every member is found by their own address.
+ *
+ * @param isAll whether to open all of them, which takes 17 s for a million, or a sample of each kind
+ */
+export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
+  const { members, requests, notes, replays, partners } = queries
+  const newest = await queries.newestSealed()
+  const opened: Record<Kind, number> = { member: 0, request: 0, note: 0, response: 0 }
+  const walk = (kind: Kind): Walk => {
+    const rows = isAll || newest[kind] <= sampleSize ? eachRow : sampleOf(newest[kind])
+    return async function* (after) {
+      for await (const row of rows(after)) {
+        opened[kind]++
+        yield row
+      }
+    }
+  }
+  const faulty = await Array.fromAsync(members.listFaulty(walk('member')))
+  const idsWhere = (isUnreadable: boolean) =>
+    faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
+  const unreadable = [
+    ...(await partners.listUnreadableKeys()).map((kid) => `key ${kid}`),
+    ...idsWhere(true),
+    ...(await Array.fromAsync(requests.listUnreadable(walk('request')), (id) => `request ${id}`)),
+    ...(await Array.fromAsync(notes.listUnreadable(walk('note')), (id) => `note ${id}`)),
+    ...(await Array.fromAsync(
+      replays.listUnreadable(walk('response')),
+      (id) => `the answer to request ${id}`,
+    )),
+  ]
+  const isSample = !isAll && kinds.some((kind) => newest[kind] > sampleSize)
+  const sample = kinds.map((kind) => `${opened[kind]} ${kind}s`).join(', ')
+  return sealedFinding(unreadable, idsWhere(false), isSample ? sample : null)
+}
+
+/** A sample of a table: its newest rows, and stretches of rows that are spread over its ids. */
+function sampleOf(newestId: number): Walk {
+  return async function* (after) {
+    const spread = (newestId - newestRows) / stretches
+    let last = 0
+    for (let at = 0; at <= stretches; at++) {
+      const from = Math.max(last, Math.floor(at * spread))
+      for (const row of await after(from, at === stretches ? newestRows : stretchRows)) {
+        last = row.id
+        yield row
+      }
+    }
+  }
+}
