@@ -1,9 +1,7 @@
 import type { Database } from 'bun:sqlite'
-import { rmSync } from 'node:fs'
 import { emptyAudit, formatState } from '../../src/domain/audit'
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey } from '../../src/domain/vault'
-import { listUnfinished } from '../../src/files/durable'
 import { auditHashes } from '../audit/hashes'
 import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
@@ -85,8 +83,6 @@ export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): 
  */
 export function upgradeSchema(database: Database, path: string, migrations: readonly Migration[]): void {
   lockAlone(database)
-  // Under this lock no other process makes one.
-  for (const left of listUnfinished(copyPathOf(path, migrations))) rmSync(left, { force: true })
   using copy = copyDatabase(database, copyPathOf(path, migrations))
   copy.publish()
   const upgrade = database.transaction(() => {

@@ -16,7 +16,7 @@ import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { countTransaction } from './file/head'
 import { takeServeLock } from './file/lock'
-import { removeOthers, requireNothingAt } from './file/restore'
+import { requireNothingAt } from './file/restore'
 import { createSchema } from './migration'
 import { openDatabase } from './open'
 import { queryEngine } from './query-engine'
@@ -123,7 +123,6 @@ export async function makeTarget<T>(path: string, making: MakingTarget<T>): Prom
     stamp(file.path)
     await checkCopy(file.path, making.tell)
     file.publish()
-    removeOthers(path)
     return done
   } catch (error) {
     throw toUnusable(error, path)

@@ -4,8 +4,8 @@ import { Refusal } from '../domain/errors'
 import { beginFolder } from '../files/durable'
 
 /**
- * Works in a temporary folder that its owner alone can enter, below TMPDIR. It goes however the work ends; what a kill
- * leaves goes with the next one, ten minutes later or more.
+ * Works in a temporary folder that only its owner can enter, below TMPDIR. It is removed however the work ends. What a
+ * killed process leaves is removed by the next one.
  *
  * @throws Refusal database_unusable if none can be made there
  */

@@ -6,6 +6,8 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -61,7 +63,7 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/** What this process has begun. It is touched from time to time, since its age tells others whether it was abandoned. */
+/** What this process has begun. It is touched from time to time: processes of other containers see that it is alive. */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -119,9 +121,22 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** Where something is made that will stand at a path: another place each time, in every container. */
+/** A new path for something that is made for another path. It names the process, so that others see whether that is gone. */
 export function asidePath(path: string): string {
-  return `${path}.unfinished-${crypto.randomUUID().slice(0, 8)}`
+  return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
+}
+
+const unknown = '0'
+/** Where a process id has a meaning: on this machine since its start, and in this container. Only Linux tells. */
+const pidSpace = findPidSpace()
+
+function findPidSpace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8)
+    return boot + readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')
+  } catch {
+    return unknown
+  }
 }
 
 /** What was begun for a path and not finished, by this process or any other, dead or alive. */
@@ -133,18 +148,33 @@ export function listUnfinished(path: string): string[] {
     .map((name) => join(folder, name))
 }
 
-/** After so long without a change, what is unfinished was left by a process that is gone. */
+/** A process elsewhere is gone if it has not touched a file for so long. */
 const abandonedMillis = 10 * 60_000
 
+function isAbandoned(path: string, touchedAt: number): boolean {
+  const [, space, pid] = /\.unfinished-([0-9a-f]+)-(\d+)-/.exec(basename(path)) ?? []
+  const isOurs = space === pidSpace && space !== unknown
+  return (isOurs && !isRunning(Number(pid))) || Date.now() - touchedAt > abandonedMillis
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // Another user's process may not be asked.
+    return (error as { code?: string }).code === 'EPERM'
+  }
+}
+
 /**
- * Removes what was begun for a path by processes that were killed. A folder only if it is this user's: in a folder that
- * all can write to, such a name may be anybody's. What cannot be removed is in nobody's way.
+ * Removes what was begun for a path by processes that were killed. A folder only if it belongs to this user: in a folder
+ * that all users can write to, another user may have made it. A file that cannot be removed is left.
  */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
     const found = lstatSync(left, { throwIfNoEntry: false })
     const isOther = found?.isDirectory() && found.uid !== process.getuid?.()
-    if (found && !isOther && Date.now() - found.mtimeMs > abandonedMillis) tryToRemove(left)
+    if (found && !isOther && isAbandoned(left, found.mtimeMs)) tryToRemove(left)
   }
 }
 
@@ -160,7 +190,7 @@ function tryToRemove(path: string): void {
 export function removeAbandonedBeside(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
-    const [, begun] = /^(.+)\.unfinished-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
+    const [, begun] = /^(.+)\.unfinished-[0-9a-f]+-\d+-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
     if (begun === undefined) continue
     const found = lstatSync(join(folder, name), { throwIfNoEntry: false })
     if (found?.isFile() && found.uid === process.getuid?.()) removeAbandoned(join(folder, begun))

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { systemClock } from '../../src/domain/clock'
@@ -41,10 +41,8 @@ afterAll(() => operator[Symbol.dispose]())
 const count = (what: string, path = database) => ask(path, `SELECT count(*) FROM ${what}`) as number
 const unfinished = () => readdirSync(folder.path).filter((name) => /unfinished|\.next$/.test(name))
 
-/** Runs a command that was killed again, when nobody can be at work any more on what the killed one has left. */
+/** Runs a killed command again, which removes what the killed one left. */
 async function again(...words: string[]): Promise<void> {
-  const longAgo = new Date(Date.now() - 11 * 60_000)
-  for (const name of unfinished()) utimesSync(folder.file(name), longAgo, longAgo)
   await operator.do(...words)
   expect(unfinished()).toEqual([])
 }

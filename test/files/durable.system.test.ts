@@ -17,7 +17,7 @@ function callsFor(folder: Folder, ...words: string[]): (string | undefined)[] {
   return readFileSync(folder.file('trace'), 'utf8')
     .split('\n')
     .filter((line) => line.includes(folder.path))
-    .map((line) => line.replaceAll(folder.path, 'FOLDER').replace(/unfinished-\w+/g, 'unfinished'))
+    .map((line) => line.replaceAll(folder.path, 'FOLDER').replace(/unfinished-[\w-]+/g, 'unfinished'))
     .map((line) => /(fsync|link|rename)\w*\((?:.*?<)?"?(FOLDER[^>",]*)/.exec(line)?.slice(1).join(' '))
 }
 

@@ -1,9 +1,9 @@
-import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, statSync } from 'node:fs'
 import type { Purpose, Restoring } from '../../../src/domain/database'
 import type { RestoreDiff } from '../../../src/domain/restore-diff'
 import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
 import type { MasterKey } from '../../../src/domain/vault'
-import { beginFile, isThere, listUnfinished, removeAbandoned } from '../../../src/files/durable'
+import { beginFile, isThere, removeAbandoned } from '../../../src/files/durable'
 import { unusable } from '../../findings/unusable'
 import { prove, recognize } from '../open'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
@@ -43,7 +43,6 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
     await checkCopy(file.path, tell)
     await agree?.(manifest, compareWith(replaced, file.path))
     file.publish()
-    removeOthers(path)
     return manifest
   } catch (error) {
     throw toUnusable(error, path)
@@ -61,11 +60,6 @@ function compareWith(replaced: Replaced | null, path: string): RestoreDiff | nul
   if (!replaced) return null
   using copy = openCopy(path)
   return replaced.compareWith(copy)
-}
-
-/** Nothing else can be made at a path that is taken, so what killed commands have left there is of no use. */
-export function removeOthers(path: string): void {
-  for (const left of listUnfinished(path)) if (statSync(left).isFile()) rmSync(left, { force: true })
 }
 
 /**
