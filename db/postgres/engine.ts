@@ -5,6 +5,7 @@ import { auditHashes } from '../audit/hashes'
 import { logOver } from '../queries/audit-archive'
 import { dataKeyName } from '../sealed/data-key'
 import { createActs } from './acts'
+import type { Connection } from './client/connection'
 import { openingRefusal } from './client/failure'
 import { type OnConnection, Pool } from './client/pool'
 import { openVault } from './data-key'
@@ -17,10 +18,10 @@ import { Node } from './server/nodes'
 import { openSession, type Session } from './session'
 import { readSetting } from './setting'
 import { postgresStore } from './store'
-import { Submissions } from './submissions'
+import { Submissions } from './submit'
 
-/** Connections of one node: two for groups of submissions, one for looks at what has changed, the rest for all others. */
-const poolSize = 8
+/** Connections of one node for submissions, and for all else: reads go on while submissions wait for a lock. */
+const [submissionPoolSize, poolSize] = [4, 4]
 
 /** The deadline of a command's call: lists and counts of all that was ever stored take their time. */
 export const commandMillis = 10_000
@@ -39,12 +40,10 @@ export interface Server {
  */
 export async function openEngine(server: Server, opening: Opening): Promise<Opened> {
   let vault: Vault | undefined
-  const pool = new Pool<Session>({
-    ...server,
-    size: poolSize,
-    ...(!opening.alone && { deadlineMillis: commandMillis }),
-    make: (connection) => openSession(connection, () => vault as Vault),
-  })
+  const make = (connection: Connection) => openSession(connection, () => vault as Vault)
+  const forCommands = !opening.alone && { deadlineMillis: commandMillis }
+  const pool = new Pool<Session>({ ...server, ...forCommands, size: poolSize, make })
+  const submissionPool = new Pool<Session>({ ...server, size: submissionPoolSize, make })
   const on: OnConnection = (work, deadlineMillis) =>
     pool.use(({ connection }) => work(connection), deadlineMillis)
   try {
@@ -52,7 +51,7 @@ export async function openEngine(server: Server, opening: Opening): Promise<Open
     const sealed = await on((connection) => readSetting(connection, dataKeyName))
     vault = openVault(sealed, opening.purpose, opened.masterKey)
     const upgraded = opened.isUpgraded ? { copy: null } : null
-    return { ...putTogether({ ...opening, ...opened, pool, on, vault }), upgraded }
+    return { ...putTogether({ ...opening, ...opened, pool, submissionPool, on, vault }), upgraded }
   } catch (error) {
     await pool.close()
     throw openingRefusal(error, server.name)
@@ -63,15 +62,16 @@ type OpenedDatabase = Awaited<ReturnType<typeof openDatabase>>
 
 interface Parts extends Opening, OpenedDatabase {
   readonly pool: Pool<Session>
+  readonly submissionPool: Pool<Session>
   readonly on: OnConnection
   readonly vault: Vault
 }
 
-function putTogether({ pool, on, vault, purpose, masterKey, schema, largestGroup }: Parts): Engine {
+function putTogether({ pool, submissionPool, on, vault, purpose, masterKey, schema }: Parts): Engine {
   const node = new Node(on)
   const health = new Health(node)
   const acts = createActs(pool)
-  const submissions = new Submissions(pool, vault, health, largestGroup)
+  const submissions = new Submissions(submissionPool, vault, acts, health)
   const log = logOver(auditHashes(vault), (work) => readOn(pool, ({ audit }) => work(audit)))
   let isClosed = false
   return {
@@ -80,20 +80,30 @@ function putTogether({ pool, on, vault, purpose, masterKey, schema, largestGroup
     upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
     watch: (tell, isServer) => health.watch(tell, isServer),
     measure: () => ({
-      queueDepth: submissions.depth,
+      queueDepth: submissionPool.counts.waiting,
       groupSizes: submissions.groupSizes,
       commitMillis: submissions.commitMillis,
-      failedGroups: submissions.failedGroups,
+      failedGroups: submissions.failed,
       // Of the server's log nothing is to be seen from here.
       ...{ databaseBytes: health.size, logBytes: null, schema },
-      server: { connections: pool.counts, clockDifferenceMillis: health.clockDifference },
+      server: {
+        connections: sumOf(pool.counts, submissionPool.counts),
+        clockDifferenceMillis: health.clockDifference,
+      },
     }),
     async close() {
       if (isClosed) return
       isClosed = true
       await submissions.drain()
       await health.end()
+      await submissionPool.close()
       await pool.close()
     },
   }
+}
+
+type Counts = Pool<Session>['counts']
+
+function sumOf(a: Counts, b: Counts): Counts {
+  return { free: a.free + b.free, used: a.used + b.used, waiting: a.waiting + b.waiting }
 }

@@ -60,7 +60,7 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
   const read = (name: string) => told(on((connection) => readSetting(connection, name)))
   const archives = archivesOf(log, (work) =>
     acts.run(async ({ audit }) => ({ answer: await work(audit), lines: [], changed: [] }), {
-      mostSilentMillis: pruneMillis,
+      attemptMillis: pruneMillis,
     }),
   )
   return {

@@ -24,11 +24,10 @@ import { taking } from './locks'
 import { createSchema, olderSchema, ourMigrations } from './migration'
 import { alone, proveAll, requireFound } from './open'
 import { queryEngine } from './query-engine'
-import { isLost } from './read'
 import { recognize } from './recognize'
 import { hasLiveNodes } from './server/nodes'
 import { readCopyNote, readSetting, writeSetting } from './setting'
-import { rollBack } from './transaction'
+import { isLost, rollBack } from './transaction'
 
 /** For a whole copy, for one statement, and for the other side between two statements. */
 const [copyMillis, statementMillis, idleMillis] = [12 * 60 * 60_000, 30 * 60_000, 15 * 60_000]

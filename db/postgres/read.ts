@@ -2,7 +2,7 @@ import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { timeouts } from './client/timeouts'
 import type { Session } from './session'
-import { isWorthAnotherTry } from './transaction'
+import { isLost, isWorthAnotherAttempt } from './transaction'
 
 /**
  * Reads outside of any transaction, and once more if a connection broke early.
@@ -21,7 +21,7 @@ export async function readOn<T>(
     return await read(deadlineMillis)
   } catch (error) {
     const left = endsAt - performance.now()
-    const mayTryAgain = isWorthAnotherTry(error) || isLost(error)
+    const mayTryAgain = isWorthAnotherAttempt(error) || isLost(error)
     if (!mayTryAgain || left < timeouts.call / 2) throw readingRefusal(error)
     return await read(left).catch((failure) => {
       throw readingRefusal(failure)
@@ -33,9 +33,4 @@ export async function readOn<T>(
 function readingRefusal(error: unknown): unknown {
   const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
   return toRefusal(failure)
-}
-
-/** Whether the outcome is unknown. */
-export function isLost(error: unknown): boolean {
-  return error instanceof DatabaseFailure && error.meaning === 'lost'
 }

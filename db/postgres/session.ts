@@ -34,7 +34,7 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
   return {
     connection,
     records: whenNeeded(() => recordSets(db, vaultOf(), members)),
-    submissions: whenNeeded(() => submissionQueries(db, vaultOf())),
+    submissions: whenNeeded(() => submissionQueries(connection, vaultOf())),
     ...{ directory, requests, slots, changes, members },
     partners: whenNeeded(() => partnerQueries(db, vaultOf())),
     placement: placementQueries({ directory, requests, slots, changes }),

@@ -3,7 +3,7 @@ import type { Store } from '../../src/domain/store'
 import { verifyLog, type WalkedLog } from '../audit/verification'
 import { type Read, storeOver } from '../store'
 import type { Acts } from './acts'
-import type { Submissions } from './submissions'
+import type { Submissions } from './submit'
 
 /** What the service notes of itself has no answer, and changes nothing that the directory shows. */
 const noted = { answer: undefined, lines: [], changed: [] } as const

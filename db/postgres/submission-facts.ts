@@ -1,24 +1,22 @@
-import { type Placeholder, sql } from 'drizzle-orm'
 import { slotMillis } from '../../src/domain/booking-request'
 import { expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
-import { conflictAsked, type SubmissionDraft } from '../../src/domain/decide-submission'
+import { conflictAsked, type SubmissionDraft, type SubmissionFacts } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
 import type { ChangedNoun } from '../../src/domain/writes'
-import { emailHash, externalUserIdHash } from '../sealed/members'
-import { keyHash } from '../sealed/replays'
-import { type Drizzle, placeholders } from './drizzle'
-import { GroupFacts } from './group-facts'
-import { hashList, idList, wordList } from './id-list'
+import type { SealedMember } from '../sealed/binding'
+import { emailHash, externalUserIdHash, openProfile } from '../sealed/members'
+import { keyHash, toKeptAnswer } from '../sealed/replays'
+import type { Connection } from './client/connection'
 
-/** By what a submission finds people, addresses and earlier answers: keyed hashes, which it locks too. */
-export interface Names {
+/** The keyed hashes by which a submission finds people, addresses and earlier responses, and which it locks. */
+export interface Keys {
   readonly member: Buffer
   readonly address: Buffer
   /** Null without an idempotency key. */
   readonly retry: Buffer | null
 }
 
-export function namesOf(vault: Vault, { partnerId, externalUserId, member, retry }: SubmissionDraft): Names {
+export function keysOf(vault: Vault, { partnerId, externalUserId, member, retry }: SubmissionDraft): Keys {
   return {
     member: externalUserIdHash(vault, partnerId, externalUserId),
     address: emailHash(vault, member.email),
@@ -26,189 +24,138 @@ export function namesOf(vault: Vault, { partnerId, externalUserId, member, retry
   }
 }
 
-/** All of them. */
-export function hashesOf({ member, address, retry }: Names): Buffer[] {
-  return retry ? [member, address, retry] : [member, address]
+/** What a submission is decided on, and what its writes need. */
+export interface FoundFacts {
+  readonly facts: SubmissionFacts
+  /** Of the member, or for a new one. */
+  readonly memberId: number
+  /** For the new request. */
+  readonly requestId: number
+  /** What the member's sealed values are bound to, by id. */
+  readonly sealedMembers: ReadonlyMap<number, SealedMember>
 }
 
-/** A submission that is to be decided with others. */
-export interface Asked {
-  readonly draft: SubmissionDraft
-  readonly names: Names
-  /** Of the request that it may become. */
-  readonly recordKey: string
-}
+const holds = "state IN ('pending', 'accepted') AND starts_at IS NOT NULL"
 
-/** The one statement that reads everything about a group of submissions. */
-export function submissionQueries(db: Drizzle, vault: Vault) {
-  const statement = readingStatement(db)
-  // Up to when answers were found to be gone, in ms: the index has them for as long as a transaction elsewhere may see them
-  // (xmin horizon), hours with a pg_dump, and each group would pass over all of them. What is left there the chores remove.
-  let forgottenUntil = 0
+/** One statement, so that everything is read at one moment. */
+const reading = `SELECT coalesce(member.id, nextval('members_id_seq')), nextval('booking_requests_id_seq'),
+  member.record_key, member.active, member.sealed_profile,
+  kept.request_id, kept.body_hash, kept.sealed_receipt, kept.submitted_at,
+  (SELECT id FROM members WHERE email_hash = $3::bytea),
+  (SELECT json_agg(json_build_array(id, member_id, starts_at)) FROM booking_requests
+    WHERE ${holds} AND provider_id = $5::int8 AND int8range(starts_at, ends_at) && int8range($6::int8, $6::int8 + ${slotMillis}))::text,
+  (SELECT json_agg(json_build_array(id, starts_at)) FROM booking_requests
+    WHERE ${holds} AND member_id = member.id AND starts_at > $7::int8)::text,
+  (SELECT json_agg(json_build_array(request_id, submitted_at) ORDER BY submitted_at) FROM (
+    SELECT request_id, submitted_at FROM replays WHERE submitted_at BETWEEN $8::int8 AND $9::int8
+    ORDER BY submitted_at LIMIT $10::int8) AS expired)::text,
+  (SELECT json_agg(json_build_array(version, noun, record_id) ORDER BY version) FROM changes
+    WHERE version >= $11::int8 AND (noun <> 'taken' OR version = $11::int8))::text,
+  (SELECT at FROM audit WHERE action = 'member.email-conflict' AND actor = $12::text AND at > $13::int8
+    ORDER BY at DESC LIMIT 1 OFFSET $14::int8)
+FROM (SELECT) AS one
+  LEFT JOIN members AS member ON member.partner_id = $1::int8 AND member.external_user_id_hash = $2::bytea
+  LEFT JOIN replays AS kept ON kept.partner_id = $1::int8 AND kept.key_hash = $4::bytea`
+
+/** A row of that statement: 8-byte integers as text, lists as JSON or null. */
+type FoundRow = readonly [
+  ...ids: [memberId: string, requestId: string],
+  ...member: [recordKey: string, active: boolean, sealedProfile: Buffer] | [null, null, null],
+  ...kept:
+    | [requestId: string, bodyHash: Buffer, sealedReceipt: Buffer, submittedAt: string]
+    | [null, null, null, null],
+  emailOwnerId: string | null,
+  ...lists: [holders: string | null, held: string | null, expired: string | null, since: string | null],
+  conflictAt: string | null,
+]
+
+export function submissionQueries(connection: Connection, vault: Vault) {
+  // Up to when expired responses were found, in ms. Their index entries remain for as long as an older transaction may see them,
+  // hours with a pg_dump, and each submission would pass over all of them. The chores remove what is left there.
+  let expiredFrom = 0
   return {
-    /** @param isAgain whether some of them may have been stored by an attempt of which no answer came */
-    async read(group: readonly Asked[], isAgain: boolean): Promise<GroupFacts> {
-      const parameters = parametersOf(group, isAgain)
-      const [row] = await statement.execute({ ...parameters, expiredFrom: forgottenUntil })
-      // Each a text of JSON.
-      const told = Object.entries(row as Record<keyof GroupRows, string>)
-      const rows = Object.fromEntries(told.map(([name, text]) => [name, JSON.parse(text)])) as GroupRows
-      const { expiredUntil, expiredMost } = parameters
-      const isAll = rows.expired.length < expiredMost
-      const [, newest = 0] = isAll ? [0, expiredUntil] : (rows.expired.at(-1) ?? [])
-      forgottenUntil = Math.max(forgottenUntil, newest)
-      return new GroupFacts(vault, rows, Math.min(...group.map(versionOf)))
+    /** @throws Refusal database_unusable if a sealed value cannot be opened */
+    async read(draft: SubmissionDraft, keys: Keys): Promise<FoundFacts> {
+      const expiredUntil = expiredBy(draft.submittedAt)
+      const mostExpired = draft.retry ? mostForgottenBeside : 0
+      const params = parametersOf(draft, keys, [expiredFrom, expiredUntil, mostExpired])
+      const [row] = (await connection.run(reading, params)) as unknown as [FoundRow]
+      const [memberId, requestId, , , , , , , , emailOwnerId, holders, held, expired, since, conflictAt] = row
+      const gone = parse<[requestId: number, submittedAt: number]>(expired)
+      const [, newest = 0] = gone.length < mostExpired ? [0, expiredUntil] : (gone.at(-1) ?? [])
+      expiredFrom = Math.max(expiredFrom, newest)
+      const facts = {
+        since: changesSince(draft, parse(since)),
+        member: memberIn(vault, draft, keys, row),
+        emailOwnerId: numberOf(emailOwnerId),
+        holders: parse<[number, number | null, number]>(holders).map(([requestId, memberId, startsAt]) => {
+          return { requestId, memberId, startsAt }
+        }),
+        held: parse<[number, number]>(held).map(([requestId, startsAt]) => ({ requestId, startsAt })),
+        conflictAt: numberOf(conflictAt),
+        kept: keptIn(vault, draft, keys, row),
+        expired: gone.map(([requestId]) => requestId),
+      }
+      return {
+        facts,
+        memberId: Number(memberId),
+        requestId: Number(requestId),
+        sealedMembers: new Map(facts.member && [[facts.member.id, sealedMemberIn(draft, keys, row)]]),
+      }
     },
+
+    isStored: async (recordKey: string): Promise<boolean> =>
+      (await connection.run('SELECT 1 FROM booking_requests WHERE record_key = $1', [recordKey])).length > 0,
   }
 }
 
-// What is known of one after the other of those that were asked for: the fence keeps the planner from reading a table whole
-// because it thinks that it is small, or that many were asked for.
-const fence = sql`offset 0`
-
-function readingStatement(db: Drizzle) {
-  const open = placeholders(
-    ...['partnerIds', 'memberHashes', 'addressHashes', 'providerIds', 'startsAts', 'heldFrom'],
-    ...[
-      'retryPartners',
-      'retryHashes',
-      'expiredFrom',
-      'expiredUntil',
-      'expiredMost',
-      'since',
-      'actors',
-      'afters',
-      'backs',
-    ],
-    ...['recordKeys', 'count'],
-  ) as Record<string, Placeholder>
-  const asked = sql`unnest(${open.partnerIds}::int8[], ${open.memberHashes}::bytea[]) as asked(partner_id, hash)`
-  const theirs = sql`from members where partner_id = asked.partner_id and external_user_id_hash = asked.hash`
-  const holds = sql`state in ('pending', 'accepted') and starts_at is not null`
-  const slots = sql`unnest(${open.providerIds}::int8[], ${open.startsAts}::int8[]) as slot(provider_id, starts_at)`
-  const touches = sql`int8range(starts_at, ends_at) && int8range(slot.starts_at, slot.starts_at + ${sql.raw(String(slotMillis))})`
-  const retries = sql`unnest(${open.retryPartners}::int8[], ${open.retryHashes}::bytea[]) as retry(partner_id, hash)`
-  const subjects = sql`unnest(${open.actors}::text[], ${open.afters}::int8[], ${open.backs}::int8[]) as subject(actor, after, back)`
-  return db
-    .select({
-      members: list(
-        sql`json_build_array(id, record_key, encode(asked.hash, 'hex'), asked.partner_id, active, encode(sealed_profile, 'hex'))`,
-        sql`${asked}, lateral (select * ${theirs} ${fence}) as member`,
-      ),
-      owners: list(
-        sql`json_build_array(encode(address.hash, 'hex'), id)`,
-        sql`unnest(${open.addressHashes}::bytea[]) as address(hash),
-          lateral (select id from members where email_hash = address.hash ${fence}) as owner`,
-      ),
-      holders: list(
-        sql`json_build_array(id, member_id, slot.provider_id, holder.starts_at)`,
-        sql`${slots}, lateral (select id, member_id, starts_at from booking_requests
-          where ${holds} and provider_id = slot.provider_id and ${touches} ${fence}) as holder`,
-      ),
-      held: list(
-        sql`json_build_array(member.id, held.id, held.starts_at)`,
-        sql`${asked}, lateral (select id ${theirs} ${fence}) as member, lateral (select id, starts_at from booking_requests
-          where ${holds} and member_id = member.id and starts_at > ${open.heldFrom}::int8 ${fence}) as held`,
-      ),
-      kept: list(
-        sql`json_build_array(request_id, retry.partner_id, encode(key_hash, 'hex'), encode(body_hash, 'hex'), encode(sealed_receipt, 'hex'), submitted_at)`,
-        sql`${retries}, lateral (select * from replays
-          where partner_id = retry.partner_id and key_hash = retry.hash ${fence}) as kept`,
-      ),
-      expired: list(
-        sql`json_build_array(request_id, submitted_at) order by submitted_at`,
-        sql`(select request_id, submitted_at from replays
-          where submitted_at between ${open.expiredFrom}::int8 and ${open.expiredUntil}::int8
-          order by submitted_at limit ${open.expiredMost}::int8) as expired`,
-      ),
-      since: list(
-        sql`json_build_array(version, noun, record_id) order by version`,
-        sql`changes where version >= ${open.since}::int8 and (noun <> 'taken' or version = ${open.since}::int8)`,
-      ),
-      conflicts: list(
-        sql`json_build_array(subject.actor, subject.after, subject.back, conflict.at)`,
-        sql`${subjects}, lateral (select at from audit
-          where action = 'member.email-conflict' and actor = subject.actor and at > subject.after
-          order by at desc limit 1 offset subject.back - 1) as conflict`,
-      ),
-      stored: list(
-        sql`json_build_array(record_key, id)`,
-        sql`booking_requests where record_key = any(${open.recordKeys}::text[])`,
-      ),
-      memberIds: list(sql`nextval('members_id_seq')`, sql`${asked} where not exists (select 1 ${theirs})`),
-      requestIds: list(sql`nextval('booking_requests_id_seq')`, sql`generate_series(1, ${open.count}::int4)`),
-    })
-    .from(sql`(select) as one`)
-    .prepare('')
-}
-
-/** Rows as one text of JSON. */
-function list(row: ReturnType<typeof sql>, from: ReturnType<typeof sql>) {
-  return sql<string>`(select coalesce(json_agg(${row}), '[]')::text from ${from})`
-}
-
-function parametersOf(group: readonly Asked[], isAgain: boolean) {
-  const drafts = group.map(({ draft }) => draft)
-  const slots = drafts.flatMap(({ slot }) => slot ?? [])
-  const members = onceEach(group, ({ names }) => names.member)
-  const retries = onceEach(group, ({ names }) => names.retry)
-  const earliest = Math.min(...drafts.map(({ submittedAt }) => submittedAt))
-  const conflicts = drafts.map(conflictAsked)
-  return {
-    partnerIds: idList(members.map(({ draft }) => draft.partnerId)),
-    memberHashes: hashList(members.map(({ names }) => names.member)),
-    addressHashes: hashList(onceEach(group, ({ names }) => names.address).map(({ names }) => names.address)),
-    providerIds: idList(slots.map(({ providerId }) => providerId)),
-    startsAts: idList(slots.map(({ startsAt }) => startsAt)),
-    heldFrom: earliest - slotMillis,
-    retryPartners: idList(retries.map(({ draft }) => draft.partnerId)),
-    retryHashes: hashList(retries.map(({ names }) => names.retry as Buffer)),
-    expiredUntil: expiredBy(earliest),
-    expiredMost: mostForgottenBeside * retries.length,
-    since: Math.min(...group.map(versionOf)),
-    actors: wordList(conflicts.map(({ actor }) => actor)),
-    afters: idList(conflicts.map(({ after }) => after)),
-    backs: idList(conflicts.map(({ back }) => back)),
-    recordKeys: wordList(isAgain ? group.map(({ recordKey }) => recordKey) : []),
-    count: group.length,
-  }
-}
-
-/** Of those who ask for the same, the first: what is held would be told as often as it is asked for. */
-function onceEach(group: readonly Asked[], hashOf: (asked: Asked) => Buffer | null): Asked[] {
-  const firsts = new Map<string, Asked>()
-  for (const asked of group) {
-    const hash = hashOf(asked)?.toString('hex')
-    if (hash !== undefined && !firsts.has(hash)) firsts.set(hash, asked)
-  }
-  return [...firsts.values()]
+function parametersOf(draft: SubmissionDraft, keys: Keys, expired: readonly number[]): readonly unknown[] {
+  const { partnerId, slot, submittedAt } = draft
+  const { actor, after, back } = conflictAsked(draft)
+  return [
+    ...[partnerId, keys.member, keys.address, keys.retry],
+    ...[slot?.providerId ?? null, slot?.startsAt ?? null, submittedAt - slotMillis],
+    ...expired,
+    ...[versionOf(draft), actor, after, back - 1],
+  ]
 }
 
 /** A version is a number on this engine. */
-export function versionOf({ draft }: Asked): number {
-  return draft.version as unknown as number
+function versionOf({ version }: SubmissionDraft): number {
+  return version as unknown as number
 }
 
-/** What the statement tells, as it is told. */
-export interface GroupRows {
-  /** The id, record key and hash, the partner, whether active, and the sealed profile in hex. */
-  readonly members: [number, string, string, number, boolean, string][]
-  /** The address' hash, and the member's id. */
-  readonly owners: [string, number][]
-  /** The request, the member, the provider, and when it starts. */
-  readonly holders: [number, number | null, number, number][]
-  /** The member, the request, and when it starts. */
-  readonly held: [number, number, number][]
-  /** The request, the partner, the hashes of key and body, the sealed receipt, and when it was submitted. */
-  readonly kept: [number, number, string, string, string, number][]
-  /** The request, and when it was submitted. */
-  readonly expired: [number, number][]
-  /** The version, and what was changed. */
-  readonly since: [number, ChangedNoun, number][]
-  /** What was asked for, and when the conflict was. */
-  readonly conflicts: [string, number, number, number][]
-  /** The record key, and the request. */
-  readonly stored: [string, number][]
-  readonly memberIds: number[]
-  readonly requestIds: number[]
+/** Null if some of what changed may no longer be kept: the draft's own version comes first. */
+function changesSince(draft: SubmissionDraft, changes: [number, ChangedNoun, number][]) {
+  const [first, ...later] = changes
+  return first?.[0] === versionOf(draft) ? later.map(([, noun, recordId]) => ({ noun, recordId })) : null
+}
+
+function sealedMemberIn({ partnerId }: SubmissionDraft, keys: Keys, [, , recordKey]: FoundRow): SealedMember {
+  return { recordKey: recordKey ?? '', partnerId, externalUserIdHash: keys.member }
+}
+
+function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRow) {
+  const [memberId, , recordKey, active, sealedProfile] = row
+  if (recordKey === null || active === null || sealedProfile === null) return null
+  const { partnerId, externalUserId } = draft
+  const id = Number(memberId)
+  // The external id need not be read: the profile opens under no other.
+  const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
+  return { id, partnerId, externalUserId, active, profile }
+}
+
+function keptIn(vault: Vault, { partnerId, retry }: SubmissionDraft, keys: Keys, row: FoundRow) {
+  const [, , , , , requestId, bodyHash, sealedReceipt, submittedAt] = row
+  if (!retry || !keys.retry || requestId === null || bodyHash === null || sealedReceipt === null) return null
+  const ids = { id: Number(requestId), partnerId, submittedAt: Number(submittedAt) }
+  return toKeptAnswer(vault, { ...ids, keyHash: keys.retry, bodyHash, sealedReceipt }, partnerId, retry)
+}
+
+function parse<T>(list: string | null): T[] {
+  return list === null ? [] : JSON.parse(list)
+}
+
+function numberOf(value: string | null): number | null {
+  return value === null ? null : Number(value)
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, mock, test } from 'bun:test'
 import { createActs } from '../../../db/postgres/acts'
 import { DatabaseFailure, type Meaning } from '../../../db/postgres/client/failure'
-import { patience } from '../../../db/postgres/client/patience'
 import type { Pool } from '../../../db/postgres/client/pool'
+import { timeouts } from '../../../db/postgres/client/timeouts'
 import { taking } from '../../../db/postgres/locks'
 import type { Session } from '../../../db/postgres/session'
 import { begin, commit } from '../../../db/postgres/transaction'
@@ -36,7 +36,7 @@ test('an act of which nobody knows whether it was stored says so, though the ser
 })
 
 test('an act is not tried anew once a command has waited for as long as a server is waited for', async () => {
-  const slowly = () => Bun.sleep(patience.act).then(failing('retry'))
+  const slowly = () => Bun.sleep(2 * timeouts.call).then(failing('retry'))
   const { acts, use } = actsThat(slowly, slowly, slowly)
   const refusal = await acts
     .run(async () => ({ answer: null, lines: [], changed: [] }))
@@ -71,10 +71,10 @@ describeOnPostgres('an act', () => {
     await using pool = new TestPool(place.url, 1)
     const begun = Promise.withResolvers<void>()
     const standing = pool.use(async (connection) => {
-      await begin(connection, [taking('audit')], patience.actLock, patience.act)
+      await begin(connection, [taking('audit')], timeouts.lock, timeouts.call)
       begun.resolve()
       await eventually('the server to end it', () => connection.hasEnded, 10_000)
-      await commit(connection, { changed: [], isAlone: false })
+      await commit(connection, [], false)
     })
     await begun.promise
     const done = endOf(place.store.appendAudit([line]))

@@ -29,12 +29,20 @@ describeOnPostgres('submissions at two nodes at once', () => {
     return ends
   }
 
-  test('of two that want one slot under keys, one is stored and the other is told that it is taken', async () => {
-    const ends = await endsOfTwo(({ book }, name, round) =>
-      book(name, nine + minutes(60 * round), { retry: { key: name, body: 'sent' } }),
-    )
-    expect(ends).toEqual(ends.map(() => ['slot_unavailable', 'stored']))
-  }, 300_000)
+  test.each([
+    ['one slot', 0],
+    ['slots that overlap', 44],
+  ])(
+    'of two that want %s under keys, one is stored and the other is rejected',
+    async (_, later) => {
+      const ends = await endsOfTwo(({ book }, name, round) => {
+        const startsAt = nine + minutes(90 * round + (name === 'sam' ? later : 0))
+        return book(name, startsAt, { retry: { key: name, body: 'sent' } })
+      })
+      expect(ends).toEqual(ends.map(() => ['slot_unavailable', 'stored']))
+    },
+    300_000,
+  )
 
   testOnPostgresInFull(
     'of two people under one key, one is stored and the other is told that it was sent before',
@@ -49,7 +57,7 @@ describeOnPostgres('submissions at two nodes at once', () => {
 })
 
 testOnPostgresInFull(
-  'of two that go together, one of which loses its slot to another node meanwhile, both are told the truth',
+  'a booking whose slot another program takes meanwhile is rejected, and one of another slot is stored',
   async () => {
     await using place = await openPostgresPlace()
     const { book, first } = await furnish(place)

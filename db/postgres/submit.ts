@@ -1,0 +1,169 @@
+import type { BookingRequest, Replay } from '../../src/domain/booking-request'
+import { decideSubmission, type SubmissionDraft, submitterOf } from '../../src/domain/decide-submission'
+import { Refusal } from '../../src/domain/errors'
+import { Distribution, durationBounds } from '../../src/domain/measures'
+import { newRecordKey, type Vault } from '../../src/domain/vault'
+import { linesOf } from '../../src/domain/writes'
+import { changesOf } from '../queries/changes'
+import type { Acts } from './acts'
+import { DatabaseFailure, toRefusal } from './client/failure'
+import type { Pool } from './client/pool'
+import { Deadline, timeouts } from './client/timeouts'
+import { lookingAtPartners, sharing, taking, takingNamed } from './locks'
+import type { Session } from './session'
+import { type FoundFacts, type Keys, keysOf } from './submission-facts'
+import { type Done, transact } from './transaction'
+
+/** The answer to a submission; a refusal that is one leaves a line in the audit log. */
+export type Answer = BookingRequest | Replay | Refusal | 'stale'
+
+/** Shares of the time of a call: for all attempts, for one, and the least that is left for another. */
+const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
+
+/** Receives the outcome of writes, for readiness. */
+export interface Watch {
+  noteStored(): void
+  noteFailed(error: unknown): void
+}
+
+interface Asked {
+  readonly draft: SubmissionDraft
+  readonly keys: Keys
+  /** Of the request that it may become. */
+  readonly recordKey: string
+  /** On performance's clock, in ms. */
+  readonly endsAt: number
+}
+
+/**
+ * Submissions, each in its own transaction: a message with its locks, one statement that reads everything it is decided on,
+ * then its writes and COMMIT.
+ */
+export class Submissions {
+  readonly #underWay = new Set<Promise<Answer>>()
+  #failed = 0
+  /** Always 1: each submission has its own transaction. */
+  readonly groupSizes = new Distribution([1])
+  readonly commitMillis = new Distribution(durationBounds)
+
+  constructor(
+    private readonly pool: Pool<Session>,
+    private readonly vault: Vault,
+    private readonly acts: Pick<Acts, 'inTurn'>,
+    private readonly watch: Watch,
+  ) {}
+
+  /** Attempts that failed. */
+  get failed(): number {
+    return this.#failed
+  }
+
+  /**
+   * Resolves once the submission is stored or refused.
+   *
+   * @throws Refusal storage_busy or storage_failed, within the time of a call
+   */
+  async submit(draft: SubmissionDraft): Promise<Answer> {
+    const endsAt = performance.now() + allShare * timeouts.call
+    const keys = keysOf(this.vault, draft)
+    const stored = this.#store({ draft, keys, recordKey: newRecordKey(), endsAt })
+    this.#underWay.add(stored)
+    const forget = () => void this.#underWay.delete(stored)
+    stored.then(forget, forget)
+    try {
+      return await stored
+    } catch (error) {
+      throw isNumberTaken(error)
+        ? new Refusal('slot_unavailable', 'the slot is not available')
+        : toRefusal(error)
+    }
+  }
+
+  /** Resolves once nothing is under way. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
+  }
+
+  async #store(asked: Asked): Promise<Answer> {
+    const answer = await this.#transact(asked, false)
+    if (answer !== 'to be audited') return answer
+    // An act before it may take its time.
+    const late = Promise.withResolvers<never>()
+    using _ = new Deadline(asked.endsAt - performance.now(), () => late.reject(new DatabaseFailure('busy')))
+    const audited = this.acts.inTurn(() => this.#transact(asked, true)) as Promise<Answer>
+    return await Promise.race([audited, late.promise])
+  }
+
+  async #transact(asked: Asked, isAudited: boolean): Promise<Answer | 'to be audited'> {
+    const beganAt = performance.now()
+    const left = () => asked.endsAt - performance.now()
+    const how = {
+      locks: locksOf(asked, isAudited),
+      isAlone: false,
+      lockMillis: timeouts.lock,
+      attemptMillis: () =>
+        left() < leastShare * timeouts.call ? null : Math.min(oneShare * timeouts.call, left()),
+      noteFailed: (error: unknown) => {
+        if (error instanceof DatabaseFailure) this.#failed++
+        this.watch.noteFailed(error)
+      },
+    }
+    const answer = await transact(this.pool, how, (session) => decideAndWrite(session, asked, isAudited))
+    this.watch.noteStored()
+    this.groupSizes.note(1)
+    this.commitMillis.note(performance.now() - beganAt)
+    return answer
+  }
+}
+
+/** Whether another request has the authorization number, which is random. */
+function isNumberTaken(error: unknown): boolean {
+  return (error as DatabaseFailure).constraint === 'booking_requests_authorization_number_key'
+}
+
+/** @param isAudited whether the transaction holds the lock of the audit log */
+async function decideAndWrite(
+  { submissions, records }: Session,
+  { draft, keys, recordKey }: Asked,
+  isAudited: boolean,
+): Promise<Done<Answer | 'to be audited'>> {
+  const found = await submissions.read(draft, keys)
+  const decision = decideSubmission(draft, found.facts)
+  if (decision === 'stale') return unchanged(decision)
+  if (decision instanceof Refusal) throw decision
+  if (decision.audit && !isAudited) return unchanged('to be audited')
+  const { ids, isWhole } = await records.write(decision.writes, knownOf(found, recordKey))
+  if (!isWhole) throw new DatabaseFailure('retry', '23P01')
+  return {
+    answer: decision.answer(ids),
+    lines: linesOf(decision, submitterOf(draft), undefined),
+    changed: changesOf(decision, ids),
+    ...(decision.writes.length > 0 && { recordKey }),
+  }
+}
+
+function unchanged<T>(answer: T): Done<T> {
+  return { answer, lines: [], changed: [] }
+}
+
+function locksOf({ draft, keys }: Asked, isAudited: boolean): string[] {
+  // A refusal that leaves a line counts for the next submission, which must not be decided at the same moment.
+  const isCounted = draft.limits.emailConflicts !== null
+  return [
+    ...(isAudited ? [taking('audit')] : []),
+    sharing('directory'),
+    takingNamed(
+      Object.values(keys).filter((key) => key !== null),
+      draft.slot,
+    ),
+    ...(isCounted ? [lookingAtPartners([draft.partnerId], isAudited)] : []),
+  ]
+}
+
+function knownOf({ memberId, requestId, sealedMembers }: FoundFacts, recordKey: string) {
+  return {
+    members: sealedMembers,
+    requestKeys: [recordKey],
+    ids: { member: [memberId], request: [requestId] },
+  }
+}
