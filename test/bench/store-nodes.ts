@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { Folder } from '../support/folder'
 import type { Bookable } from './bookable'
-import type { Asked } from './groups-node'
+import type { Asked } from './store-node'
 
 /** A node without HTTP, in a process of its own. */
-export class GroupsNode implements AsyncDisposable {
+export class StoreNode implements AsyncDisposable {
   readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
   readonly #lines: AsyncIterator<string>
 
   private constructor(on: Bookable) {
-    this.#child = Bun.spawn([process.execPath, join(import.meta.dir, 'groups-node.ts'), JSON.stringify(on)], {
+    this.#child = Bun.spawn([process.execPath, join(import.meta.dir, 'store-node.ts'), JSON.stringify(on)], {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'inherit',
@@ -21,9 +21,9 @@ export class GroupsNode implements AsyncDisposable {
   static async startAll(count: number, database: string) {
     await using stack = new AsyncDisposableStack()
     const folder = stack.use(new Folder())
-    const all: GroupsNode[] = []
+    const all: StoreNode[] = []
     for (let started = 0; started < count; started++) {
-      const node = stack.use(new GroupsNode({ folder: folder.path, database }))
+      const node = stack.use(new StoreNode({ folder: folder.path, database }))
       await node.#line()
       all.push(node)
     }

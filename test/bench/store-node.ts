@@ -23,7 +23,7 @@ export interface Asked {
   /** The place of its first slot in the order of all, and how far apart its slots are. */
   readonly first: number
   readonly step: number
-  /** As a request over HTTP is booked once its body is read, or by the store alone, whose groups are to be measured. */
+  /** As a request over HTTP is booked once its body is read, or by the store alone. */
   readonly by: 'the service' | 'the store'
 }
 
