@@ -4,7 +4,7 @@ import type { Records } from '../../src/operations/context'
 import { isAnyAtRisk } from '../../src/operations/request-risk'
 import { listQueue, type QueueWish } from '../../src/operations/requests'
 import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'
-import { openMemoryPlace } from '../db/memory-engine'
+import { openPlace } from '../db/place'
 
 let place: Place
 let records: Records
@@ -13,7 +13,7 @@ let ids: Record<string, number>
 let submitted: number
 
 beforeEach(async () => {
-  place = await openMemoryPlace()
+  place = await openPlace()
   records = { store: place.store } as unknown as Records
   ids = {}
   submitted = 0
