@@ -110,7 +110,7 @@ function printVerified(backup: string, { manifest, isOlder }: Restored): void {
     })
   } else {
     printLines(
-      `The backup ${backup} is sound. It has no manifest to compare it with: an earlier version made it, or another program.`,
+      `The backup ${backup} is sound. It has no manifest to compare it with: another program made it.`,
     )
   }
   if (isOlder) printLines(olderNote)

@@ -122,7 +122,7 @@ export interface Restoring {
 
 /** What was made of a backup. */
 export interface Restored {
-  /** What the backup says of itself; null where an earlier version made it. */
+  /** The backup's own manifest; null if another program made the backup. */
   readonly manifest: Manifest | null
   /** Whether it has an older schema. */
   readonly isOlder: boolean

@@ -7,7 +7,7 @@ import { readPragma, schemaOf } from './head'
 const manifestName = 'manifest'
 const zoneDataName = 'zone_data'
 
-/** The manifest of a backup; null where an earlier version made it, or it is a database. */
+/** The manifest of a backup; null for a database, or for a copy that another program made. */
 export function readManifest(database: Database): Manifest | null {
   const noted = readSetting(database, manifestName)
   return noted ? JSON.parse(Buffer.from(noted).toString()) : null
