@@ -157,11 +157,14 @@ function npmArguments(folder) {
 /**
  * node_modules is made in a folder aside and then moved here: it is never half full, whatever interrupts this.
  *
- * @param isProgram whether the packages that the program imports are enough
+ * @param startsProgram whether the packages that the program imports are enough, unless those of tests are installed
  */
-async function installDependencies(bun, version, isProgram) {
+async function installDependencies(bun, version, startsProgram) {
   const modules = join(root, 'node_modules')
   const stamp = join(modules, '.with-bun')
+  const installed = fs.existsSync(stamp) ? fs.readFileSync(stamp, 'utf8') : 'production'
+  // Packages of tests that are installed already are updated, not removed.
+  const isProgram = startsProgram && installed.endsWith('production')
   const whole = dependenciesHash(version)
   const production = `${whole} production`
   const enough = isProgram ? [whole, production] : [whole]

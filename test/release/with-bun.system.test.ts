@@ -1,5 +1,13 @@
 import { expect, test } from 'bun:test'
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import * as pinnedBun from '../../src/pinned-bun.json'
 import { Folder } from '../support/folder'
@@ -67,4 +75,8 @@ esac
   expect(run('test')).toEqual([first, 'install --frozen-lockfile'])
   expect(run('src/main.ts', 'sandbox')).toHaveLength(2)
   expect(run('test')).toHaveLength(2)
+
+  // Another list of dependencies: the packages of tests are updated, not removed.
+  appendFileSync(folder.file('package.json'), '\n')
+  expect(run('src/main.ts', 'sandbox').at(-1)).toBe('install --frozen-lockfile')
 })
