@@ -2,6 +2,7 @@ import { and, asc, eq, gt, lte, ne, sql } from 'drizzle-orm'
 import {
   type AuditChain,
   type AuditEntry,
+  type AuditHashes,
   type AuditHead,
   type AuditLine,
   type AuditState,
@@ -10,6 +11,7 @@ import {
   parseState,
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/vault'
+import { auditArchives } from '../audit/archive'
 import { auditHashes } from '../audit/hashes'
 import {
   auditStateName,
@@ -20,8 +22,7 @@ import {
   verifyLog,
   type WalkedLog,
 } from '../audit/verification'
-import { conflictQuery, looksAtRisk, refusalCounts } from './audit-counts'
-import { auditLists } from './audit-lists'
+import { auditLists, conflictQuery, looksAtRisk, refusalCounts } from './audit-lists'
 import { all, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
 import { whenCalled } from './lazy'
 
@@ -148,3 +149,26 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
 }
 
 export type AuditQueries = ReturnType<typeof auditQueries>
+
+/** Runs work with the log on a connection, and returns its result. */
+export type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
+
+/** A log whose parts are read one by one: no connection and no snapshot is kept between two of them. */
+export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
+  return {
+    hashes,
+    stand: () => read(({ walked }) => walked.stand()),
+    linesAfter: (after, limit) => read(({ walked }) => walked.linesAfter(after, limit)),
+  }
+}
+
+/** Archives of pruned lines. @param act runs its work in a transaction that may append to the log */
+export function archivesOf(log: WalkedLog, act: WithLog) {
+  return auditArchives(log, (chain, upTo, entries) =>
+    act((audit) =>
+      then(audit.removeUpTo(chain, upTo), (removed) =>
+        removed > 0 ? then(audit.append(entries), () => removed) : removed,
+      ),
+    ),
+  )
+}

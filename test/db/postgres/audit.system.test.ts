@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { auditHashes } from '../../../db/audit/hashes'
 import { verifyLog } from '../../../db/audit/verification'
-import { archivesOf, logOver } from '../../../db/queries/audit-archive'
+import { archivesOf, logOver } from '../../../db/queries/audit'
 import {
   type AuditEntry,
   type AuditFilter,
