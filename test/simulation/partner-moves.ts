@@ -115,8 +115,11 @@ async function read(world: World, move: Exclude<Call, Submitted | Retried>): Pro
     return toldBy(answer)
   }
   if (move.act === 'search') {
+    const since = refusal ? [] : await revalidate(world, move, token)
     const told = await get(paths.providers, move.query)
-    return { told, foretold: refusal ?? search(oracle, move.query, urlOf(paths.providers)) }
+    const [tag, text] = [world.last?.headers.get('etag'), JSON.stringify(told.body)]
+    if (tag) world.pages.set(move.partner, { query: move.query, tag, text })
+    return { told, foretold: refusal ?? search(oracle, move.query, urlOf(paths.providers)), since }
   }
   if (move.act === 'regions') {
     const told = await get(paths.regions, move.query)
@@ -125,6 +128,21 @@ async function read(world: World, move: Exclude<Call, Submitted | Retried>): Pro
   const externalUserId = wardrobe.externalUserId(move.partner, move.person)
   const told = await get(paths.user, { external_user_id: externalUserId })
   return { told, foretold: refusal ?? oracle.lookUp(move.partner, externalUserId) }
+}
+
+/** Sends the partner's last search again with the tag of its answer: 304 only for the page that the oracle expects. */
+async function revalidate(world: World, { partner, via }: Searched, token: string): Promise<string[]> {
+  const page = world.pages.get(partner)
+  if (!page) return []
+  const headers = { ...bearer(token), 'If-None-Match': page.tag, 'Accept-Encoding': 'gzip' }
+  const url = urlWith(paths.providers, page.query)
+  const { status, headers: answered, bytes } = await world.site.via(via).ask(url, { headers })
+  const isCompressed = answered.get('content-encoding') === 'gzip'
+  const sent = Buffer.from(isCompressed ? Bun.gunzipSync(bytes) : bytes).toString()
+  const text = status === 304 ? page.text : sent
+  const { body } = search(world.oracle, page.query, urlOf(paths.providers))
+  if (!Bun.deepEquals(JSON.parse(text), body)) throw new Error(`stale: ${status} to ${url}\n${text}`)
+  return [`again ${status}${isCompressed ? ' compressed' : ''}`]
 }
 
 /** Which token a partner sends, and why that gets no further, if it does not. */

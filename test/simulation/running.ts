@@ -16,6 +16,7 @@ export const madeAt = Date.UTC(2026, 0, 1)
 /** An answer with its body as it came. */
 export interface WholeAnswer extends Answer {
   readonly text: string
+  readonly bytes: Uint8Array<ArrayBuffer>
 }
 
 /** The service on a file, as one process has it. */
@@ -177,12 +178,15 @@ async function openOn(
 
 /** An answer, read to its end. */
 export async function wholeAnswer(response: Response): Promise<WholeAnswer> {
-  const text = await response.text()
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  const isPlain = !response.headers.has('content-encoding')
+  const text = isPlain ? new TextDecoder().decode(bytes) : ''
   const isJson = response.headers.get('content-type')?.startsWith('application/json')
   return {
     status: response.status,
     headers: response.headers,
     body: isJson && text ? JSON.parse(text) : text,
     text,
+    bytes,
   }
 }

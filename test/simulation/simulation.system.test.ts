@@ -143,6 +143,7 @@ test('such lives meet with everything that can happen', () => {
   expect(met('retry').filter((kind) => /^replayed.*(after|erased|refused)/.test(kind))).toEqual([])
   const searches = ['200', 'page_out_of_range', 'region_outside_country', 'region_required', 'region_unknown']
   expect(met('search')).toEqual(expect.arrayContaining([...searches, ...atTheGate]))
+  expect(met('search')).toEqual(expect.arrayContaining(['200, again 304', '200, again 200']))
   expect(met('look up')).toEqual(expect.arrayContaining(['200', 'member_not_found', 'member_deactivated']))
   for (const act of ['accept', 'decline', 'assign', 'close', 'move']) {
     expect(met(act)).toEqual(expect.arrayContaining(['done', 'move_unknown', 'record_unknown']))

@@ -3,7 +3,7 @@ import type { Context } from '../../src/operations/context'
 import { forgetReplays } from '../../src/operations/forget-replays'
 import type { Answer } from '../support/service'
 import { compareWith, countReplays } from './census'
-import { type Caps, type Move, type Outcome, organizationOf, type Wardrobe } from './moves'
+import { type Caps, type Move, type Outcome, organizationOf, type Searched, type Wardrobe } from './moves'
 import { type Chosen, Oracle } from './oracle'
 import { OracleDirectory } from './oracle-directory'
 import { callPartner, type Prepared, prepare, remember, submit } from './partner-moves'
@@ -13,6 +13,13 @@ import { carryOutForStaff } from './staff-moves'
 import { dayAt, dayMillis, instantAt, nextChange, zoneNames } from './wall-clock'
 
 /** A service with partners, and the oracle that knows what becomes of all that is done there. */
+/** A page that a partner keeps. */
+export interface KnownPage {
+  readonly query: Searched['query']
+  readonly tag: string
+  readonly text: string
+}
+
 export interface World extends AsyncDisposable {
   readonly site: Site
   readonly oracle: Oracle
@@ -25,6 +32,8 @@ export interface World extends AsyncDisposable {
   readonly sent: Sent[]
   /** What the last request was answered, as it came. */
   last: Answer | null
+  /** The page that the last search of each partner was answered with, by the partner's place. */
+  readonly pages: Map<number, KnownPage>
 }
 
 /** Starts a world of its own at an instant (ms). @param directory what the oracle is to know of providers: nobody yet */
@@ -57,6 +66,7 @@ export async function openWorld(
     requests: [],
     sent: [],
     last: null,
+    pages: new Map(),
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   }
 }
