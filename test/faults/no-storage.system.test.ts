@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -127,27 +126,6 @@ function fill(path: string): void {
 function lift({ pid }: Sandbox): void {
   expect(run('prlimit', `--pid=${pid}`, '--fsize=unlimited')).toBe(true)
 }
-
-test('while another process holds the lock for ten seconds bookings are refused, and stored after it', async () => {
-  using folder = new Folder()
-  for (let round = 0; round < times(1, 20); round++) {
-    const path = folder.file(`locked-${round}.sqlite`)
-    let locking: Database
-    const fault = {
-      begin() {
-        locking = new Database(path)
-        locking.run('BEGIN IMMEDIATE')
-        heldSince = performance.now()
-      },
-      end() {
-        Bun.sleepSync(Math.max(0, 10_000 - (performance.now() - heldSince)))
-        locking.close()
-      },
-    }
-    let heldSince = 0
-    expect(await goThrough(path, fault)).toMatch(/within a second|another process holds the database/)
-  }
-})
 
 /** Whether a file can be made such that it cannot be written by whoever has it open, which not every disk and user can. */
 function canBeSealed(): boolean {
