@@ -384,6 +384,8 @@ describe('a prune', () => {
     )
     const verifying = audit.verify(null)
     // Where the log starts is read by now, and not what was there.
+    expect(audit.removeUpTo('acts', auditStart)).toBe(0)
+    expect(audit.removeUpTo('acts', { id: 2_400, hash: 'f'.repeat(64) })).toBe(0)
     expect(audit.removeUpTo('acts', { id: 2_400, hash })).toBe(2_400)
     expect(await verifying).toMatchObject({ intact: true, head: { id: 2_500 } })
     database.close()
