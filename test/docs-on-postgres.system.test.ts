@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout } from 'bun:test'
 import { blocksOf, PageCommands, scriptOf } from './support/page-commands'
 import { startPostgres } from './support/postgres'
-import { testOnPostgresInFull } from './support/postgres-databases'
+import { testOnPostgres } from './support/postgres-databases'
 
 // The commands of the page that takes a PostgreSQL server, run as they are written, on one that is empty.
 
@@ -9,7 +9,7 @@ setDefaultTimeout(300_000)
 
 const page = 'docs/beyond-one-machine.md'
 
-testOnPostgresInFull(
+testOnPostgres(
   'two nodes and four serve an empty PostgreSQL by the commands of the page, which also move a database there and back',
   async () => {
     using commands = new PageCommands()

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually'
 import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { runSql, startPostgres } from '../support/postgres'
-import { describeOnPostgres, describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
+import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
 import { Program, theProgram, withFilesUpTo } from '../support/process'
 
 setDefaultTimeout(300_000)
@@ -359,7 +359,7 @@ describe('a database that was copied', () => {
   })
 })
 
-describeOnPostgresInFull('a database that was copied', () => {
+describeOnPostgres('a database that was copied', () => {
   test('from a file to a server, and from there to a file, is left for its copy each time', async () => {
     await using server = await newDatabase()
     copyFileSync(database, file('moving.sqlite'))
@@ -387,7 +387,7 @@ describeOnPostgresInFull('a database that was copied', () => {
   })
 })
 
-describeOnPostgresInFull('a copy is refused', () => {
+describeOnPostgres('a copy is refused', () => {
   test('to a database that has tables, ours or others', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
@@ -533,7 +533,7 @@ describe('places that are none', () => {
   })
 })
 
-describeOnPostgresInFull('a copy that ends in the middle', () => {
+describeOnPostgres('a copy that ends in the middle', () => {
   const large = file('large.sqlite')
   const many = times(8_000, 20_000)
 

@@ -10,7 +10,7 @@ import { masterKeyOf } from '../../src/vault/vault'
 import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
 import { runSql } from '../support/postgres'
-import { describeOnPostgresInFull, newDatabase } from '../support/postgres-databases'
+import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
 import { act, answers, furnish, now, type Place } from './furniture'
 import { openPlace, testKey } from './place'
 import { refusalOf } from './postgres/connections'
@@ -143,7 +143,7 @@ describe('a file as the source of a copy', () => {
   })
 })
 
-describeOnPostgresInFull('a database on a server as the source of a copy', () => {
+describeOnPostgres('a database on a server as the source of a copy', () => {
   test('is not opened by a server once it is marked, until it is reactivated', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
@@ -279,7 +279,7 @@ describeOnPostgresInFull('a database on a server as the source of a copy', () =>
   })
 })
 
-describeOnPostgresInFull('a database on a server as the target of a copy', () => {
+describeOnPostgres('a database on a server as the target of a copy', () => {
   test('has the same ids where some were skipped, as by bookings that were rolled back', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()

@@ -5,7 +5,7 @@ import { SQL } from 'bun'
 import { booking, provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
 import { type Postgres, runSql, startPostgres } from '../support/postgres'
-import { describeOnPostgresInFull } from '../support/postgres-databases'
+import { describeOnPostgres } from '../support/postgres-databases'
 import { type Exit, eventually, Program, theProgram } from '../support/process'
 import { whileAwake } from '../support/standstill'
 
@@ -128,7 +128,7 @@ afterAll(async () => {
   operator[Symbol.dispose]()
 })
 
-describeOnPostgresInFull(
+describeOnPostgres(
   'where a server fails, this program tells nothing of what it was sent, holds or was told:',
   () => {
     // What a constraint, a deadlock, a full disk and so on say of themselves is the server's to choose, and is all canaries.
@@ -205,7 +205,7 @@ describeOnPostgresInFull(
   },
 )
 
-describeOnPostgresInFull("the server's own log", () => {
+describeOnPostgres("the server's own log", () => {
   const logged = () => readFileSync(join(server.data, 'log/all.log'), 'utf8')
   const table = () => readFileSync(join(server.data, 'log/all.csv'), 'utf8')
   const names = [

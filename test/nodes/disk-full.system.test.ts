@@ -3,14 +3,14 @@ import { appendFileSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLong, times } from '../support/long'
 import { Postgres } from '../support/postgres'
-import { testOnPostgresInFull } from '../support/postgres-databases'
+import { testOnPostgres } from '../support/postgres-databases'
 import { Campaign } from './campaign'
 import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /** A disk is mounted and filled, and the server ends: not beside all other tests. */
-const testInLong = isLong ? testOnPostgresInFull : test.skip
+const testInLong = isLong ? testOnPostgres : test.skip
 
 /** Puts a server's data on a small disk of its own. Null where none can be mounted; leaving its scope takes it away. */
 function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {

@@ -1,13 +1,13 @@
 import { expect, setDefaultTimeout } from 'bun:test'
 import { isLong, times } from '../support/long'
-import { testOnPostgresInFull } from '../support/postgres-databases'
+import { testOnPostgres } from '../support/postgres-databases'
 import { Campaign, failedAtOthers } from './campaign'
 import { Nodes } from './nodes'
 import { follow, startPair } from './standby'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-testOnPostgresInFull.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1))(
+testOnPostgres.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1))(
   'a server that is lost, and whose synchronous standby is promoted, has lost nothing of what was acknowledged (round %i)',
   async () => {
     const { primary, standby, url } = await startPair()

@@ -3,7 +3,7 @@ import { SQL } from 'bun'
 import { eventually } from '../support/eventually'
 import { isLong, times } from '../support/long'
 import { type Postgres, startPostgres } from '../support/postgres'
-import { describeOnPostgres, testOnPostgresInFull } from '../support/postgres-databases'
+import { describeOnPostgres, testOnPostgres } from '../support/postgres-databases'
 import { Campaign, failedAtOthers, type Report, showsTimes } from './campaign'
 import { cutLink, linkHost, whyNoCut } from './link'
 import { Nodes } from './nodes'
@@ -34,7 +34,7 @@ const testInLong = test.skipIf(!isLong)
 
 const whyNot = whyNoCut()
 if (whyNot !== null) console.log(`SKIPPED: a link that is cut: ${whyNot}`)
-const testOfLink = whyNot === null ? testOnPostgresInFull : test.skip
+const testOfLink = whyNot === null ? testOnPostgres : test.skip
 
 describeOnPostgres('four nodes under bookings', () => {
   let server: Postgres
@@ -95,19 +95,16 @@ describeOnPostgres('four nodes under bookings', () => {
     expectNoHarmToOthers(report)
   })
 
-  testOnPostgresInFull(
-    'a node that is frozen has lost and doubled nothing, and holds nobody up',
-    async () => {
-      const report = await campaign.run({
-        title: `${times(4, 40)} x SIGSTOP of a node`,
-        victims: [2],
-        inject: (nodes) => again(times(4, 40), 200, () => freeze((signal) => nodes.node(2).signal(signal))),
-      })
-      expectNoHarmToOthers(report)
-    },
-  )
+  testOnPostgres('a node that is frozen has lost and doubled nothing, and holds nobody up', async () => {
+    const report = await campaign.run({
+      title: `${times(4, 40)} x SIGSTOP of a node`,
+      victims: [2],
+      inject: (nodes) => again(times(4, 40), 200, () => freeze((signal) => nodes.node(2).signal(signal))),
+    })
+    expectNoHarmToOthers(report)
+  })
 
-  testOnPostgresInFull(
+  testOnPostgres(
     'a command that is frozen holds nobody up, and does its work or says that it has not',
     async () => {
       let issued = 0
@@ -168,26 +165,23 @@ describeOnPostgres('four nodes under bookings', () => {
     expectAnswersInTime(report)
   })
 
-  testOnPostgresInFull(
-    'a server that is paused leaves nobody waiting for long, and is used again',
-    async () => {
-      const report = await campaign.run({
-        title: `${times(1, 15)} x SIGSTOP of the server`,
-        victims: everybody,
-        inject: (nodes) =>
-          again(times(1, 15), 1_000, async () => {
-            server.pause()
-            await Bun.sleep(3_000)
-            expect(await nodes.areReady()).toEqual([false, false, false, false])
-            server.resume()
-            await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
-          }),
-      })
-      expect(report.faults).toEqual([])
-      expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
-      expectAnswersInTime(report)
-    },
-  )
+  testOnPostgres('a server that is paused leaves nobody waiting for long, and is used again', async () => {
+    const report = await campaign.run({
+      title: `${times(1, 15)} x SIGSTOP of the server`,
+      victims: everybody,
+      inject: (nodes) =>
+        again(times(1, 15), 1_000, async () => {
+          server.pause()
+          await Bun.sleep(3_000)
+          expect(await nodes.areReady()).toEqual([false, false, false, false])
+          server.resume()
+          await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
+        }),
+    })
+    expect(report.faults).toEqual([])
+    expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
+    expectAnswersInTime(report)
+  })
 
   testInLong(
     'a server that lets no more connections in refuses bookings in time, and is used again',

@@ -9,7 +9,7 @@ import { daily, expectRefusal, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
 import { booking, provider, region } from '../support/builders'
 import { tellFigure, times } from '../support/long'
-import { describeOnPostgres, testOnPostgresInFull } from '../support/postgres-databases'
+import { describeOnPostgres, testOnPostgres } from '../support/postgres-databases'
 import { type Answer, startService } from '../support/service'
 import { countRows, type NewStorage, newStorageOnPostgres } from '../support/storage'
 
@@ -99,7 +99,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  testOnPostgresInFull('60 first intakes of one new member: all 201, one member', async () => {
+  testOnPostgres('60 first intakes of one new member: all 201, one member', async () => {
     for (let round = 0; round < rounds; round++) {
       const before = await stored()
       const answers = await submitAtOnce(60, () => booking(`new-${round}`))
@@ -109,7 +109,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  testOnPostgresInFull('one address for 60 new members: one 201, 59 times 409', async () => {
+  testOnPostgres('one address for 60 new members: one 201, 59 times 409', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `one-${round}@example.com`
       const answers = await submitAtOnce(60, (index) => booking(`e${round}-${index}`, undefined, { email }))
@@ -181,7 +181,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  testOnPostgresInFull(
+  testOnPostgres(
     'while loads move the hours by minutes, and so all starts, no two in the table overlap',
     async () => {
       const random = randomFrom(seed)
@@ -229,7 +229,7 @@ describeOnPostgres('at four nodes at once', () => {
     },
   )
 
-  testOnPostgresInFull(
+  testOnPostgres(
     'many slots that are asked for in all orders: each is had once, and nobody waits for a deadlock',
     async () => {
       const waits: number[] = []
@@ -255,7 +255,7 @@ describeOnPostgres('at four nodes at once', () => {
     },
   )
 
-  testOnPostgresInFull(
+  testOnPostgres(
     'two members that exchange their addresses at once: neither is lost, and no address is of two',
     async () => {
       for (let round = 0; round < rounds; round++) {
@@ -275,7 +275,7 @@ describeOnPostgres('at four nodes at once', () => {
     },
   )
 
-  testOnPostgresInFull(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
+  testOnPostgres(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
     for (let round = 0; round < rounds; round++) {
       const answers = await submitAtOnce(40, (index) =>
         booking(`eager-${round}`, {
@@ -289,32 +289,29 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  testOnPostgresInFull(
-    'a member who is deactivated while all nodes store their requests stays so',
-    async () => {
-      for (let round = 0; round < rounds; round++) {
-        const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
-        const { id } = first.body.member
-        const changing = submitAtOnce(24, (index) =>
-          booking(`gone-${round}`, undefined, {
-            email: `gone-${round}@example.com`,
-            firstName: `Name ${index}`,
-          }),
-        )
-        await deactivateMember(staff.context, { id }, staff.act())
-        const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
-        expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
-          new Set(['member_deactivated']),
-        )
-        const codes = (await changing).map(({ status, headers }) =>
-          status === 201 ? '201' : headers.get('x-error-code'),
-        )
-        expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
-        const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
-        expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
-      }
-    },
-  )
+  testOnPostgres('a member who is deactivated while all nodes store their requests stays so', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
+      const { id } = first.body.member
+      const changing = submitAtOnce(24, (index) =>
+        booking(`gone-${round}`, undefined, {
+          email: `gone-${round}@example.com`,
+          firstName: `Name ${index}`,
+        }),
+      )
+      await deactivateMember(staff.context, { id }, staff.act())
+      const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
+      expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
+        new Set(['member_deactivated']),
+      )
+      const codes = (await changing).map(({ status, headers }) =>
+        status === 201 ? '201' : headers.get('x-error-code'),
+      )
+      expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
+      const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
+      expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
+    }
+  })
 })
 
 /** How many answers there were of each status. */

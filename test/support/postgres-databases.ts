@@ -16,8 +16,7 @@ export const hasPostgres = why === null
 /** Describes what holds on PostgreSQL; it is skipped where none can be started. */
 export const describeOnPostgres = describe.skipIf(!hasPostgres)
 
-export const describeOnPostgresInFull = describeOnPostgres
-export const testOnPostgresInFull = test.skipIf(!hasPostgres)
+export const testOnPostgres = test.skipIf(!hasPostgres)
 
 let shared: Promise<Postgres> | undefined
 

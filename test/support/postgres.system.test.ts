@@ -4,7 +4,7 @@ import { SQL } from 'bun'
 import { eventually } from './eventually'
 import { isAlive } from './once-in-run'
 import { type PostgresOptions, runSql, startPostgres } from './postgres'
-import { describeOnPostgresInFull, newDatabase, type Template } from './postgres-databases'
+import { describeOnPostgres, newDatabase, type Template } from './postgres-databases'
 import { serverUser } from './postgres-programs'
 
 setDefaultTimeout(300_000)
@@ -14,7 +14,7 @@ function stateOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch((error: { errno?: string }) => error.errno)
 }
 
-describeOnPostgresInFull('a PostgreSQL of a test', () => {
+describeOnPostgres('a PostgreSQL of a test', () => {
   test('takes connections, in a folder that is its own, and leaves nothing when its scope is left', async () => {
     const { pid, folder } = await (async () => {
       await using server = await startPostgres()
@@ -117,7 +117,7 @@ describeOnPostgresInFull('a PostgreSQL of a test', () => {
   })
 })
 
-describeOnPostgresInFull('a database of a test', () => {
+describeOnPostgres('a database of a test', () => {
   const people: Template = {
     name: 'people',
     fill: async (url) => {

@@ -4,7 +4,7 @@ import { archivesOf, logOver } from '../../../db/queries/audit'
 import { type AuditEntry, type AuditFilter, auditStart } from '../../../src/domain/audit'
 import { countRefusals, filterLines } from '../../support/audit-lines'
 import { Folder } from '../../support/folder'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { type AuditPlace, hashes, openAuditPlace } from './audit-place'
 
 const now = Date.UTC(2026, 11, 1, 12)
@@ -47,52 +47,49 @@ const inSettings = (json: string) =>
   `UPDATE settings SET value = convert_to((${json})::text, 'UTF8') WHERE name = 'audit'`
 const state = `convert_from(value, 'UTF8')::jsonb`
 
-describeOnPostgresInFull(
-  'without the key, and with no head noted elsewhere, there is found on PostgreSQL',
-  () => {
-    const inserted = (id: string) =>
-      `INSERT INTO audit SELECT ${id}, at, actor, action, record, outcome, hash FROM audit WHERE id = 4`
-    const before = 'the line stands among those that were pruned'
-    test.each<[what: string, statements: string[], id: number, fault: string]>([
-      ['all lines gone', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],
-      ['a line put in before all numbers', [inserted('-9223372036854775808')], -(2 ** 63), before],
-      ['a seal that is gone', [`DELETE FROM settings WHERE name = 'audit'`], 10, unsealed],
-    ])('%s', async (_, statements, id, fault) => {
-      await using place = await openTenLines()
-      expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
-      await place.attack(...statements)
-      expect(await place.audit.verify(null)).toEqual(broken(id, fault))
-    })
+describeOnPostgres('without the key, and with no head noted elsewhere, there is found on PostgreSQL', () => {
+  const inserted = (id: string) =>
+    `INSERT INTO audit SELECT ${id}, at, actor, action, record, outcome, hash FROM audit WHERE id = 4`
+  const before = 'the line stands among those that were pruned'
+  test.each<[what: string, statements: string[], id: number, fault: string]>([
+    ['all lines gone', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],
+    ['a line put in before all numbers', [inserted('-9223372036854775808')], -(2 ** 63), before],
+    ['a seal that is gone', [`DELETE FROM settings WHERE name = 'audit'`], 10, unsealed],
+  ])('%s', async (_, statements, id, fault) => {
+    await using place = await openTenLines()
+    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
+    await place.attack(...statements)
+    expect(await place.audit.verify(null)).toEqual(broken(id, fault))
+  })
 
-    test('another value of any column of any line', async () => {
-      await using place = await openTenLines()
-      const others = {
-        at: '7',
-        actor: `'x'`,
-        action: `'member.erase'`,
-        record: `'x'`,
-        outcome: `'x'`,
-        hash: `'x'`,
+  test('another value of any column of any line', async () => {
+    await using place = await openTenLines()
+    const others = {
+      at: '7',
+      actor: `'x'`,
+      action: `'member.erase'`,
+      record: `'x'`,
+      outcome: `'x'`,
+      hash: `'x'`,
+    }
+    for (const [column, other] of Object.entries(others)) {
+      for (let id = 1; id <= 10; id++) {
+        await place.attack(
+          `CREATE TABLE kept AS SELECT * FROM audit WHERE id = ${id}`,
+          `UPDATE audit SET ${column} = ${other} WHERE id = ${id}`,
+        )
+        expect(await place.audit.verify(null), `${column} of ${id}`).toEqual(broken(id, asWritten))
+        await place.attack(
+          `UPDATE audit SET ${column} = (SELECT ${column} FROM kept) WHERE id = ${id}`,
+          'DROP TABLE kept',
+        )
       }
-      for (const [column, other] of Object.entries(others)) {
-        for (let id = 1; id <= 10; id++) {
-          await place.attack(
-            `CREATE TABLE kept AS SELECT * FROM audit WHERE id = ${id}`,
-            `UPDATE audit SET ${column} = ${other} WHERE id = ${id}`,
-          )
-          expect(await place.audit.verify(null), `${column} of ${id}`).toEqual(broken(id, asWritten))
-          await place.attack(
-            `UPDATE audit SET ${column} = (SELECT ${column} FROM kept) WHERE id = ${id}`,
-            'DROP TABLE kept',
-          )
-        }
-      }
-      expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
-    })
-  },
-)
+    }
+    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
+  })
+})
 
-describeOnPostgresInFull('the log of several nodes:', () => {
+describeOnPostgres('the log of several nodes:', () => {
   const keepOld = [
     'CREATE TABLE old_audit AS TABLE audit',
     `CREATE TABLE old_settings AS SELECT * FROM settings WHERE name = 'audit'`,
@@ -177,7 +174,7 @@ describeOnPostgresInFull('the log of several nodes:', () => {
   })
 })
 
-describeOnPostgresInFull('lines that are appended on PostgreSQL', () => {
+describeOnPostgres('lines that are appended on PostgreSQL', () => {
   test('are told, have ids without gaps from whichever node, and one that is not stored is not there', async () => {
     await using place = await openTenLines()
     const nodes = await Promise.all([1, 2, 3].map(() => place.node()))
@@ -243,7 +240,7 @@ describeOnPostgresInFull('lines that are appended on PostgreSQL', () => {
   })
 })
 
-describeOnPostgresInFull('lists of the log on PostgreSQL', () => {
+describeOnPostgres('lists of the log on PostgreSQL', () => {
   test('have the lines that fit, in their order, whatever is asked for', async () => {
     await using place = await openAuditPlace()
     const actors = ['olive', 'pat', 'partner 1', '::1']
@@ -318,7 +315,7 @@ describeOnPostgresInFull('lists of the log on PostgreSQL', () => {
   })
 })
 
-describeOnPostgresInFull('a prune on PostgreSQL', () => {
+describeOnPostgres('a prune on PostgreSQL', () => {
   const ids = async ({ audit }: AuditPlace) => (await audit.list(100)).map(({ id }) => id)
   const act = { actor: 'olive', at: now }
 
@@ -370,7 +367,7 @@ describeOnPostgresInFull('a prune on PostgreSQL', () => {
   })
 })
 
-describeOnPostgresInFull('of the statements of the log on PostgreSQL', () => {
+describeOnPostgres('of the statements of the log on PostgreSQL', () => {
   test('none reads a table whole, whatever the parameters are', async () => {
     await using place = await openAuditPlace()
     await place.attack(

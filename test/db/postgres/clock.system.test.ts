@@ -3,7 +3,7 @@ import { Health } from '../../../db/postgres/health'
 import { ClockWatch, readClock } from '../../../db/postgres/server/clock'
 import { Node } from '../../../db/postgres/server/nodes'
 import { eventually } from '../../support/eventually'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { newTestDatabase } from './connections'
 
 /** A watch, and what it has told of readings, each in ms, since it was last asked. */
@@ -54,7 +54,7 @@ test('a node whose clock is off by more than a minute is not ready until it is w
   expect(note(3)).toEqual(['info: ready again', right])
 })
 
-describeOnPostgresInFull("the server's clock", () => {
+describeOnPostgres("the server's clock", () => {
   test('is read as what it shows beyond the one that it is held against', async () => {
     await using made = await newTestDatabase()
     for (const ahead of [0, 3_600_000, -3_600_000]) {

@@ -9,7 +9,7 @@ import type { DatabaseHost } from '../../../src/domain/database-address'
 import { makeCertificate } from '../../support/certificates'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
-import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
+import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
 import { addressOf, failureOf, TestPool, Uncaught } from './pools'
 
 setDefaultTimeout(300_000)
@@ -20,7 +20,7 @@ async function onConnection<T>(work: (on: Connection) => Promise<T>): Promise<T>
   return await pool.use(work)
 }
 
-describeOnPostgresInFull('a connection', () => {
+describeOnPostgres('a connection', () => {
   test('is made though its process stood still for longer than it is waited for', async () => {
     await using database = await newDatabase()
     const address = addressOf(database.url)
@@ -204,7 +204,7 @@ describeOnPostgresInFull('a connection', () => {
   })
 })
 
-describeOnPostgresInFull('a server is trusted', () => {
+describeOnPostgres('a server is trusted', () => {
   const ask = async (url: string) => {
     await using pool = new TestPool(url, 1)
     return await failureOf(

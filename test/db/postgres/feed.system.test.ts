@@ -3,11 +3,11 @@ import { addingChanges } from '../../../db/postgres/changes'
 import { Pool } from '../../../db/postgres/client/pool'
 import type { Changed } from '../../../db/queries/changes'
 import { runSql } from '../../support/postgres'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { everything, furnish, minutes, nine, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 
-describeOnPostgresInFull('whoever follows bookings on a server', () => {
+describeOnPostgres('whoever follows bookings on a server', () => {
   /** What has been told since, of taken slots. */
   async function toldOf(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
     await using place = await furnishedPlace()

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually'
 import { HeldTime } from '../../support/held-time'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { connectTo, newTestDatabase, openingOf } from './connections'
 
@@ -16,7 +16,7 @@ afterAll(haveLongPatience)
 // A server that is started in between takes its time where much else is done.
 setDefaultTimeout(300_000)
 
-describeOnPostgresInFull('a database on a server', () => {
+describeOnPostgres('a database on a server', () => {
   test('is tried once however often it is asked within a second, by a transaction that is committed', async () => {
     using time = new HeldTime()
     await using made = await newTestDatabase()
@@ -77,7 +77,7 @@ describeOnPostgresInFull('a database on a server', () => {
   })
 })
 
-describeOnPostgresInFull('a server', () => {
+describeOnPostgres('a server', () => {
   test('is seen by the others at once, and no more once it has ended', async () => {
     await using made = await newTestDatabase()
     const health = new Health(new Node(made.on))
@@ -129,7 +129,7 @@ test("a server whose clock is not the database's is noted as not ready, though a
 
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
-describeOnPostgresInFull('servers of a database', () => {
+describeOnPostgres('servers of a database', () => {
   test('are listed from when they noted what they listen on until they take it back', async () => {
     await using made = await newTestDatabase()
     const [one, other] = [new Node(made.on), new Node(made.on)]

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { ourMigrations } from '../../../db/postgres/migration'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { openPostgresPlace } from './place'
 import { statementsSent } from './sent-statements'
 import { useAll } from './use-all'
@@ -9,7 +9,7 @@ import { useAll } from './use-all'
 const given =
   /[Rr]obin|Sample|example\.com|keyed|Sent twice|Harbour|olive|Marlow|Fernhill|Toronto|Sleep|Several|Called back|AUTH-|localhost/
 
-describeOnPostgresInFull('texts of statements, which a server may log', () => {
+describeOnPostgres('texts of statements, which a server may log', () => {
   test('hold nothing that was given, by whomever', async () => {
     await using place = await openPostgresPlace()
     const sent = await statementsSent(() => useAll(place))

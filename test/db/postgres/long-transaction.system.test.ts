@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { eventually } from '../../support/eventually'
 import { runSql } from '../../support/postgres'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { type Connection, furnish, minutes, now, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 
@@ -52,28 +52,25 @@ function expectFewPasses(count: number): void {
   expect(Math.round(count)).toBeLessThan(often / 4)
 }
 
-describeOnPostgresInFull(
-  'beside a long transaction, which keeps what is gone from being cleared away',
-  () => {
-    test('answers that were forgotten are passed over once, not by each booking', async () => {
-      await using place = await besideLongTransaction()
-      const other = await place.openAgain()
-      const { intake } = await furnish({ ...place, store: { ...place.store, submit: other.store.submit } })
-      const { id } = await stored(intake('robin'))
-      const [copies, forgotten] = [`generate_series(1, ${many}) AS n`, now - minutes(24 * 60)]
-      await runSql(
-        place.url,
-        `INSERT INTO booking_requests SELECT id + n, 'r' || n, member_id, true, 'unassigned', null, null, null, null, null, null,
+describeOnPostgres('beside a long transaction, which keeps what is gone from being cleared away', () => {
+  test('answers that were forgotten are passed over once, not by each booking', async () => {
+    await using place = await besideLongTransaction()
+    const other = await place.openAgain()
+    const { intake } = await furnish({ ...place, store: { ...place.store, submit: other.store.submit } })
+    const { id } = await stored(intake('robin'))
+    const [copies, forgotten] = [`generate_series(1, ${many}) AS n`, now - minutes(24 * 60)]
+    await runSql(
+      place.url,
+      `INSERT INTO booking_requests SELECT id + n, 'r' || n, member_id, true, 'unassigned', null, null, null, null, null, null,
          null, sealed_screening_answers, submitted_at FROM booking_requests, ${copies} WHERE id = ${id};
        INSERT INTO replays SELECT ${id} + n, 1, sha256(n::text::bytea), sha256('b'), 'r', ${forgotten} - n FROM ${copies};
        DELETE FROM replays;
        SELECT setval('booking_requests_id_seq', ${id + many})`,
-      )
-      const before = await readOf(place.url, 'replays_submitted')
-      for (let at = 0; at < often; at++)
-        await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
-      const read = (await readInAllOf(place.url, 'replays_submitted', [other, place])) - before
-      expectFewPasses(read / many)
-    })
-  },
-)
+    )
+    const before = await readOf(place.url, 'replays_submitted')
+    for (let at = 0; at < often; at++)
+      await stored(intake(`kim-${at}`, { retry: { key: `${at}`, body: '' } }))
+    const read = (await readInAllOf(place.url, 'replays_submitted', [other, place])) - before
+    expectFewPasses(read / many)
+  })
+})

@@ -6,7 +6,7 @@ import { type Migration, ourMigrations } from '../../../db/postgres/migration'
 import { openDatabase } from '../../../db/postgres/open'
 import { Node } from '../../../db/postgres/server/nodes'
 import { runSql } from '../../support/postgres'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { Standstill } from '../../support/standstill'
 import { newTestDatabase, openingOf, refusalOf, type TestConnections } from './connections'
 
@@ -31,7 +31,7 @@ const contentOf = (url: string) =>
 const sha256 = (...texts: string[]) =>
   texts.map((text) => new Bun.CryptoHasher('sha256').update(text).digest('hex')).join('')
 
-describeOnPostgresInFull('migrations', () => {
+describeOnPostgres('migrations', () => {
   test('are noted by their hashes, one behind the other', async () => {
     await using made = await newTestDatabase()
     await open(made, wider, true)

@@ -8,7 +8,7 @@ import { requirePostgres } from '../../../db/postgres/recognize'
 import { masterKeyOf } from '../../../src/vault/vault'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
 import { runSql } from '../../support/postgres'
-import { describeOnPostgresInFull, sharedPostgres } from '../../support/postgres-databases'
+import { describeOnPostgres, sharedPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import {
   connectTo,
@@ -36,7 +36,7 @@ const contentOf = (url: string) =>
      query_to_xml('SELECT * FROM settings ORDER BY name', true, true, '')::text AS settings`,
   )
 
-describeOnPostgresInFull('opening', () => {
+describeOnPostgres('opening', () => {
   test('makes the tables of an empty database, and opens it again with nothing changed', async () => {
     await using made = await newConnections()
     const first = await openDatabase(made.on, openingOf(made.url))

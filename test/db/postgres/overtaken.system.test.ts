@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { slotMillis } from '../../../src/domain/booking-request'
 import { eventually } from '../../support/eventually'
-import { describeOnPostgres, testOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres, testOnPostgres } from '../../support/postgres-databases'
 import { endOf, furnish, minutes, nine, stored, takenOf, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
@@ -44,7 +44,7 @@ describeOnPostgres('submissions at two nodes at once', () => {
     300_000,
   )
 
-  testOnPostgresInFull(
+  testOnPostgres(
     'of two people under one key, one is stored and the other is told that it was sent before',
     async () => {
       const ends = await endsOfTwo(({ intake }, name, round) =>
@@ -56,7 +56,7 @@ describeOnPostgres('submissions at two nodes at once', () => {
   )
 })
 
-testOnPostgresInFull(
+testOnPostgres(
   'a booking whose slot another program takes meanwhile is rejected, and one of another slot is stored',
   async () => {
     await using place = await openPostgresPlace()

@@ -6,7 +6,7 @@ import { openSession, type Session } from '../../../db/postgres/session'
 import { createVault } from '../../../src/vault/vault'
 import { eventually } from '../../support/eventually'
 import { type Postgres, startPostgres } from '../../support/postgres'
-import { describeOnPostgresInFull, newDatabase, sharedPostgres } from '../../support/postgres-databases'
+import { describeOnPostgres, newDatabase, sharedPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { addressOf, failureOf, TestPool, Uncaught } from './pools'
 
@@ -35,7 +35,7 @@ async function fill(pool: TestPool, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, hold))
 }
 
-describeOnPostgresInFull('a pool', () => {
+describeOnPostgres('a pool', () => {
   test('gives a connection to one work at a time, to those that wait in their order, and makes no more than its size', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 2)
@@ -132,7 +132,7 @@ describeOnPostgresInFull('a pool', () => {
   })
 })
 
-describeOnPostgresInFull('where a server or a connection fails, a pool', () => {
+describeOnPostgres('where a server or a connection fails, a pool', () => {
   test('answers within its deadline while the server is halted, and works again by itself, with no connection left', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
@@ -277,7 +277,7 @@ function openSessions(url: string) {
   return { pool, [Symbol.asyncDispose]: () => pool.close() }
 }
 
-describeOnPostgresInFull('a read is answered by another connection', () => {
+describeOnPostgres('a read is answered by another connection', () => {
   test.each([
     ['its own breaks', 'SELECT pg_terminate_backend(pg_backend_pid())'],
     // As a pooler has it, which keeps the connection: it leads to a server that is a standby by now.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { connectTo } from './connections'
 import { fillTables, growing } from './many-rows'
 import { openPostgresPlace } from './place'
@@ -85,7 +85,7 @@ let place: Awaited<ReturnType<typeof openPostgresPlace>>
 let statements: readonly SentStatement[]
 let plans: readonly Planned[]
 
-describeOnPostgresInFull('of the statements that the engine sends to a server', () => {
+describeOnPostgres('of the statements that the engine sends to a server', () => {
   beforeAll(async () => {
     place = await openPostgresPlace()
     statements = (await statementsSent(() => useAll(place))).statements

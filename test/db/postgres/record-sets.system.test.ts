@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { Connection } from '../../../db/postgres/client/connection'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { entry, load, ontario } from '../furniture'
 import { openPostgresPlace } from './place'
 
@@ -11,7 +11,7 @@ function turned<Told extends object>(told: Told): Told {
 
 const refs = Array.from({ length: 200 }, (_, index) => `on-${index}`)
 
-describeOnPostgresInFull('a load', () => {
+describeOnPostgres('a load', () => {
   test('of many providers is few statements, in whichever order a file tells of each', async () => {
     await using place = await openPostgresPlace()
     await load(

@@ -5,7 +5,7 @@ import { PgTable } from 'drizzle-orm/pg-core'
 import * as schema from '../../../db/postgres/schema'
 import { Folder } from '../../support/folder'
 import { runSql } from '../../support/postgres'
-import { describeOnPostgresInFull } from '../../support/postgres-databases'
+import { describeOnPostgres } from '../../support/postgres-databases'
 import { openTestDatabase } from '../place'
 import { newTestDatabase, type TestConnections } from './connections'
 
@@ -35,7 +35,7 @@ interface Column {
 
 const byName = <Named extends Column>(columns: Named[]) => columns.sort((a, b) => (a.name < b.name ? -1 : 1))
 
-describeOnPostgresInFull('the tables that queries see on a server', () => {
+describeOnPostgres('the tables that queries see on a server', () => {
   beforeAll(async () => {
     made = await newTestDatabase()
   })
@@ -85,7 +85,7 @@ describeOnPostgresInFull('the tables that queries see on a server', () => {
   })
 })
 
-describeOnPostgresInFull('the tables of both engines are the same', () => {
+describeOnPostgres('the tables of both engines are the same', () => {
   const embeddedColumns = (table: string): Column[] =>
     embedded
       .query<{ name: string; notnull: number; pk: number }, [string]>(

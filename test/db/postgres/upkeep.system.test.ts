@@ -16,7 +16,7 @@ import type { Upkeep } from '../../../src/domain/upkeep'
 import { masterKeyOf } from '../../../src/vault/vault'
 import { HeldTime } from '../../support/held-time'
 import { type Postgres, runSql, startPostgres } from '../../support/postgres'
-import { describeOnPostgresInFull, newDatabase } from '../../support/postgres-databases'
+import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
 import { act, furnish, now, stored } from '../furniture'
 import { connectTo, openingOf, refusalOf, sealedDataKey } from './connections'
 import { openPostgresPlace } from './place'
@@ -54,7 +54,7 @@ async function withUpkeep(work: (opened: Awaited<ReturnType<typeof upkeepOf>>) =
   await work(opened)
 }
 
-describeOnPostgresInFull('a check', () => {
+describeOnPostgres('a check', () => {
   test('of a new database on a server with fsync finds nothing bad', async () => {
     await using server = await startPostgres({ fsync: true })
     await using opened = await upkeepOf(server.url)
@@ -211,7 +211,7 @@ async function purgeWithoutPatience(upkeep: Upkeep): Promise<boolean> {
   return purging
 }
 
-describeOnPostgresInFull('upkeep', () => {
+describeOnPostgres('upkeep', () => {
   test('refuses to make a backup, with the ways in which the server does', async () => {
     await withUpkeep(async ({ upkeep }) => {
       expect(await refusalOf(() => upkeep.backUp('/somewhere', null, act))).toBe(
