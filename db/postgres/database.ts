@@ -2,6 +2,7 @@ import type { DatabaseLogin, DatabasePlace } from '../../src/domain/database'
 import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
 import { Refusal } from '../../src/domain/errors'
 import { unusable } from '../findings/unusable'
+import { readOffers } from '../queries/offers'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
@@ -9,7 +10,6 @@ import { type OnConnection, Pool } from './client/pool'
 import { isSealedUnder } from './data-key'
 import { commandMillis, openEngine, type Server } from './engine'
 import { makeTarget, readSource } from './move'
-import { readOffers } from './offers'
 import { look } from './open'
 
 const restoreWay =
@@ -43,7 +43,10 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlac
     restore: () => Promise.reject(unusable(restoreWay)),
     readSource: (reading, use) => once((on) => readSource(on, name, reading, use)),
     makeTarget: (making) => once((on) => makeTarget(on, name, making)),
-    listOffers: (offered, begin) => once((on) => on((connection) => readOffers(connection, offered, begin))),
+    listOffers: (offered, begin) =>
+      once((on) =>
+        on((connection) => readOffers((text, values) => connection.run(text, values), offered, begin)),
+      ),
     explain,
   }
 }

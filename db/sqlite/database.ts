@@ -5,15 +5,16 @@ import { Refusal } from '../../src/domain/errors'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
+import { readOffers } from '../queries/offers'
 import { isSealedUnder } from './data-key'
 import { openEngine } from './engine'
 import { recognizeFile } from './file/guard'
 import { takeServeLock } from './file/lock'
 import { finishDatabase, makeDatabase } from './file/new'
+import { openUntouched } from './file/open-untouched'
 import { compareContent, restoreDatabase } from './file/restore'
 import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
-import { readOffers } from './offers'
 
 /** The place of an embedded SQLite database, which is a file. @param migrations the program's own, unless given */
 export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabasePlace {
@@ -32,7 +33,11 @@ export function fileDatabase(path: string, migrations?: readonly Migration[]): D
     },
     readSource: (reading, use) => readSource(path, reading, use),
     makeTarget: (making) => makeTarget(path, making),
-    listOffers: async (offered, begin) => readOffers(path, offered, begin),
+    async listOffers(offered, begin) {
+      recognizeFile(path, false)
+      using database = openUntouched(path)
+      return await readOffers((text, values) => database.query(text).values(...values), offered, begin)
+    },
     explain: (error) => explain(error, path),
   }
 }

@@ -1,0 +1,26 @@
+import type { Offered } from '../../src/domain/database'
+import type { MaybePromise } from './engine'
+
+// Completions for a shell: read without the master key, so they contain no sealed values and no person's name.
+
+const statements: Readonly<Record<Offered, string>> = {
+  organization: 'SELECT name FROM organizations ORDER BY id LIMIT 500',
+  partner: 'SELECT name FROM partners ORDER BY id LIMIT 500',
+  provider: 'SELECT ref FROM providers WHERE ref >= $1 ORDER BY ref LIMIT 200',
+  // Requests that wait, and the newest.
+  request: `SELECT id FROM (SELECT id FROM booking_requests WHERE state IN ('unassigned', 'pending') ORDER BY id LIMIT 100)
+      AS waiting
+    UNION SELECT id FROM (SELECT id FROM booking_requests ORDER BY id DESC LIMIT 100) AS newest ORDER BY id`,
+  member: 'SELECT id FROM members ORDER BY id DESC LIMIT 100',
+  region: "SELECT country_code || '-' || code FROM regions ORDER BY id LIMIT 500",
+}
+
+/** Names, refs or ids that begin with a word. @param run runs one statement */
+export async function readOffers(
+  run: (statement: string, values: readonly string[]) => MaybePromise<unknown[][]>,
+  offered: Offered,
+  begin: string,
+): Promise<string[]> {
+  const rows = await run(statements[offered], offered === 'provider' ? [begin] : [])
+  return rows.map(([word]) => String(word)).filter((word) => word.startsWith(begin))
+}
