@@ -12,25 +12,32 @@ import type { Refusal } from '../src/domain/errors'
 import type { Organization } from '../src/domain/partner'
 import type { Store } from '../src/domain/store'
 import type { Decision, Outcome } from '../src/domain/writes'
-import type { Facts, Told } from './facts'
+import type { Facts } from './facts'
+import type { MaybePromise } from './queries/engine'
 
-/** Reads, and tells in the domain's words why it could not. */
-export type Read = <T>(work: (facts: Facts) => Told<T>) => Promise<T>
+/** Reads facts. @throws Refusal if the engine cannot */
+export type Read = <T>(work: (facts: Facts) => MaybePromise<T>) => Promise<T>
 
-/** What each of several facts is, once it is told. */
-type AllTold<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
+/** The values of several facts. */
+type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
+
+/** How a change is done. */
+export interface How {
+  /** Whether no submission may be under way meanwhile, because it may be about the same people or slots. */
+  readonly isAlone?: boolean
+  /** Whether it may write thousands of records, and so take long. */
+  readonly isLarge?: boolean
+}
 
 /**
- * In one transaction: asks for facts, decides, and writes what was decided, in the name of whoever acts; null for the
- * service itself, which leaves no audit line.
- *
- * @param isAlone whether no submission may be under way meanwhile, since it may be about the same people or slots
+ * In one transaction: reads facts, decides, and writes what was decided. The act is null for the service itself, which
+ * leaves no audit line.
  */
 export type Change = <const Asked extends readonly unknown[], Answer>(
   act: Act | null,
   ask: (facts: Facts) => Asked,
-  decide: (...told: AllTold<Asked>) => Decision<Answer>,
-  isAlone?: boolean,
+  decide: (...facts: AllRead<Asked>) => Decision<Answer>,
+  how?: How,
 ) => Promise<Answer>
 
 /** What each engine does in its own way. */
@@ -136,6 +143,7 @@ function directoryStore(change: Change) {
         act,
         ({ changes }) => [changes.sinceButTaken(comparison.version)],
         (since) => decideLoad(comparison, since),
+        { isLarge: true },
       ),
     setProviderActive: (id, active, act) =>
       change(act, found(id), ({ providers, unreadable }) =>
@@ -184,14 +192,14 @@ function requestStore(read: Read, change: Change) {
         act,
         ({ placement }) => [placement.find(id, draft)],
         (facts) => placed(placement.decideAssignment(draft, facts)),
-        true,
+        { isAlone: true },
       ),
     move: (id, draft, act) =>
       change(
         act,
         ({ placement }) => [placement.find(id, draft)],
         (facts) => placed(placement.decideMove(draft, facts)),
-        true,
+        { isAlone: true },
       ),
     close: (id, act, reason) =>
       change(act, found(id), (request) => moves.decideClosing(request, act, reason)),
@@ -236,14 +244,14 @@ function memberStore(read: Read, change: Change) {
         act,
         ({ members }) => [members.findById(id)],
         (member) => people.decideEmailRelease(member, act),
-        true,
+        { isAlone: true },
       ),
     setMemberActive: (id, active, act) =>
       change(
         act,
         ({ members }) => [members.findForStaff(id)],
         (member) => people.decideMemberState(member, active),
-        true,
+        { isAlone: true },
       ),
     async exportMember(id, act) {
       // Before the lock is taken, for which others would wait: it may be much.
@@ -263,7 +271,7 @@ function memberStore(read: Read, change: Change) {
           notes.idsOfMember(id),
         ],
         people.decideErasure,
-        true,
+        { isAlone: true },
       ),
   } satisfies Partial<Store>
 }

@@ -12,12 +12,14 @@ import { type Done, transact } from './transaction'
 /** How long an act is attempted, and one attempt takes unless it says otherwise; and how long it waits for a lock. */
 const actMillis = () => 2 * timeouts.call
 const lockMillis = () => 2 * timeouts.lock
+/** How long an act that writes thousands of records may take. */
+const largeMillis = 120_000
 
 interface Acting {
   /** Whether no submission may be under way meanwhile. */
-  readonly isAlone?: boolean
+  readonly isAlone?: boolean | undefined
   /** How long one attempt may take. */
-  readonly attemptMillis?: number
+  readonly attemptMillis?: number | undefined
 }
 
 /** Acts of staff and of the service itself: one after another, each in its own transaction under the lock of the audit log. */
@@ -52,7 +54,7 @@ export function createActs(pool: Pool<Session>) {
   const run = <T>(work: (session: Session) => Promise<Done<T>>, acting: Acting = {}): Promise<T> =>
     inTurn(() => runNow(work, acting))
 
-  const change: Change = (act, ask, decide, isAlone = false) =>
+  const change: Change = (act, ask, decide, { isAlone, isLarge } = {}) =>
     run(
       async (session) => {
         const facts = await Promise.all(ask(session))
@@ -62,7 +64,7 @@ export function createActs(pool: Pool<Session>) {
         const lines = act ? linesOf(decision, act, ids[0]) : []
         return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids) }
       },
-      { isAlone },
+      { isAlone, attemptMillis: isLarge ? largeMillis : undefined },
     )
 
   return { change, run, inTurn }

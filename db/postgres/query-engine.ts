@@ -1,28 +1,10 @@
-import { sql } from 'drizzle-orm'
-import { bigint, boolean, customType, pgTable, text } from 'drizzle-orm/pg-core'
+import { fillPlaceholders, getTableName, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/pg-proxy'
 import type { QueryEngine, Values } from '../queries/engine'
-import { type ColumnTypes, tablesOf } from '../queries/tables'
-import { drizzleOn, type Run } from './drizzle'
+import { tables } from './schema'
 
-const whole = (name: string) => bigint(name, { mode: 'number' })
-
-/** PostgreSQL's column types, under the types of SQLite's. */
-const columns = {
-  table: pgTable,
-  generatedId: (name = 'id') => whole(name).primaryKey().generatedByDefaultAsIdentity(),
-  ownId: (name = 'id') => whole(name).primaryKey(),
-  whole,
-  flag: (name: string) => boolean(name),
-  bytes: customType<{ data: Buffer }>({ dataType: () => 'bytea' }),
-  text: (name: string) => text(name),
-  rate: customType<{ data: number | 'off'; driverData: number | string }>({
-    dataType: () => 'bigint',
-    toDriver: (rate) => (rate === 'off' ? 0 : rate),
-    fromDriver: (stored) => (Number(stored) === 0 ? 'off' : Number(stored)),
-  }),
-} as unknown as ColumnTypes
-
-export const tables = tablesOf(columns)
+/** Runs one statement and returns its rows as arrays. */
+type Run = (text: string, params: readonly unknown[]) => Promise<unknown[][]>
 
 /** A query as PostgreSQL's builder has it. */
 interface Preparing {
@@ -36,7 +18,7 @@ export function queryEngine(run: Run): QueryEngine {
     return (values?: Values) => statement.execute(values)
   }
   return {
-    db: drizzleOn(run) as unknown as QueryEngine['db'],
+    db: drizzle(async (text, params) => ({ rows: await run(text, params) })) as unknown as QueryEngine['db'],
     tables,
     prepare: prepare as QueryEngine['prepare'],
     prepareArrays(query) {
@@ -51,9 +33,28 @@ export function queryEngine(run: Run): QueryEngine {
         return 0
       }
     },
+    prepareBooking(query) {
+      const { sql: insert, params } = query.toSQL()
+      // The last check against double booking is an exclusion constraint.
+      const statement = `${insert} on conflict on constraint booking_requests_slot do nothing returning id`
+      return async (values = {}) => {
+        const rows = await run(statement, fillPlaceholders(params, values))
+        return rows.length === 0 ? null : 0
+      }
+    },
+    async takeIds(table, count) {
+      if (count === 0) return []
+      const sequence = `${getTableName(tables[table])}_id_seq`
+      const rows = await run('select nextval($1) from generate_series(1, $2::int4)', [sequence, count])
+      return rows.map(([id]) => Number(id))
+    },
     isAmong: (column, list) => sql`${column} = any(${list})`,
     list: (values) => `{${values.map(toElement).join()}}`,
     greatest: (one, other) => sql`greatest(${one}, ${other})`,
+    overlaps: ({ startsAt, endsAt }, from, until) =>
+      sql`int8range(${startsAt}, ${endsAt}) && int8range(${from}, ${until})`,
+    jsonRows: (columns, order) =>
+      sql`coalesce(json_agg(json_build_array(${columns}) order by ${order}), '[]')::text`,
   }
 }
 

@@ -23,8 +23,7 @@ import {
   type WalkedLog,
 } from '../audit/verification'
 import { auditLists, conflictQuery, looksAtRisk, refusalCounts } from './audit-lists'
-import { all, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
-import { whenCalled } from './lazy'
+import { all, type MaybePromise, placeholders, type QueryEngine, then, whenCalled } from './engine'
 
 const columns = ['id', 'at', 'actor', 'action', 'record', 'outcome', 'hash'] as const
 

@@ -18,6 +18,18 @@ interface Writing {
   prepare(): { run(values?: Record<string, unknown>): unknown }
 }
 
+/** An insert of SQLite's builder. */
+interface Inserting extends Writing {
+  onConflictDoNothing(): Writing
+  toSQL(): { sql: string; params: unknown[] }
+}
+
+/** The times of a slot, as columns. */
+interface SlotColumns {
+  readonly startsAt: SQLWrapper
+  readonly endsAt: SQLWrapper
+}
+
 /** What an engine provides so that one set of queries serves both. */
 export interface QueryEngine {
   /** SQLite's builder, or PostgreSQL's cast to its type. */
@@ -28,12 +40,20 @@ export interface QueryEngine {
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
   /** Returns the id that the engine generated, if it inserted a row without one. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
+  /** Prepares the insert of a request. Returns null, and inserts nothing, if another request holds the slot. */
+  prepareBooking(query: Inserting): (values?: Values) => MaybePromise<number | null>
+  /** Ids for rows to be inserted; none if the engine generates them as it inserts. They are never given twice. */
+  takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   /** Whether a column is among the values of a list parameter. */
   isAmong(column: SQLWrapper, list: Placeholder): SQL
   /** A list as one parameter: ids, words or hashes. */
   list(values: readonly (number | string | Uint8Array)[]): string
   /** The greater of two numbers, of which the first may be null. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
+  /** Whether a slot overlaps the time between two instants, by the index of slots. */
+  overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
+  /** Rows as the text of a JSON array of arrays, in an order. */
+  jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
 
 /** Passes a value on: at once, or when its promise resolves. */
@@ -79,5 +99,27 @@ export const eachRow: Walk = async function* (after) {
     const newest = rows.at(-1)
     if (!newest) return
     last = newest.id
+  }
+}
+
+/** Makes an object when it is first used: preparing all statements takes longer than a command that runs five. */
+export function whenNeeded<Made extends object>(make: () => Made): Made {
+  let made: Made | undefined
+  return new Proxy({} as Made, {
+    get(_, name) {
+      made ??= make()
+      return made[name as keyof Made]
+    },
+  })
+}
+
+/** Makes a function when it is first called. */
+export function whenCalled<Args extends readonly unknown[], Result>(
+  make: () => (...args: Args) => Result,
+): (...args: Args) => Result {
+  let made: ((...args: Args) => Result) | undefined
+  return (...args) => {
+    made ??= make()
+    return made(...args)
   }
 }

@@ -4,38 +4,19 @@ import type {
   TakenSlot,
   UnreadableProvider,
 } from '../../src/domain/directory-feed'
-import type { PartnerKey } from '../../src/domain/partner'
 import type { Provider } from '../../src/domain/provider'
-import type { Region } from '../../src/domain/region'
 import type { ChangedNoun } from '../../src/domain/writes'
-import { type FoundProviders, providerReader } from '../sealed/providers'
-import type { changeQueries, Since } from './changes'
+import { providerReader } from '../sealed/providers'
+import type { Since } from './changes'
 import type { MaybePromise } from './engine'
+import type { Queries } from './queries'
 
 /** Providers that are read at once. */
 const chunkSize = 500
 /** Up to this many changes are read in a moment. */
 const fewChanges = 50
 
-/** The queries that the feed needs. */
-interface FeedQueries {
-  readonly changes: ReturnType<typeof changeQueries>
-  readonly partners: { listKeys(): MaybePromise<PartnerKey[]> }
-  readonly directory: {
-    listRegions(): MaybePromise<Region[]>
-    listProviderIds(after: number, most: number): MaybePromise<number[]>
-    findProviders(
-      ids: readonly number[],
-      reader: ReturnType<typeof providerReader>,
-    ): MaybePromise<FoundProviders>
-  }
-  readonly slots: {
-    takenSlots(
-      providerIds: readonly number[],
-      after: number,
-    ): MaybePromise<ReadonlyMap<number, readonly TakenSlot[]>>
-  }
-}
+type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
 /** Runs one part of a reading. @param isLarge whether the reading has many parts, so that others need a turn between them */
 export type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>

@@ -13,7 +13,7 @@ export interface FoundProviders {
 /** As an engine's driver tells it. */
 type Flag = 0 | 1 | boolean
 
-/** A provider's columns, and the lists of other tables as JSON. */
+/** A provider's columns, and the rows of other tables as JSON. */
 export type ProviderRow = [
   ...[id: number, ref: string, firstName: string, lastName: string],
   ...[credentials: string | null, pronouns: string | null, gender: string | null, bio: string | null],
@@ -33,8 +33,8 @@ export function providerReader() {
   const overridesOf = madeOnce(listReader(providerLists.overrides))
   const timeOffOf = madeOnce(listReader(providerLists.timeOff))
   const staffTimeOffOf = madeOnce(listReader(providerLists.staffTimeOff))
-  const licensesOf = madeOnce((json): readonly License[] => JSON.parse(json))
-  const regionIdsOf = madeOnce((json): readonly number[] => JSON.parse(json))
+  const licensesOf = madeOnce((json): readonly License[] => JSON.parse(json).map(toLicense))
+  const regionIdsOf = madeOnce((json): readonly number[] => JSON.parse(json).flat())
 
   return (row: ProviderRow): Provider | null => {
     const [id, ref, firstName, lastName, credentials, pronouns, gender, bio, timeZone, ...rest] = row
@@ -68,6 +68,10 @@ export function providerReader() {
       inPersonRegionIds: regionIdsOf(seenIn),
     }
   }
+}
+
+function toLicense([regionId, from, until]: [number, string, string | null]): License {
+  return { regionId, from, until }
 }
 
 /** Reads a list that was stored as JSON; null for one that cannot be read. */

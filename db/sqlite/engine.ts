@@ -9,8 +9,7 @@ import { readPragma, schemaOf } from './file/head'
 import { Health } from './health'
 import { createUpkeep } from './maintenance'
 import { type Opening, openDatabase } from './open'
-import { prepareQueries } from './queries'
-import { queryEngine } from './query-engine'
+import { queriesOn } from './query-engine'
 import { sqliteStore } from './store'
 import { Writer } from './writer'
 
@@ -22,10 +21,7 @@ import { Writer } from './writer'
  */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
-  const queries = prepareQueries(
-    queryEngine(database),
-    openVault(database, opening.purpose, opening.masterKey),
-  )
+  const queries = queriesOn(database, openVault(database, opening.purpose, opening.masterKey))
   const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
   const health = new Health(guard)
   const writer = new Writer(database, health, largestGroup)

@@ -1,7 +1,7 @@
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { directoryFeed as feedOver } from '../queries/feed'
 import { toRefusal } from './constraint'
-import type { Queries } from './queries'
+import type { Queries } from './query-engine'
 
 /**
  * The directory's feed on SQLite.

@@ -1,12 +1,13 @@
+import type { Act } from '../../src/domain/audit'
 import { expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
 import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
+import { type Decision, linesOf } from '../../src/domain/writes'
+import { changesOf } from '../queries/changes'
 import { type Change, type Read, storeOver } from '../store'
-import { carryOut } from './carry-out'
 import { toRefusal } from './constraint'
-import type { Queries } from './queries'
-import { atOnce } from './query-engine'
+import type { Queries } from './query-engine'
 import type { Writer } from './writer'
 
 /** The Store on SQLite. */
@@ -18,7 +19,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
       throw toRefusal(error)
     }
   }
-  // There is one writer at a time, so every change is alone. What this engine is asked, it tells at once.
+  // There is one writer at a time, so every change is alone.
   const change: Change = (act, ask, decide) =>
     writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act))
   return storeOver(read, change, {
@@ -38,18 +39,32 @@ async function submit(
     const { partnerId, externalUserId, slot, retry, submittedAt } = draft
     const member = members.find(partnerId, externalUserId)
     const decision = decideSubmission(draft, {
-      since: atOnce(changes.sinceButTaken(draft.version)),
+      since: changes.sinceButTaken(draft.version),
       member,
       emailOwnerId: members.ownerOf(draft.member.email),
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
-      conflictAt: atOnce(audit.conflictAt(conflictAsked(draft))),
-      kept: retry && atOnce(replays.find(partnerId, retry)),
-      expired: retry ? atOnce(replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside)) : [],
+      conflictAt: audit.conflictAt(conflictAsked(draft)),
+      kept: retry && replays.find(partnerId, retry),
+      expired: retry ? replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside) : [],
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
   // Thrown where its line in the audit log is on disk.
   if (answer instanceof Refusal) throw answer
   return answer
+}
+
+/**
+ * Writes what was decided, inside the transaction in which it was decided.
+ *
+ * @throws Refusal, if that is the decision
+ */
+function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
+  if (decision instanceof Refusal) throw decision
+  const { ids, isWhole } = queries.records.write(decision.writes)
+  if (!isWhole) throw new Refusal('slot_unavailable', 'the slot is not available')
+  for (const changed of changesOf(decision, ids)) queries.changes.add(changed)
+  if (act) queries.audit.append(linesOf(decision, act, ids[0]))
+  return decision.answer(ids)
 }

@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { getTableColumns, getTableName, is } from 'drizzle-orm'
-import { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import * as schema from '../../db/sqlite/schema'
+import { getTableColumns, getTableName } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { tables as seenTables } from '../../db/sqlite/schema'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
@@ -22,9 +22,7 @@ afterAll(() => {
   folder[Symbol.dispose]()
 })
 
-const tables = Object.values(schema).flatMap((value): SQLiteTable[] =>
-  is(value, SQLiteTable) ? [value] : [],
-)
+const tables: readonly SQLiteTable[] = Object.values(seenTables)
 
 describe('the tables that queries see are those of the database', () => {
   test('all of them and no other', () => {

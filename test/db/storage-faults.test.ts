@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { openVault } from '../../db/sqlite/data-key'
 import { directoryFeed } from '../../db/sqlite/feed'
-import { prepareQueries } from '../../db/sqlite/queries'
-import { queryEngine } from '../../db/sqlite/query-engine'
+import { queriesOn } from '../../db/sqlite/query-engine'
 import { sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
@@ -21,7 +20,7 @@ let furniture: Awaited<ReturnType<typeof furnish>>
 beforeEach(async () => {
   folder = new Folder()
   database = openTestDatabase(folder.file('a.sqlite'))
-  const queries = prepareQueries(queryEngine(database), openVault(database, 'sandbox', masterKeyOf(testKey)))
+  const queries = queriesOn(database, openVault(database, 'sandbox', masterKeyOf(testKey)))
   const writer = new Writer(database)
   connection = {
     store: sqliteStore(queries, writer),

@@ -2,9 +2,9 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { eq, sql } from 'drizzle-orm'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
+import { drizzle } from 'drizzle-orm/pg-proxy'
 import { Connection, committing } from '../../../db/postgres/client/connection'
 import { timeouts } from '../../../db/postgres/client/timeouts'
-import { drizzleOn } from '../../../db/postgres/drizzle'
 import type { DatabaseHost } from '../../../src/domain/database-address'
 import { makeCertificate } from '../../support/certificates'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
@@ -107,7 +107,7 @@ describeOnPostgres('a connection', () => {
   test('carries what Drizzle builds, prepared once, inside the transaction that is open', async () => {
     const members = pgTable('members', { id: bigint({ mode: 'number' }), name: text() })
     await onConnection(async (on) => {
-      const db = drizzleOn((text, params) => on.run(text, params))
+      const db = drizzle(async (text, params) => ({ rows: await on.run(text, params) }))
       const find = db
         .select()
         .from(members)

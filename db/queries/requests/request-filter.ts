@@ -1,29 +1,13 @@
-import { and, asc, type Column, eq, gte, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import type { RequestFilter, RequestPart } from '../../src/domain/store'
-
-/** An engine's tables of requests and of members, as its queries see them. */
-export interface RequestTables {
-  readonly requests: SQLWrapper &
-    Record<
-      | 'id'
-      | 'memberId'
-      | 'isIntake'
-      | 'state'
-      | 'providerId'
-      | 'startsAt'
-      | 'localOffsetMinutes'
-      | 'submittedAt',
-      Column
-    >
-  readonly members: SQLWrapper & Record<'id' | 'partnerId', Column>
-}
+import { and, asc, eq, gte, lte, type SQL, sql } from 'drizzle-orm'
+import type { RequestFilter, RequestPart } from '../../../src/domain/store'
+import type { Tables } from '../tables'
 
 const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']
 
-/** How requests are found by what is asked for, in the words of an engine's tables. */
-export function requestFilter({ requests, members }: RequestTables) {
+/** Conditions and orders of queries on requests. */
+export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
-  // In words, as the partial indexes have it: with parameters in their place the whole table would be read.
+  // As literals, like the conditions of the partial indexes: with parameters the whole table would be read.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
@@ -41,7 +25,10 @@ export function requestFilter({ requests, members }: RequestTables) {
   }
 
   return {
-    /** Whether a request waits for somebody. */
+    /** Whether a request holds a slot. */
+    holdsSlot: sql`${state} in ('pending', 'accepted') and ${startsAt} is not null`,
+
+    /** Whether a request waits for a provider or for staff. */
     isWaiting,
 
     /** The partner of a request. */

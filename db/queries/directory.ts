@@ -1,0 +1,48 @@
+import { asc, getTableColumns, gt, sql } from 'drizzle-orm'
+import type { Region } from '../../src/domain/region'
+import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
+import { type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+
+/** Queries on regions and providers. */
+export function directoryQueries({ db, tables: { regions, providers }, ...engine }: QueryEngine) {
+  const { ids, after, most } = placeholders('ids', 'after', 'most')
+  const allRegions = engine.prepare(db.select().from(regions).orderBy(asc(regions.id)))
+  const laterIds = engine.prepare(
+    db
+      .select({ id: providers.id })
+      .from(providers)
+      .where(gt(providers.id, after))
+      .orderBy(asc(providers.id))
+      .limit(most),
+  )
+  // As text: Drizzle would leave out the tables' names, which tell the ids apart.
+  const rowsOf = (table: string, columns: string, order: string) =>
+    sql`(select ${engine.jsonRows(sql.raw(columns), sql.raw(order))} from ${sql.raw(table)} where provider_id = providers.id)`
+  const some = engine.prepareArrays(
+    db
+      .select({
+        ...getTableColumns(providers),
+        licenses: rowsOf('licenses', 'region_id, from_date, until_date', 'id'),
+        inPersonRegionIds: rowsOf('in_person_regions', 'region_id', 'region_id'),
+      })
+      .from(providers)
+      .where(engine.isAmong(providers.id, ids))
+      .orderBy(asc(providers.id)),
+  )
+
+  return {
+    listRegions: (): MaybePromise<Region[]> => allRegions(),
+
+    /** The ids of the providers after an id, in order, at most `most`. */
+    listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
+      then(laterIds({ after, most }), (rows) => rows.map(({ id }) => id)),
+
+    /**
+     * Providers by id, in order of id, as of one snapshot.
+     *
+     * @param read keeps what many rows have in common once, for as long as it is used
+     */
+    findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
+      then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),
+  }
+}

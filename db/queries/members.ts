@@ -1,0 +1,81 @@
+import { and, asc, eq, gt } from 'drizzle-orm'
+import type { Member } from '../../src/domain/member'
+import type { Vault } from '../../src/domain/vault'
+import {
+  emailHash,
+  externalUserIdHash,
+  type FaultyMember,
+  faultOf,
+  openedOrUnreadable,
+  openMember,
+  openProfile,
+} from '../sealed/members'
+import { type MaybePromise, placeholders, type QueryEngine, then, type Walk } from './engine'
+
+/** Queries on members, who are found by keyed hashes. */
+export function memberQueries({ db, tables: { members }, prepare }: QueryEngine, vault: Vault) {
+  const open = placeholders('id', 'partnerId', 'externalUserIdHash', 'emailHash', 'most')
+  const select = () => db.select().from(members)
+  const isKnown = and(
+    eq(members.partnerId, open.partnerId),
+    eq(members.externalUserIdHash, open.externalUserIdHash),
+  )
+  const { id, recordKey, active, sealedProfile } = members
+  const byExternalId = prepare(
+    db.select({ id, recordKey, active, sealedProfile }).from(members).where(isKnown),
+  )
+  const byEmail = prepare(db.select({ id }).from(members).where(eq(members.emailHash, open.emailHash)))
+  const after = prepare(select().where(gt(id, open.id)).orderBy(asc(id)).limit(open.most))
+  const byId = prepare(select().where(eq(id, open.id)))
+
+  /** For staff: a member who cannot be opened is returned as unreadable. */
+  const findForStaff = (id: number): MaybePromise<Member | null> =>
+    then(byId({ id }), ([row]) => openedOrUnreadable(vault, row))
+
+  /** The id of the member, of any partner, who has an e-mail address. */
+  const ownerOf = (email: string): MaybePromise<number | null> =>
+    then(byEmail({ emailHash: emailHash(vault, email) }), ([row]) => row?.id ?? null)
+
+  return {
+    /** @throws Refusal database_unusable if the member cannot be opened */
+    find(partnerId: number, externalUserId: string): MaybePromise<Member | null> {
+      const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
+      return then(byExternalId(foundBy), ([row]) => {
+        if (!row) return null
+        // The sealed external id need not be opened: the profile opens under no other.
+        const profile = openProfile(vault, { ...row, ...foundBy })
+        return { id: row.id, partnerId, externalUserId, active: row.active, profile }
+      })
+    },
+
+    /** @throws Refusal database_unusable if the member cannot be opened */
+    findById: (id: number): MaybePromise<Member | null> =>
+      then(byId({ id }), ([row]) => (row ? openMember(vault, row) : null)),
+
+    findForStaff,
+
+    /** The members after an id, at most `most`. */
+    list: (id: number, most: number): MaybePromise<Member[]> =>
+      then(after({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
+
+    /** Members who cannot be opened, and members whose stored hash is not that of their address. */
+    async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {
+      for await (const row of walk((id, most) => after({ id, most }))) {
+        const fault = faultOf(vault, row)
+        if (fault) yield fault
+      }
+    },
+
+    /** When a member was added and last changed by its partner, in ms. */
+    timesOf: (id: number): MaybePromise<{ createdAt: number; updatedAt: number }> =>
+      then(byId({ id }), ([{ createdAt, updatedAt } = { createdAt: 0, updatedAt: 0 }]) => {
+        return { createdAt, updatedAt }
+      }),
+
+    ownerOf,
+
+    /** For staff: the member, of any partner, who has an e-mail address. */
+    findByEmail: (email: string): MaybePromise<Member | null> =>
+      then(ownerOf(email), (id) => findForStaff(id ?? 0)),
+  }
+}

@@ -1,0 +1,39 @@
+import type { Vault } from '../../src/domain/vault'
+import { auditQueries } from './audit'
+import { changeQueries } from './changes'
+import { directoryQueries } from './directory'
+import { type QueryEngine, whenCalled, whenNeeded } from './engine'
+import { memberQueries } from './members'
+import { partnerQueries } from './partners'
+import { recordQueries } from './records'
+import { replayQueries } from './replays'
+import { bookingRequestQueries } from './requests/booking-requests'
+import { placementQueries } from './requests/placement'
+import { noteQueries } from './requests/request-notes'
+import { slotQueries } from './requests/slots'
+import { newestSealed } from './sealed-values'
+
+/**
+ * All queries on one connection. The statements of a noun are prepared when the first of them is needed.
+ *
+ * @param vaultOf is called then: a connection may be open before there is a vault
+ */
+export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
+  const directory = whenNeeded(() => directoryQueries(engine))
+  const requests = whenNeeded(() => bookingRequestQueries(engine, vaultOf()))
+  const slots = whenNeeded(() => slotQueries(engine))
+  const changes = whenNeeded(() => changeQueries(engine))
+  return {
+    records: whenNeeded(() => recordQueries(engine, vaultOf())),
+    ...{ directory, requests, slots, changes },
+    partners: whenNeeded(() => partnerQueries(engine, vaultOf())),
+    members: whenNeeded(() => memberQueries(engine, vaultOf())),
+    placement: placementQueries({ directory, requests, slots, changes }),
+    notes: whenNeeded(() => noteQueries(engine, vaultOf())),
+    newestSealed: whenCalled(() => newestSealed(engine)),
+    audit: whenNeeded(() => auditQueries(engine, vaultOf())),
+    replays: whenNeeded(() => replayQueries(engine, vaultOf())),
+  }
+}
+
+export type Queries = ReturnType<typeof prepareQueries>

@@ -1,0 +1,240 @@
+import { eq } from 'drizzle-orm'
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { Vault } from '../../src/domain/vault'
+import { type Noun, type Records, type Write, withIds } from '../../src/domain/writes'
+import type { SealedMember } from '../sealed/binding'
+import { keyColumns } from '../sealed/keys'
+import { memberColumns, profileColumns } from '../sealed/members'
+import { noteColumns } from '../sealed/notes'
+import { providerColumns } from '../sealed/providers'
+import { replayColumns } from '../sealed/replays'
+import { requestColumns } from '../sealed/requests'
+import { all, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+import type { Tables } from './tables'
+
+/** Values by column. */
+type Row = Readonly<Record<string, unknown>>
+
+/** Facts about the writes that the caller has read already. */
+export interface Known {
+  /** Ids for the records to be added, by noun, in order. */
+  readonly ids?: Partial<Record<Noun, readonly number[]>>
+  /** The record keys of the requests to be added, in order. */
+  readonly requestKeys?: readonly string[]
+  /** What the sealed values of members are bound to, by id. */
+  readonly members?: ReadonlyMap<number, SealedMember>
+}
+
+export interface Written {
+  /** The id of the record of each write, in order. */
+  readonly ids: readonly number[]
+  /** False if another request holds the slot of an added one: the transaction has to be rolled back. */
+  readonly isWhole: boolean
+}
+
+/** Statements that are sent before their results are awaited, so that a large load does not fill the connection. */
+const mostSent = 200
+
+const tableNames = {
+  organization: 'organizations',
+  partner: 'partners',
+  key: 'partnerKeys',
+  region: 'regions',
+  provider: 'providers',
+  member: 'members',
+  request: 'bookingRequests',
+  note: 'requestNotes',
+  replay: 'replays',
+} as const satisfies Record<Noun, keyof Tables>
+
+/** A region has an id of its own, and a kept response that of its request. */
+const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
+
+/** Writes the records of a decision, inside the transaction that is open. */
+export function recordQueries(engine: QueryEngine, vault: Vault) {
+  const statements = writeStatements(engine)
+
+  function freeIds(writes: readonly Write[], given: Known['ids'] = {}): MaybePromise<FreeIds> {
+    const taken = numbered.flatMap((noun) => {
+      const count = writes.filter((write) => 'add' in write && write.add === noun).length
+      if (count === 0) return []
+      const known = given[noun] ?? []
+      const more = engine.takeIds(tableNames[noun], count - known.length)
+      return [then(more, (more) => [noun, [...known, ...more].values()] as const)]
+    })
+    return then(all(taken), (ids) => new Map(ids))
+  }
+
+  function membersIn(writes: readonly Write[]): MaybePromise<Members> {
+    const changed = writes.filter((write) => 'set' in write && write.set === 'member' && write.to.profile)
+    const found = (changed as { id: number }[]).map(({ id }) => statements.findMember({ id }))
+    return then(all(found), (rows) => new Map(rows.flat().map((row) => [row.id, row])))
+  }
+
+  return {
+    /** Writes in order. */
+    write(writes: readonly Write[], known: Known = {}): MaybePromise<Written> {
+      const read = all([freeIds(writes, known.ids), known.members ?? membersIn(writes)])
+      const keys = known.requestKeys?.values()
+      return then(read, ([free, members]) => writeAll(statements, writes, { vault, free, members, keys }))
+    },
+  }
+}
+
+type FreeIds = ReadonlyMap<Noun, Iterator<number>>
+type Members = ReadonlyMap<number, SealedMember>
+
+/** What columns are made from, beside the writes. */
+interface Given {
+  readonly vault: Vault
+  readonly free: FreeIds
+  readonly members: Members
+  /** The record keys of requests. */
+  readonly keys: Iterator<string> | undefined
+}
+
+function writeAll(
+  { add, set, remove, tie }: ReturnType<typeof writeStatements>,
+  writes: readonly Write[],
+  given: Given,
+): MaybePromise<Written> {
+  const ids: number[] = []
+  const added = new Map<Noun, number>()
+  let isWhole = true
+
+  /** Sends the statements of a write. Its id is the next of `ids`. */
+  function send(write: Write): MaybePromise<unknown>[] {
+    if ('remove' in write) {
+      ids.push(write.id)
+      return [remove(tableNames[write.remove], 'id', write.id)]
+    }
+    if ('set' in write) {
+      ids.push(write.id)
+      const changed = set(tableNames[write.set], write.id, changedColumns(write, given))
+      return write.set === 'provider' ? [changed, ...tie(write.id, write.to, false)] : [changed]
+    }
+    const row = columnsOf(write.add, withIds(write.row, added), given)
+    const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
+    const inserted = add(tableNames[write.add], known === undefined ? row : { ...row, id: known })
+    // Without an id of ours, the engine returns the generated one at once.
+    const id = known ?? (inserted as number)
+    added.set(write.add, id)
+    ids.push(id)
+    const checked = then(inserted, (id) => {
+      if (id === null) isWhole = false
+    })
+    return write.add === 'provider' ? [checked, ...tie(id, write.row, true)] : [checked]
+  }
+
+  function sendFrom(first: number): MaybePromise<Written> {
+    const sent: MaybePromise<unknown>[] = []
+    let next = first
+    while (next < writes.length && sent.length < mostSent && isWhole)
+      sent.push(...send(writes[next++] as Write))
+    return then(
+      settled(sent, () => isWhole),
+      () => (next < writes.length && isWhole ? sendFrom(next) : { ids, isWhole }),
+    )
+  }
+  return sendFrom(0)
+}
+
+/** Waits for statements. After a conflict, those that refer to the missing row fail too, and their errors say nothing. */
+function settled(sent: readonly MaybePromise<unknown>[], isWhole: () => boolean): MaybePromise<void> {
+  if (!sent.some((result) => result instanceof Promise)) return undefined
+  return Promise.allSettled(sent).then((results) => {
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed && isWhole()) throw failed.reason
+  })
+}
+
+function columnsOf(noun: Noun, row: object, { vault, keys }: Given): Row {
+  switch (noun) {
+    case 'key':
+      return keyColumns(vault, row)
+    case 'provider':
+      return providerColumns(row)
+    case 'member':
+      return { ...memberColumns(vault, row as Records['member']) }
+    case 'request':
+      return requestColumns(vault, row, keys?.next().value)
+    case 'note':
+      return { ...noteColumns(vault, row as Records['note']) }
+    case 'replay':
+      return { ...replayColumns(vault, row as Records['replay']) }
+    default:
+      return { ...row }
+  }
+}
+
+function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }: Given): Row {
+  if (write.set === 'request') return requestColumns(vault, write.to)
+  if (write.set === 'provider') return providerColumns(write.to)
+  if (write.set !== 'member') return write.to
+  const { profile, ...to } = write.to
+  const member = members.get(write.id)
+  return profile && member ? { ...to, ...profileColumns(vault, profile, member) } : to
+}
+
+type Statement = (values: Row) => MaybePromise<number | null>
+
+/** The statements that write records, prepared once for each table and set of columns: decisions use few. */
+function writeStatements({ db, tables, prepare, prepareWrite, prepareBooking }: QueryEngine) {
+  const { id } = placeholders('id')
+  const tableOf = (name: keyof Tables) =>
+    tables[name] as unknown as SQLiteTable & Record<string, SQLiteColumn>
+  const prepared = new Map<string, Statement>()
+  function run(key: string, make: () => Statement, values: Row): MaybePromise<number | null> {
+    const statement = prepared.get(key) ?? make()
+    prepared.set(key, statement)
+    return statement(values)
+  }
+
+  /** Returns the id, if the engine generates it; null for a request whose slot another request holds. */
+  function add(name: keyof Tables, row: Row): MaybePromise<number | null> {
+    const columns = Object.keys(row)
+    const make = () => {
+      const insert = db.insert(tableOf(name)).values(placeholders(...columns) as never)
+      return name === 'bookingRequests' ? prepareBooking(insert) : prepareWrite(insert)
+    }
+    return run(`add ${name} ${columns}`, make, row)
+  }
+
+  function remove(name: keyof Tables, column: string, value: number): MaybePromise<number | null> {
+    const make = () =>
+      prepareWrite(db.delete(tableOf(name)).where(eq(tableOf(name)[column] as SQLiteColumn, id)))
+    return run(`remove ${name}`, make, { id: value })
+  }
+
+  return {
+    add,
+    remove,
+
+    /** Replaces the rows that tie a provider to regions. */
+    tie(providerId: number, row: Partial<Records['provider']>, isNew: boolean): MaybePromise<unknown>[] {
+      const { licenses, inPersonRegionIds } = row
+      return [
+        ...(licenses && !isNew ? [remove('licenses', 'providerId', providerId)] : []),
+        ...(licenses ?? []).map((license) => add('licenses', { ...license, providerId })),
+        ...(inPersonRegionIds && !isNew ? [remove('inPersonRegions', 'providerId', providerId)] : []),
+        ...(inPersonRegionIds ?? []).map((regionId) => add('inPersonRegions', { regionId, providerId })),
+      ]
+    },
+
+    set(name: keyof Tables, recordId: number, { id: _, ...row }: Row): MaybePromise<number | null> {
+      const columns = Object.keys(row).sort()
+      if (columns.length === 0) return null
+      const to = placeholders(...columns) as never
+      const make = () =>
+        prepareWrite(
+          db
+            .update(tableOf(name))
+            .set(to)
+            .where(eq(tableOf(name).id as SQLiteColumn, id)),
+        )
+      return run(`set ${name} ${columns}`, make, { ...row, id: recordId })
+    },
+
+    findMember: prepare(db.select().from(tables.members).where(eq(tables.members.id, id))),
+  }
+}

@@ -1,0 +1,140 @@
+import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm'
+import type { RequestRecord, ScreeningAnswer } from '../../../src/domain/booking-request'
+import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../../src/domain/store'
+import type { Vault } from '../../../src/domain/vault'
+import { type AnswersRow, areAnswersReadable, factsOf, openAnswers, toRecord } from '../../sealed/requests'
+import { all, type MaybePromise, placeholders, type QueryEngine, then, type Walk } from '../engine'
+import { requestFilter } from './request-filter'
+
+/** With an end, a planner that does not know the values expects few rows, and uses the index of time. */
+const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
+
+/** Queries on booking requests and intakes. */
+export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
+  const { bookingRequests, members } = tables
+  const { id, providerId, state, startsAt, endsAt, submittedAt } = bookingRequests
+  const { holdsSlot, isWaiting, isWanted, orderOf, theirPartner } = requestFilter(tables)
+  const open = placeholders('id', 'ids', 'partnerId', 'from', 'until')
+  const select = () =>
+    db
+      .select({ request: bookingRequests, member: members })
+      .from(bookingRequests)
+      .leftJoin(members, eq(members.id, bookingRequests.memberId))
+  const byId = engine.prepare(select().where(eq(id, open.id)))
+  const ofIds = engine.prepare(select().where(engine.isAmong(id, open.ids)))
+  const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
+  const heldDuring = engine.prepare(
+    select().where(and(holdsSlot, engine.isAmong(providerId, open.ids), isDuring)),
+  )
+  const submitted = engine.prepare(
+    db
+      .select({ id, state })
+      .from(bookingRequests)
+      .where(and(between(submittedAt, open.from, endOfTime), sql`${theirPartner} = ${open.partnerId}`))
+      .orderBy(submittedAt, id),
+  )
+
+  const wantedIds = (filter: RequestFilter, order: ReturnType<typeof orderOf>) =>
+    db
+      .select({ id })
+      .from(bookingRequests)
+      .where(isWanted(filter))
+      .orderBy(...order)
+  type Row = Awaited<ReturnType<typeof byId>>[number]
+  const toRequest = ({ request, member }: Row) => toRecord(vault, request, member)
+
+  return {
+    ...personQueries({ db, tables, ...engine }, vault),
+
+    list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
+      const order = orderOf(part)
+      // The page is chosen first: members are joined for it alone, and no sealed values are sorted.
+      const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
+      const rows = engine.prepare(
+        select()
+          .where(chosen ? inArray(id, chosen) : isWanted(filter))
+          .orderBy(...order),
+      )
+      return then(rows(), (found) => found.map(toRequest))
+    },
+
+    countWaiting(filter: RequestFilter): MaybePromise<WaitingCount> {
+      // An expression keeps the planner from the index of all requests by submission.
+      const oldestAt = sql<number | null>`min(${submittedAt} + 0)`.mapWith(Number)
+      const waiting = engine.prepare(
+        db
+          .select({ count: count(), oldestAt })
+          .from(bookingRequests)
+          .where(and(isWaiting, isWanted(filter, true))),
+      )
+      return then(waiting(), ([found]) => found ?? { count: 0, oldestAt: null })
+    },
+
+    listIds: (filter: RequestFilter): MaybePromise<number[]> =>
+      then(engine.prepare(wantedIds(filter, orderOf(undefined)))(), (rows) => rows.map(({ id }) => id)),
+
+    find: (id: number): MaybePromise<RequestRecord | null> =>
+      then(byId({ id }), ([row]) => (row ? toRequest(row) : null)),
+
+    /** Requests in the order of their ids; null for an unknown id. */
+    findAll: (ids: readonly number[]): MaybePromise<(RequestRecord | null)[]> =>
+      then(ofIds({ ids: engine.list(ids) }), (rows) => {
+        const found = new Map(rows.map((row) => [row.request.id, toRequest(row)]))
+        return ids.map((id) => found.get(id) ?? null)
+      }),
+
+    /** The requests that hold a slot which starts on one of some providers' days, in order of time, then of id. */
+    held(days: readonly ProvidersDay[]): MaybePromise<RequestRecord[]> {
+      const ofDays = days.map(({ providerIds, from, until }) =>
+        heldDuring({ ids: engine.list(providerIds), from, until }),
+      )
+      const compare = ({ request: a }: Row, { request: b }: Row) =>
+        Number(a.startsAt) - Number(b.startsAt) || a.id - b.id
+      return then(all(ofDays), (found) => found.flat().sort(compare).map(toRequest))
+    },
+
+    submittedBy: (partnerId: number, from: number) => submitted({ partnerId, from }),
+  }
+}
+
+/** Queries on the requests and answers of a member. */
+function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: QueryEngine, vault: Vault) {
+  const open = placeholders('id', 'ids', 'most')
+  const { id, recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
+  const answers = { id, recordKey, memberId, submittedAt, sealedScreeningAnswers }
+  const ofMember = prepare(db.select().from(bookingRequests).where(eq(memberId, open.id)).orderBy(asc(id)))
+  const answersOf = prepare(db.select(answers).from(bookingRequests).where(engine.isAmong(id, open.ids)))
+  const answersAfter = prepare(
+    db.select(answers).from(bookingRequests).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
+  )
+  const toAnswers = (row: AnswersRow | undefined) => openAnswers(vault, row)
+  const isReadable = (row: AnswersRow) => areAnswersReadable(vault, row)
+
+  return {
+    /** The screening answers of a request; none for an erased member. */
+    screeningOf: (id: number): MaybePromise<ScreeningAnswer[]> =>
+      then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
+
+    /** The screening answers of those requests whose answers can be opened, by id. */
+    readableAnswers: (ids: readonly number[]): MaybePromise<Map<number, ScreeningAnswer[]>> =>
+      then(answersOf({ ids: engine.list(ids) }), (rows) => {
+        return new Map(rows.filter(isReadable).map((row) => [row.id, toAnswers(row)]))
+      }),
+
+    /** The ids of the requests whose answers cannot be opened. */
+    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
+      for await (const row of walk((id, most) => answersAfter({ id, most }))) {
+        if (!isReadable(row)) yield row.id
+      }
+    },
+
+    /** The requests of a member, without the member: opening it for each of many would take long. */
+    listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
+
+    /** The same, with their screening answers. */
+    listWithAnswers: (memberId: number) =>
+      then(ofMember({ id: memberId }), (rows) =>
+        rows.map((row) => ({ ...factsOf(row), screeningAnswers: toAnswers(row) })),
+      ),
+  }
+}

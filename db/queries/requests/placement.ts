@@ -1,0 +1,43 @@
+import type { PlacementFacts } from '../../../src/domain/decide-placement'
+import type { Version } from '../../../src/domain/directory-feed'
+import type { changeQueries } from '../changes'
+import type { directoryQueries } from '../directory'
+import { all, type MaybePromise, then } from '../engine'
+import type { bookingRequestQueries } from './booking-requests'
+import type { slotQueries } from './slots'
+
+/** A provider for a request and a start, as a draft has them. */
+export interface Placed {
+  readonly providerId: number
+  readonly startsAt: number | null
+  readonly version: Version
+}
+
+/** The queries that find the facts of a placement. */
+interface Sources {
+  readonly directory: ReturnType<typeof directoryQueries>
+  readonly requests: ReturnType<typeof bookingRequestQueries>
+  readonly slots: ReturnType<typeof slotQueries>
+  readonly changes: ReturnType<typeof changeQueries>
+}
+
+export function placementQueries({ directory, requests, slots, changes }: Sources) {
+  return {
+    /** The facts that decide whether a request gets a provider, and a slot if the draft names one. */
+    find(requestId: number, { providerId, startsAt, version }: Placed): MaybePromise<PlacementFacts> {
+      const found = all([
+        requests.find(requestId),
+        directory.findProviders([providerId]),
+        changes.sinceButTaken(version),
+        startsAt === null ? [] : slots.touching(providerId, startsAt),
+      ])
+      return then(found, ([request, { providers }, since, holders]) => {
+        const { member } = request ?? {}
+        const held = startsAt !== null && member ? slots.heldBy(member.id, startsAt) : []
+        return then(held, (held) => {
+          return { request, isProviderKnown: providers.length > 0, since, holders, held }
+        })
+      })
+    },
+  }
+}

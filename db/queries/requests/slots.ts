@@ -1,0 +1,70 @@
+import { and, eq, gt } from 'drizzle-orm'
+import { slotMillis } from '../../../src/domain/booking-request'
+import type { HeldSlot, SlotHolder } from '../../../src/domain/decide-submission'
+import type { TakenSlot } from '../../../src/domain/directory-feed'
+import { type MaybePromise, placeholders, type QueryEngine, then } from '../engine'
+import { requestFilter } from './request-filter'
+
+/** The value for most providers, so that memory has it once. */
+const none: readonly TakenSlot[] = []
+
+const endOfTime = Number.MAX_SAFE_INTEGER
+
+type TakenRow = [providerId: number, ...slot: [number, number, number, number]]
+
+/** Queries on the slots that requests hold. */
+export function slotQueries({ db, tables, ...engine }: QueryEngine) {
+  const { bookingRequests } = tables
+  const { id: requestId, memberId, providerId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
+  const { holdsSlot } = requestFilter(tables)
+  const open = placeholders('id', 'ids', 'from', 'until')
+  const overlaps = engine.overlaps({ startsAt, endsAt }, open.from, open.until)
+  const touching = engine.prepare(
+    db
+      .select({ requestId, memberId, startsAt })
+      .from(bookingRequests)
+      .where(and(holdsSlot, eq(providerId, open.id), overlaps)),
+  )
+  // As arrays: after a booking, all slots of its provider are read again.
+  const taken = engine.prepareArrays(
+    db
+      .select({ providerId, requestId, startsAt, endsAt, localOffsetMinutes })
+      .from(bookingRequests)
+      .where(and(holdsSlot, engine.isAmong(providerId, open.ids), overlaps))
+      .orderBy(providerId, startsAt),
+  )
+  const held = engine.prepare(
+    db
+      .select({ requestId, startsAt })
+      .from(bookingRequests)
+      .where(and(holdsSlot, eq(memberId, open.id), gt(startsAt, open.from)))
+      .orderBy(startsAt),
+  )
+
+  return {
+    /** The requests that hold a slot of the provider which overlaps the slot that starts at an instant. */
+    touching: (providerId: number, startsAt: number) =>
+      touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
+        SlotHolder[]
+      >,
+
+    /** By provider, each of them: the slots that are held and end after an instant, in order. */
+    takenSlots: (
+      providerIds: readonly number[],
+      after: number,
+    ): MaybePromise<Map<number, readonly TakenSlot[]>> =>
+      then(taken({ ids: engine.list(providerIds), from: after, until: endOfTime }), (rows) => {
+        const found = new Map<number, readonly TakenSlot[]>(providerIds.map((id) => [id, none]))
+        for (const [providerId, requestId, startsAt, endsAt, localOffsetMinutes] of rows as TakenRow[]) {
+          const slot = { requestId, startsAt, endsAt, localOffsetMinutes }
+          const slots = found.get(providerId) as TakenSlot[]
+          if (slots === none) found.set(providerId, [slot])
+          else slots.push(slot)
+        }
+        return found
+      }),
+
+    /** The slots that a member holds and that end after an instant. */
+    heldBy: (id: number, after: number) => held({ id, from: after - slotMillis }) as MaybePromise<HeldSlot[]>,
+  }
+}
