@@ -1,5 +1,5 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { rmSync } from 'node:fs'
 import { version } from '../../package.json'
 import { testOfFile } from '../support/engine'
 import { Operator } from '../support/operator'
@@ -78,7 +78,9 @@ testOfFile('a backup made beside a service has nothing of it, and one too old is
 
 testOfFile('a service that answers and can store nothing is not told to be well', async () => {
   await using served = await operator.serve()
-  rmSync(`${operator.database}-shm`)
+  // Another program holds the lock that every write needs.
+  using other = new Database(operator.database)
+  other.run('BEGIN IMMEDIATE')
   // For a second, what it stored last says that it can.
   const readiness = `http://127.0.0.1:${served.port}/readyz`
   while ((await fetch(readiness)).ok) await Bun.sleep(50)
@@ -86,5 +88,6 @@ testOfFile('a service that answers and can store nothing is not told to be well'
   expect([found.code, found.service.state]).toEqual([8, 'unready'])
   expect(found.firstAid[0]).toBe('the service can store nothing: anteroom doctor, and read its log')
   expect((await operator.run(['status'])).stdout).toStartWith('service           up, and can store nothing\n')
+  other.run('ROLLBACK')
   await served.stop()
 })
