@@ -253,3 +253,20 @@ async function startAgain() {
     },
   }
 }
+
+test('the tag of a page changes if only its count and its next link change', async () => {
+  const directory = (...refs: string[]) => ({
+    regions: [region()],
+    providers: refs.map((ref) => provider(ref)),
+  })
+  const own = await startService({ directory: directory('a', 'b') })
+  try {
+    const before = await own.get(page)
+    await own.load(directory('a', 'b', 'c'))
+    const after = await own.get(page)
+    expect(after.body).toEqual({ ...before.body, count: 3, next: expect.stringContaining('page=2') })
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
+  } finally {
+    await own.stop()
+  }
+})

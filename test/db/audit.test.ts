@@ -280,6 +280,14 @@ describe('a prune', () => {
     expect(await place.store.verifyAudit(null)).toEqual(broken(id, fault))
   })
 
+  test('never gives the id of a pruned line again', async () => {
+    await using place = await openPlace()
+    await place.store.appendAudit([line(0), refusal(1)])
+    await prune(place, 'refusals', now + 1_000)
+    expect((await place.store.listAudit(10)).map(({ id }) => id)).toEqual([1, 3])
+    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
+  })
+
   test('of nothing writes no file, and one of everything leaves the line that tells of it', async () => {
     await using place = await openPlace()
     await tenLines(place.store)

@@ -1,0 +1,19 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { fileDatabase } from '../../db/sqlite/database'
+import { masterKeyOf } from '../../src/vault/vault'
+import { Folder } from '../support/folder'
+import { openTestDatabase, testKey } from './place'
+
+test('refuses to restore a database file whose write-ahead log holds more than the file', async () => {
+  using folder = new Folder()
+  const [backup, path] = [folder.file('backup.sqlite'), folder.file('restored.sqlite')]
+  using database = openTestDatabase(backup)
+  database.run("INSERT INTO organizations (name, active, created_at) VALUES ('North Care', 1, 0)")
+  const decrypt = () => Promise.reject(new Error('it is not encrypted'))
+  const restoring = { backup, purpose: 'sandbox', takeKey: () => masterKeyOf(testKey), decrypt } as const
+  await expect(fileDatabase(path).restore({ ...restoring, isVerified: false }, () => {})).rejects.toThrow(
+    `${backup}-wal holds what the file alone does not: make a backup of the two by anteroom backup`,
+  )
+  expect(existsSync(path)).toBe(false)
+})
