@@ -3,14 +3,14 @@ import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-ad
 import { Refusal } from '../../src/domain/errors'
 import { unusable } from '../findings/unusable'
 import { readOffers } from '../queries/offers'
+import { settingsOver } from '../settings'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
 import { type OnConnection, Pool } from './client/pool'
-import { isSealedUnder } from './data-key'
 import { commandMillis, openEngine, type Server } from './engine'
 import { makeTarget, readSource } from './move'
-import { look } from './open'
+import { recognize } from './server/recognize'
 
 const restoreWay =
   'a backup of this program is a file, and restored to one: anteroom restore --to FILE, then anteroom database copy --from FILE ' +
@@ -28,13 +28,17 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlac
   const name = shownAddress(text)
   const server: Server = { name, address, password: (host) => passwordFor(address, host, login) }
   const once = <T>(work: (on: OnConnection) => Promise<T>) => onceConnected(server, work)
-  const find = async () => ((await once((on) => on(look))) ? { owner: undefined } : null)
+  const find = async () => ((await once((on) => on(recognize))) ? { owner: undefined } : null)
   return {
     name,
     fullName: name,
     find,
     isSealedUnder: (purpose, masterKey) =>
-      once((on) => on((connection) => isSealedUnder(connection, purpose, masterKey))),
+      once((on) =>
+        on((connection) =>
+          Promise.resolve(settingsOver(connection).isSealedUnder(purpose, masterKey)).catch(() => false),
+        ),
+      ),
     open: (opening) => openEngine(server, opening),
     async make({ keyFile, anew, furnish }) {
       if (anew && (await find())) throw unusable(`there is a database at ${name} already`)

@@ -3,20 +3,17 @@ import type { DatabaseAddress, DatabaseHost } from '../../src/domain/database-ad
 import type { Vault } from '../../src/domain/vault'
 import { auditHashes } from '../audit/hashes'
 import { logOver } from '../queries/audit'
-import { dataKeyName } from '../sealed/data-key'
 import { createActs } from './acts'
 import type { Connection } from './client/connection'
 import { openingRefusal } from './client/failure'
 import { type OnConnection, Pool } from './client/pool'
-import { openVault } from './data-key'
 import { directoryFeed } from './feed'
 import { Health } from './health'
 import { createUpkeep } from './maintenance'
-import { openDatabase } from './open'
+import { type OpenedDatabase, openDatabase } from './open'
 import { readOn } from './read'
 import { Node } from './server/nodes'
 import { openSession, type Session } from './session'
-import { readSetting } from './setting'
 import { postgresStore } from './store'
 import { Submissions } from './submit'
 
@@ -48,23 +45,19 @@ export async function openEngine(server: Server, opening: Opening): Promise<Open
     pool.use(({ connection }) => work(connection), deadlineMillis)
   try {
     const opened = await openDatabase(on, { ...opening, name: server.name })
-    const sealed = await on((connection) => readSetting(connection, dataKeyName))
-    vault = openVault(sealed, opening.purpose, opened.masterKey)
+    vault = opened.vault
     const upgraded = opened.isUpgraded ? { copy: null } : null
-    return { ...putTogether({ ...opening, ...opened, pool, submissionPool, on, vault }), upgraded }
+    return { ...putTogether({ ...opening, ...opened, pool, submissionPool, on }), upgraded }
   } catch (error) {
     await pool.close()
     throw openingRefusal(error, server.name)
   }
 }
 
-type OpenedDatabase = Awaited<ReturnType<typeof openDatabase>>
-
 interface Parts extends Opening, OpenedDatabase {
   readonly pool: Pool<Session>
   readonly submissionPool: Pool<Session>
   readonly on: OnConnection
-  readonly vault: Vault
 }
 
 function putTogether({ pool, submissionPool, on, vault, purpose, masterKey, schema }: Parts): Engine {

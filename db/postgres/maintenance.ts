@@ -12,29 +12,24 @@ import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding } from '../findings/findings'
 import { unusable } from '../findings/unusable'
-import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit'
 import { findSealed } from '../queries/sealed-values'
+import { copyNoteName, lastDrillName, settingsOver, zoneDataName } from '../settings'
 import type { Acts } from './acts'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
 import type { OnConnection, Pool } from './client/pool'
-import { rewrapDataKey } from './data-key'
 import { currentSchema, schemaOf } from './migration'
-import { look } from './open'
 import { purge } from './purge'
 import { readOn } from './read'
 import { clockFinding } from './server/clock'
 import { listServers, type Node } from './server/nodes'
 import { orphansFinding } from './server/orphans'
+import { recognize } from './server/recognize'
 import { replicationFinding } from './server/replication'
 import { encryptionFinding, readServerSettings, settingsFinding, versionFinding } from './server/settings'
 import type { Session } from './session'
-import { readCopyNote, readSetting, removeSetting, writeSetting } from './setting'
 import { whereReadable } from './where-readable'
-
-const lastDrillName = 'last_drill_at'
-const zoneDataName = 'zone_data'
 
 /** How long one look through all of the data may take. */
 const checkMillis = 30 * 60 * 1_000
@@ -56,8 +51,8 @@ export interface UpkeepParts {
 /** The Upkeep of a database on a PostgreSQL server. */
 export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: UpkeepParts): Upkeep {
   const note = (name: string, value: string) =>
-    told(on((connection) => writeSetting(connection, name, value)))
-  const read = (name: string) => told(on((connection) => readSetting(connection, name)))
+    told(on(async (connection) => settingsOver(connection).write(name, value)))
+  const read = (name: string) => told(on(async (connection) => settingsOver(connection).readText(name)))
   const archives = archivesOf(log, (work) =>
     acts.run(async ({ audit }) => ({ answer: await work(audit), lines: [], changed: [] }), {
       attemptMillis: pruneMillis,
@@ -70,7 +65,7 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
     noteDrill: ({ at }) => note(lastDrillName, `${at}`),
     rewrap: (next, act) =>
       acts.run(async ({ connection }) => {
-        const answer = await rewrapDataKey(connection, purpose, masterKey, next)
+        const answer = await settingsOver(connection).rewrapDataKey(purpose, masterKey, next)
         const line = { ...act, action: 'key.rotate', record: null, outcome: 'done' } as const
         return { answer, lines: answer ? [line] : [], changed: [] }
       }),
@@ -94,18 +89,19 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
     listServers: () => told(on(listServers)),
     purge: () => told(purge(on)),
     keptAfterErasure: async () => keptAfterErasure,
-    findCopyNote: () => told(on(readCopyNote)),
+    findCopyNote: () => told(on(async (connection) => settingsOver(connection).readCopyNote())),
     reactivate: (act) =>
       acts.run(async ({ connection }) => {
-        requireCopied(await readCopyNote(connection))
-        await removeSetting(connection, copyNoteName)
+        const settings = settingsOver(connection)
+        requireCopied(await settings.readCopyNote())
+        await settings.remove(copyNoteName)
         const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
         return { answer: undefined, lines: [line], changed: [] }
       }),
     noteZoneData: ({ edition, folder }) => note(zoneDataName, JSON.stringify({ edition, folder })),
     async findZoneData() {
       const noted = await read(zoneDataName)
-      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      return noted === null ? null : JSON.parse(noted)
     },
   }
 }
@@ -144,19 +140,19 @@ async function placeFindings(on: OnConnection): Promise<Finding[]> {
 }
 
 async function schemaFinding(connection: Connection): Promise<Finding> {
-  const found = await look(connection)
+  const found = await recognize(connection)
   const version = found ? schemaOf(found.schema) : 0
   const isNewer = version > currentSchema
   const detail = `version ${version}${isNewer ? ', which is newer than this program and lets it work' : ''}`
   return { check: 'schema', state: isNewer ? 'note' : 'ok', detail }
 }
 
-type Read = (name: string) => Promise<Uint8Array | undefined>
+type Read = (name: string) => Promise<string | null>
 
 /** Of backups that the server makes of itself nothing is known here. */
 async function lastBackups(read: Read): Promise<LastBackups> {
   const drilled = await read(lastDrillName)
-  const drilledAt = drilled ? Number(Buffer.from(drilled).toString()) : null
+  const drilledAt = drilled === null ? null : Number(drilled)
   return { backedUpAt: null, drilledAt, isByServer: true }
 }
 

@@ -1,4 +1,5 @@
 import { formatState } from '../../src/domain/audit'
+import type { CopyNote } from '../../src/domain/copy-note'
 import type {
   AuditSpans,
   CopySource,
@@ -11,22 +12,19 @@ import type { Vault } from '../../src/domain/vault'
 import { auditHashes } from '../audit/hashes'
 import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { copyNoteName, formatCopyNote } from '../move/copy-note'
 import { constraintBroken, linesOf, quoted, readTables, verifyLog } from '../move/rows'
 import { type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from '../move/tables'
 import { auditQueries } from '../queries/audit'
-import { dataKeyName } from '../sealed/data-key'
+import { settingsOver } from '../settings'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 import type { OnConnection } from './client/pool'
-import { openVault } from './data-key'
 import { taking } from './locks'
-import { createSchema, olderSchema, ourMigrations } from './migration'
-import { alone, proveAll, requireFound } from './open'
+import { createSchema, olderDatabase, ourMigrations, schemaOf } from './migration'
+import { migratingAlone, proveDatabase, requireDatabase } from './open'
 import { queryEngine } from './query-engine'
-import { recognize } from './recognize'
 import { hasLiveNodes } from './server/nodes'
-import { readCopyNote, readSetting, writeSetting } from './setting'
+import { recognize } from './server/recognize'
 import { isLost, rollBack } from './transaction'
 
 /** For a whole copy, for one statement, and for the other side between two statements. */
@@ -69,7 +67,8 @@ export async function readSource<T>(
   reading: ReadingSource,
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
-  requireOurSchema(await on((connection) => requireFound(connection, { name: place, ...reading })))
+  const found = await on((connection) => requireDatabase(connection, { name: place, ...reading }))
+  requireOurSchema(schemaOf(found))
   const read = (ending: Ending) =>
     on(
       (connection) => readSnapshot(connection, place, reading, (source) => use({ ...source, ...ending })),
@@ -81,7 +80,7 @@ export async function readSource<T>(
     await connection.send(connection.begin + blockingWriters)
     const done = await read({
       requireStopped: () => at(place, () => requireStopped(connection)),
-      markCopied: (note) => markCopied(connection, formatCopyNote(note)),
+      markCopied: (note) => markCopied(connection, note),
     })
     await rollBack(connection)
     return done
@@ -96,17 +95,22 @@ async function readSnapshot<T>(
 ): Promise<T> {
   const masterKey = await takeKey()
   await connection.send(connection.begin + readingOneMoment)
-  requireOurSchema(await proveAll(connection, { name: place, purpose }, masterKey, ourMigrations))
-  const log = auditOn(connection, openVault(await readSetting(connection, dataKeyName), purpose, masterKey))
+  const { schema, vault } = await proveDatabase(
+    connection,
+    { name: place, purpose },
+    masterKey,
+    ourMigrations,
+  )
+  requireOurSchema(schema)
   const tables = await readTables(
     (text, params) => at(place, () => connection.run(text, params)),
-    log,
+    auditOn(connection, vault),
     lastIdOf,
   )
   const done = await use({
     ...tables,
     verifyLog: () => at(place, tables.verifyLog),
-    copiedBefore: await readCopyNote(connection),
+    copiedBefore: await settingsOver(connection).readCopyNote(),
   })
   // Everything was read: how the transaction ends does not matter.
   await rollBack(connection).catch(() => {})
@@ -115,7 +119,7 @@ async function readSnapshot<T>(
 
 /** An older program does not know all tables of a newer schema. */
 function requireOurSchema(schema: number): void {
-  if (schema < ourMigrations.length) throw olderSchema(schema, ourMigrations)
+  if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
     throw unusable('the database has the schema of a newer version of this program: copy it with that one')
 }
@@ -129,9 +133,9 @@ const serving =
   'there which the copy has not; or try the copy out with --while-serving'
 
 /** The copy is complete even if the source cannot be marked: the role may have no right to write. */
-async function markCopied(connection: Connection, note: string): Promise<boolean> {
+async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
-    await writeSetting(connection, copyNoteName, note)
+    await settingsOver(connection).markCopied(note)
     await connection.send(committing)
     return true
   } catch (error) {
@@ -165,7 +169,7 @@ export async function makeTarget<T>(
   { purpose, masterKey, fill }: MakingTarget<T>,
 ): Promise<T> {
   return on(async (connection) => {
-    await connection.send(connection.begin + alone(statementMillis, idleMillis).join(';'))
+    await connection.send(connection.begin + migratingAlone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
       throw unusable(`there is a database at ${place} already: name an empty one`)
     await createSchema(connection, purpose, masterKey, ourMigrations)
@@ -175,8 +179,7 @@ export async function makeTarget<T>(
       keepIds: (table, lastId) => keepIds(connection, table, lastId),
       linesOf: (table) => linesOf((text, params) => connection.run(text, params), table),
       async continueLog(spans) {
-        const sealed = await readSetting(connection, dataKeyName)
-        await continueLog(connection, openVault(sealed, purpose, masterKey), spans)
+        await continueLog(connection, await settingsOver(connection).openVault(purpose, masterKey), spans)
       },
     }
     const done = await at(place, () => fill(target))
@@ -221,7 +224,7 @@ async function keepIds(connection: Connection, table: string, lastId: number): P
 async function continueLog(connection: Connection, vault: Vault, spans: AuditSpans): Promise<void> {
   // The planner would scan tables that it believes to be empty.
   await connection.send(`ANALYZE ${names}`)
-  await writeSetting(connection, auditStateName, formatState(auditHashes(vault), spans))
+  await settingsOver(connection).write(auditStateName, formatState(auditHashes(vault), spans))
   const log = auditOn(connection, vault)
   await verifyLog(log, 'the copy')
 }

@@ -6,7 +6,6 @@ import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
 import { readOffers } from '../queries/offers'
-import { isSealedUnder } from './data-key'
 import { openEngine } from './engine'
 import { recognizeFile } from './file/guard'
 import { takeServeLock } from './file/lock'
@@ -15,6 +14,7 @@ import { openUntouched } from './file/open-untouched'
 import { compareContent, restoreDatabase } from './file/restore'
 import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
+import { isSealedUnder } from './open'
 
 /** The place of an embedded SQLite database, which is a file. @param migrations the program's own, unless given */
 export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabasePlace {

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import type { Engine } from '../../src/domain/database'
-import { openVault } from './data-key'
 import { directoryFeed } from './feed'
 import { beginQuickCheck, type QuickCheck } from './file/aside'
 import { tryCheckpoint } from './file/checkpoint'
@@ -9,7 +8,7 @@ import { readPragma, schemaOf } from './file/head'
 import { Health } from './health'
 import { createUpkeep } from './maintenance'
 import { type Opening, openDatabase } from './open'
-import { queriesOn } from './query-engine'
+import { queriesOn, settingsOf } from './query-engine'
 import { sqliteStore } from './store'
 import { Writer } from './writer'
 
@@ -21,7 +20,8 @@ import { Writer } from './writer'
  */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
-  const queries = queriesOn(database, openVault(database, opening.purpose, opening.masterKey))
+  const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
+  const queries = queriesOn(database, vault)
   const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
   const health = new Health(guard)
   const writer = new Writer(database, health, largestGroup)

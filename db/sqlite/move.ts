@@ -1,17 +1,16 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import { formatState } from '../../src/domain/audit'
+import type { CopyNote } from '../../src/domain/copy-note'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { Refusal } from '../../src/domain/errors'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
 import { auditHashes } from '../audit/hashes'
 import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { copyNoteName, formatCopyNote } from '../move/copy-note'
 import { constraintBroken, fromLine, linesOf, quoted, type Run, readTables, verifyLog } from '../move/rows'
 import { isCopiedSetting, tableNamed } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { isDamage, toRefusal } from './constraint'
-import { openVault } from './data-key'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { countTransaction } from './file/head'
@@ -19,8 +18,7 @@ import { takeServeLock } from './file/lock'
 import { requireNothingAt } from './file/restore'
 import { createSchema } from './migration'
 import { openDatabase } from './open'
-import { queryEngine } from './query-engine'
-import { readCopyNote, writeSetting } from './setting'
+import { queryEngine, settingsOf } from './query-engine'
 
 /** How long to wait for a command that writes. */
 const busyTimeoutMillis = 5_000
@@ -38,13 +36,13 @@ export async function readSource<T>(
   try {
     if (whileServing) database.run('BEGIN')
     else blockWriters(database)
-    const log = auditQueries(queryEngine(database), openVault(database, purpose, masterKey))
+    const log = auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey))
     return await use({
       ...(await readTables(running(database), log, lastIdOf)),
-      copiedBefore: readCopyNote(database),
+      copiedBefore: settingsOf(database).readCopyNote(),
       // The lock keeps servers out.
       requireStopped: async () => {},
-      markCopied: async (note) => markCopied(database, formatCopyNote(note)),
+      markCopied: async (note) => markCopied(database, note),
     })
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
@@ -79,9 +77,9 @@ function blockWriters(database: Database): void {
 }
 
 /** The copy is complete even if the source cannot be marked: its file may be read-only, or its disk full. */
-function markCopied(database: Database, note: string): boolean {
+function markCopied(database: Database, note: CopyNote): boolean {
   try {
-    writeSetting(database, copyNoteName, note)
+    settingsOf(database).markCopied(note)
     countTransaction(database)
     database.run('COMMIT')
     return true
@@ -142,8 +140,8 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
     keepIds: async (table, lastId) => keepIds(database, table, lastId),
     linesOf: (table) => linesOf(running(database), table),
     async continueLog(spans) {
-      const vault = openVault(database, purpose, masterKey)
-      writeSetting(database, auditStateName, formatState(auditHashes(vault), spans))
+      const vault = settingsOf(database).openVault(purpose, masterKey)
+      settingsOf(database).write(auditStateName, formatState(auditHashes(vault), spans))
       await verifyLog(auditQueries(queryEngine(database), vault), 'the copy')
     },
   })

@@ -5,6 +5,7 @@ import { slotMillis } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
 import type { MaybePromise, QueryEngine } from '../queries/engine'
 import { prepareQueries } from '../queries/queries'
+import { settingsOver } from '../settings'
 import { tables } from './schema'
 
 /** What queries need of SQLite: statements are prepared once and answer at once. */
@@ -60,4 +61,11 @@ export type Queries = AtOnce<ReturnType<typeof prepareQueries>>
 /** All queries on a database. They never wait: a transaction would not survive an await. */
 export function queriesOn(database: Database, vault: Vault): Queries {
   return prepareQueries(queryEngine(database), () => vault) as Queries
+}
+
+/** What a database stores about itself. */
+export function settingsOf(database: Database) {
+  const run = (text: string, values: readonly (string | Uint8Array)[]) =>
+    database.query(text).values(...values)
+  return settingsOver({ run }) as AtOnce<ReturnType<typeof settingsOver>>
 }

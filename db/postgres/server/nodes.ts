@@ -1,9 +1,9 @@
 import { requireActive } from '../../../src/domain/copy-note'
 import type { FoundServer, ServerNote } from '../../../src/domain/upkeep'
+import { copyNoteName, parseCopyNote } from '../../settings'
 import { type Connection, committing } from '../client/connection'
 import type { OnConnection } from '../client/pool'
 import { timeouts } from '../client/timeouts'
-import { copyNoteIn, selectCopyNote } from '../setting'
 import { type ClockReading, readClock } from './clock'
 
 /** How often a server tells that it is at work (heartbeat), whether or not it is asked. */
@@ -15,6 +15,8 @@ const rememberedMillis = 24 * 60 * 60 * 1_000
 
 /** The server's clock, by which all nodes are seen: each has its own. */
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
+
+const selectCopyNote = `SELECT convert_from(value, 'UTF8') FROM settings WHERE name = '${copyNoteName}'`
 
 /** One of the servers of a database, as the others see it. */
 export class Node {
@@ -40,7 +42,7 @@ export class Node {
       )
       // BEGIN, the limit, the row, those that are gone, the copy's note.
       const [, , rows, , copied] = answers
-      requireActive(copyNoteIn(copied))
+      requireActive(parseCopyNote((copied?.[0]?.[0] as string | undefined) ?? null))
       if (rows?.[0]?.[0] === '' && this.#noted) await this.#put(connection, this.#noted)
     })
   }
