@@ -4,9 +4,8 @@ import { createActs } from '../../../db/postgres/acts'
 import { Pool } from '../../../db/postgres/client/pool'
 import { createUpkeep } from '../../../db/postgres/maintenance'
 import { openDatabase } from '../../../db/postgres/open'
+import { judgeReplication, judgeSettings } from '../../../db/postgres/server/doctor'
 import { Node } from '../../../db/postgres/server/nodes'
-import { judgeReplication } from '../../../db/postgres/server/replication'
-import { settingsFinding } from '../../../db/postgres/server/settings'
 import { openSession, type Session } from '../../../db/postgres/session'
 import { logOver } from '../../../db/queries/audit'
 import { newKey } from '../../../src/auth/token'
@@ -118,7 +117,7 @@ test('settings that lose what was acknowledged are bad', () => {
     data_checksums: 'on',
   }
   const stateWith = (different: Record<string, string>) => {
-    const { state, detail } = settingsFinding(new Map(Object.entries({ ...sound, ...different })))
+    const { state, detail } = judgeSettings({ ...sound, ...different })
     return `${state}: ${detail}`
   }
   expect(stateWith({})).toBe('ok: as they should be')
