@@ -20,7 +20,7 @@ import type { Acts } from './acts'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
 import type { OnConnection, Pool } from './client/pool'
-import { currentSchema, schemaOf } from './migration'
+import { currentSchema } from './migration'
 import { readOn } from './read'
 import { findOrphans, findSettings, serverFindings, whereReadable } from './server/doctor'
 import { listServers, type Node } from './server/nodes'
@@ -124,8 +124,7 @@ async function refusing<T>(work: Promise<T>): Promise<T> {
 }
 
 async function findSchema(connection: Connection): Promise<Finding> {
-  const found = await recognize(connection)
-  const version = found ? schemaOf(found.schema) : 0
+  const version = (await recognize(connection))?.schema ?? 0
   const isNewer = version > currentSchema
   const detail = `version ${version}${isNewer ? ', which is newer than this program and lets it work' : ''}`
   return { check: 'schema', state: isNewer ? 'note' : 'ok', detail }

@@ -13,6 +13,7 @@ import {
 import type { Connection } from './client/connection'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
 import { hasLiveNodes } from './server/nodes'
+import { oldestBesideName, type Recognized } from './server/recognize'
 
 /** One step of the schema. */
 export interface Migration {
@@ -30,30 +31,16 @@ export const ourMigrations: readonly Migration[] = [{ sql: first, oldestBeside: 
 /** The schema that this program works with. */
 export const currentSchema = ourMigrations.length
 
-export const oldestBesideName = 'oldest_beside'
-
-/** What a database stores about its schema. */
-export interface Schema {
-  /** SHA-256 of each step that it has had, concatenated. */
-  readonly hashes: Uint8Array
-  readonly oldestBeside: number
-}
-
-export function schemaOf({ hashes }: Schema): number {
-  return hashes.length / hashBytes
-}
-
 /**
  * Requires the steps of this program. A database may have had more if the last of them lets older nodes go on, so that nodes of
  * two releases work side by side during an upgrade.
  *
  * @throws Refusal database_unusable
  */
-export function requireMigrations(schema: Schema, migrations: readonly Migration[]): void {
-  const isNewer = schemaOf(schema) > migrations.length
-  if (isNewer && schema.oldestBeside > migrations.length) throw newerSchema()
-  const known = schema.hashes.subarray(0, migrations.length * hashBytes)
-  requireSteps(known, textsOf(migrations.slice(0, schemaOf(schema))))
+export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
+  if (found.schema > migrations.length && found.oldestBeside > migrations.length) throw newerSchema()
+  const known = found.hashes.subarray(0, migrations.length * hashBytes)
+  requireSteps(known, textsOf(migrations.slice(0, found.schema)))
 }
 
 /** Makes the tables of an empty database, in the transaction that is open. */

@@ -20,7 +20,7 @@ import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 import type { OnConnection } from './client/pool'
 import { taking } from './locks'
-import { createSchema, olderDatabase, ourMigrations, schemaOf } from './migration'
+import { createSchema, olderDatabase, ourMigrations } from './migration'
 import { migratingAlone, proveDatabase, requireDatabase } from './open'
 import { queryEngine } from './query-engine'
 import { hasLiveNodes } from './server/nodes'
@@ -68,7 +68,7 @@ export async function readSource<T>(
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   const found = await on((connection) => requireDatabase(connection, { name: place, ...reading }))
-  requireOurSchema(schemaOf(found))
+  requireOurSchema(found.schema)
   const read = (ending: Ending) =>
     on(
       (connection) => readSnapshot(connection, place, reading, (source) => use({ ...source, ...ending })),

@@ -14,10 +14,9 @@ import {
   olderDatabase,
   ourMigrations,
   requireMigrations,
-  schemaOf,
   upgradeSchema,
 } from './migration'
-import { recognize } from './server/recognize'
+import { type Recognized, recognize } from './server/recognize'
 
 /** A database, and the purpose that it must have. */
 export interface Named {
@@ -153,12 +152,12 @@ const inUse =
   'others hold what the upgrade needs: another upgrade, or a transaction that reads its tables, as a dump does; nothing was changed, ' +
   'try again once they have ended'
 
-/** The schema of a database with the required purpose. @throws Refusal database_unusable */
-export async function requireDatabase(connection: Connection, { name, purpose }: Named) {
+/** @throws Refusal database_unusable if there is no database, or one with another purpose */
+export async function requireDatabase(connection: Connection, { name, purpose }: Named): Promise<Recognized> {
   const found = await recognize(connection)
   if (!found) throw none(name)
   requirePurpose(found.purpose, purpose)
-  return found.schema
+  return found
 }
 
 /** The schema number and the vault of a database. @throws Refusal database_unusable if it is not as it must be */
@@ -168,10 +167,10 @@ export async function proveDatabase(
   masterKey: MasterKey,
   migrations: readonly Migration[],
 ): Promise<{ schema: number; vault: Vault }> {
-  const schema = await requireDatabase(connection, named)
+  const found = await requireDatabase(connection, named)
   const vault = await settingsOver(connection).openVault(named.purpose, masterKey)
-  requireMigrations(schema, migrations)
-  return { schema: schemaOf(schema), vault }
+  requireMigrations(found, migrations)
+  return { schema: found.schema, vault }
 }
 
 function none(name: string): Refusal {

@@ -1,13 +1,19 @@
 import { unusable } from '../../findings/unusable'
-import { migrationsName, settingsOver } from '../../settings'
+import { hashBytes, migrationsName, settingsOver } from '../../settings'
 import type { Connection } from '../client/connection'
-import { oldestBesideName, type Schema } from '../migration'
 
 /** What a database of ours stores about itself. */
 export interface Recognized {
   readonly purpose: string
-  readonly schema: Schema
+  /** SHA-256 of each step of the schema that it has had, concatenated. */
+  readonly hashes: Uint8Array
+  /** The number of these steps. */
+  readonly schema: number
+  /** The oldest schema whose nodes may work with it. */
+  readonly oldestBeside: number
 }
+
+export const oldestBesideName = 'oldest_beside'
 
 const oldestMajor = 15
 
@@ -63,5 +69,6 @@ async function readOwn(connection: Connection): Promise<Recognized | null> {
   const settings = settingsOver(connection)
   const [purpose, hashes] = [await settings.readPurpose(), await settings.read(migrationsName)]
   if (purpose === null || !hashes) return null
-  return { purpose, schema: { hashes, oldestBeside: Number(await settings.readText(oldestBesideName)) } }
+  const oldestBeside = Number(await settings.readText(oldestBesideName))
+  return { purpose, hashes, schema: hashes.length / hashBytes, oldestBeside }
 }
