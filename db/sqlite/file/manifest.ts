@@ -54,7 +54,7 @@ export async function contentOf(database: Database, tell: TellStep): Promise<Con
       count++
       if (++done % rowsAtOnce !== 0) continue
       tell('hashing the copy', done / all)
-      await Bun.sleep(0)
+      await new Promise(setImmediate)
     }
     // SQLite's own are hashed and not told of.
     if (!table.startsWith('sqlite_')) counts[table] = count
