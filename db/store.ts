@@ -12,8 +12,8 @@ import type { Refusal } from '../src/domain/errors'
 import type { Organization } from '../src/domain/partner'
 import type { Store } from '../src/domain/store'
 import type { Decision, Outcome } from '../src/domain/writes'
-import type { Facts } from './facts'
 import type { MaybePromise } from './queries/engine'
+import type { Facts } from './queries/queries'
 
 /** Reads facts. @throws Refusal if the engine cannot */
 export type Read = <T>(work: (facts: Facts) => MaybePromise<T>) => Promise<T>

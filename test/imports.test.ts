@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
 // What both engines share.
-const ofBothEngines = ['audit', 'findings', 'move', 'queries', 'sealed', 'facts.ts', 'store.ts'].map(
+const ofBothEngines = ['audit', 'findings', 'move', 'queries', 'sealed', 'store.ts'].map(
   (name) => `db/${name}`,
 )
 
@@ -19,8 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/operations': ['src/domain', 'src/scheduling', 'src/directory', 'src/directory-files', 'src/auth'],
   'db/findings': ['src/domain'],
   'db/sealed': ['src/domain', 'db/findings'],
-  'db/facts.ts': ['src/domain', 'db/queries'],
-  'db/store.ts': ['src/domain', 'db/facts.ts', 'db/queries'],
+  'db/store.ts': ['src/domain', 'db/queries'],
   'db/audit': ['src/domain', 'src/files', 'db/findings', 'db/sealed'],
   'db/queries': ['src/domain', 'db/sealed', 'db/findings', 'db/audit'],
   'db/move': ['src/domain', 'db/findings', 'db/sealed', 'db/queries'],

@@ -17,8 +17,7 @@ import {
 import { Refusal } from '../../src/domain/errors'
 import type { ArchiveVerdict, AuditPrune } from '../../src/domain/upkeep'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
-import { fileFault } from '../findings/file-fault'
-import { unusable } from '../findings/unusable'
+import { fileFault, unusable } from '../findings/unusable'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
 /** Lines that are removed at once, and a rest after them in which others find the lock free. */

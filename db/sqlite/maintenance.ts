@@ -1,4 +1,4 @@
-import { type Database, SQLiteError } from 'bun:sqlite'
+import { Database, SQLiteError } from 'bun:sqlite'
 import { requireCopied } from '../../src/domain/copy-note'
 import {
   type Finding,
@@ -22,10 +22,9 @@ import { faultsIn, makeBackup, publishCopy, toUnusable } from './file/copy'
 import { fileFindings } from './file/findings'
 import { applicationId, readPragma, schemaOf } from './file/head'
 import { isServeLockHeld } from './file/lock'
-import type { KeyedDatabase } from './migration'
+import { createSchema, type KeyedDatabase } from './migration'
 import type { Opening } from './open'
 import { atOnce, type Queries } from './query-engine'
-import { schemaFaults } from './schema-faults'
 import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
 import type { Writer } from './writer'
 
@@ -151,6 +150,31 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
 function schemaFinding(keyed: KeyedDatabase): Finding {
   const version = `version ${schemaOf(readPragma(keyed.database, 'user_version'))}`
   return finding('schema', named('not as it should be', schemaFaults(keyed)), version)
+}
+
+/**
+ * Tables, indexes and triggers that are missing, changed or added: a foreign trigger could undo what the program writes, and
+ * a check of the pages would not find it.
+ */
+function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
+  using fresh = new Database(':memory:')
+  createSchema({ database: fresh, purpose, masterKey })
+  const [wanted, found] = [objectsOf(fresh), objectsOf(database)]
+  const names = new Set([...wanted.keys(), ...found.keys()])
+  return [...names].filter((name) => wanted.get(name) !== found.get(name))
+}
+
+/** Litestream's tables, in a database that it replicates. A trigger on one is still reported. */
+const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
+
+/** The SQL of each object by type and name, without SQLite's own. */
+function objectsOf(database: Database): Map<string, string> {
+  const select =
+    "SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"
+  const rows = database
+    .query<{ name: string; sql: string }, []>(`${select} AND type || ' ' || name NOT IN ${ofLitestream}`)
+    .all()
+  return new Map(rows.map(({ name, sql }) => [name, sql]))
 }
 
 function orphansFinding(database: Database): Finding {

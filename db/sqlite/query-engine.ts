@@ -5,7 +5,9 @@ import { slotMillis } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
 import type { MaybePromise, QueryEngine } from '../queries/engine'
 import { prepareQueries } from '../queries/queries'
-import { tables } from './schema'
+import { sqliteColumns, tablesOf } from '../queries/tables'
+
+const tables = tablesOf(sqliteColumns)
 
 /** What queries need of SQLite: statements are prepared once and answer at once. */
 export function queryEngine(database: Database): QueryEngine {

@@ -1,10 +1,12 @@
 import type { Act } from '../../src/domain/audit'
 import { expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
+import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
 import { type Decision, linesOf } from '../../src/domain/writes'
 import { changesOf } from '../queries/changes'
+import { directoryFeed as feedOver } from '../queries/feed'
 import { type Change, type Read, storeOver } from '../store'
 import { toRefusal } from './constraint'
 import type { Queries } from './query-engine'
@@ -67,4 +69,31 @@ function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act
   for (const changed of changesOf(decision, ids)) queries.changes.add(changed)
   if (act) queries.audit.append(linesOf(decision, act, ids[0]))
   return decision.answer(ids)
+}
+
+/**
+ * The directory's feed on SQLite.
+ *
+ * @param stamp returns a number that changes after each commit
+ * @param noteUnread is called with the error if a reading fails
+ */
+export function directoryFeed(
+  queries: Queries,
+  stamp: () => number | null,
+  noteUnread: (error: unknown) => void,
+): DirectoryFeed {
+  const feed = feedOver(async (work, isLarge) => {
+    const found = await work(queries)
+    // So that other requests are answered during a large reading.
+    if (isLarge) await new Promise(setImmediate)
+    return found
+  })
+  return {
+    stamp,
+    changesSince: (version, after) =>
+      feed.changesSince(version, after).catch((error) => {
+        noteUnread(error)
+        throw toRefusal(error)
+      }),
+  }
 }

@@ -1,10 +1,9 @@
-import { Database } from 'bun:sqlite'
+import { constants, Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import type { Manifest, TellStep } from '../../../src/domain/upkeep'
 import type { Protect } from '../../../src/domain/vault'
-import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../../src/files/durable'
-import { fileFault, noRoomAt } from '../../findings/file-fault'
-import { unusable } from '../../findings/unusable'
+import { beginFile, isThere, removeAbandonedBeside, type UnfinishedFile } from '../../../src/files/durable'
+import { fileFault, noRoomAt, unusable } from '../../findings/unusable'
 import { runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
@@ -160,6 +159,13 @@ function unsound() {
 /** Opens a copy that nobody else knows of. */
 export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
+}
+
+/** Opens a database to be read, and makes no file next to it: SQLite would make a log even for a reader. */
+export function openUntouched(path: string): Database {
+  if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
+  const uri = `${Bun.pathToFileURL(path)}?immutable=1`
+  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
 /** What an integrity check says against a database; nothing if it is sound. */

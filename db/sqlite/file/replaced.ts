@@ -3,9 +3,9 @@ import { type AuditHead, auditStart } from '../../../src/domain/audit'
 import { Refusal } from '../../../src/domain/errors'
 import type { RestoreDiff, TokenInForce } from '../../../src/domain/restore-diff'
 import { unusable } from '../../findings/unusable'
+import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
-import { openUntouched } from './open-untouched'
 
 /** The database that a backup is to replace. It is read and never written. */
 export interface Replaced extends Disposable {
