@@ -1,19 +1,9 @@
-import { formatState } from '../../src/domain/audit'
-import type {
-  AuditSpans,
-  CopySource,
-  CopyTarget,
-  MakingTarget,
-  ReadingSource,
-} from '../../src/domain/database-copy'
+import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { Refusal } from '../../src/domain/errors'
-import type { Vault } from '../../src/domain/vault'
-import { auditHashes } from '../audit/hashes'
-import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { copyNoteName, formatCopyNote } from '../move/copy-note'
-import { constraintBroken, linesOf, quoted, readTables, verifyLog } from '../move/rows'
-import { type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from '../move/tables'
+import { copyNoteName } from '../move/copy-note'
+import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
+import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { dataKeyName } from '../sealed/data-key'
 import { type Connection, committing } from './client/connection'
@@ -54,9 +44,6 @@ const blockingWriters = [
   taking('directory'),
 ].join(';')
 
-/** How a source ends: the part that writes. */
-type Ending = Pick<CopySource, 'requireStopped' | 'markCopied'>
-
 /**
  * Reads a database as of one moment.
  *
@@ -70,46 +57,39 @@ export async function readSource<T>(
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   requireOurSchema(await on((connection) => requireFound(connection, { name: place, ...reading })))
-  const read = (ending: Ending) =>
-    on(
-      (connection) => readSnapshot(connection, place, reading, (source) => use({ ...source, ...ending })),
-      copyMillis,
-    )
-  if (reading.whileServing) return read({ requireStopped: async () => {}, markCopied: async () => false })
-  return on(async (connection) => {
-    await requireStopped(connection)
-    await connection.send(connection.begin + blockingWriters)
-    const done = await read({
-      requireStopped: () => at(place, () => requireStopped(connection)),
-      markCopied: (note) => markCopied(connection, formatCopyNote(note)),
-    })
-    await rollBack(connection)
+  if (reading.whileServing) return on((reader) => readSnapshot(reader, null, place, reading, use), copyMillis)
+  return on(async (blocker) => {
+    await requireStopped(blocker)
+    await blocker.send(blocker.begin + blockingWriters)
+    const done = await on((reader) => readSnapshot(reader, blocker, place, reading, use), copyMillis)
+    await rollBack(blocker)
     return done
   }, copyMillis)
 }
 
+/** @param blocker the connection that blocks writers; null while servers may run */
 async function readSnapshot<T>(
-  connection: Connection,
+  reader: Connection,
+  blocker: Connection | null,
   place: string,
   { purpose, takeKey }: ReadingSource,
-  use: (source: Omit<CopySource, keyof Ending>) => Promise<T>,
+  use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   const masterKey = await takeKey()
-  await connection.send(connection.begin + readingOneMoment)
-  requireOurSchema(await proveAll(connection, { name: place, purpose }, masterKey, ourMigrations))
-  const log = auditOn(connection, openVault(await readSetting(connection, dataKeyName), purpose, masterKey))
-  const tables = await readTables(
-    (text, params) => at(place, () => connection.run(text, params)),
-    log,
-    lastIdOf,
-  )
+  await reader.send(reader.begin + readingOneMoment)
+  requireOurSchema(await proveAll(reader, { name: place, purpose }, masterKey, ourMigrations))
+  const run = running(reader, place)
+  const vault = openVault(await readSetting(reader, dataKeyName), purpose, masterKey)
   const done = await use({
-    ...tables,
-    verifyLog: () => at(place, tables.verifyLog),
-    copiedBefore: await readCopyNote(connection),
+    ...(await sourceOver(run, auditQueries(queryEngine(run), vault), lastIdOf)),
+    copiedBefore: await readCopyNote(reader),
+    async requireStopped() {
+      if (blocker) await at(place, () => requireStopped(blocker))
+    },
+    markCopied: async (note) => blocker !== null && markCopied(blocker, JSON.stringify(note)),
   })
   // Everything was read: how the transaction ends does not matter.
-  await rollBack(connection).catch(() => {})
+  await rollBack(reader).catch(() => {})
   return done
 }
 
@@ -146,11 +126,8 @@ function lastIdOf(table: string): string {
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`
 }
 
-function auditOn(connection: Connection, vault: Vault) {
-  return auditQueries(
-    queryEngine((text, params) => connection.run(text, params)),
-    vault,
-  )
+function running(connection: Connection, place: string) {
+  return (text: string, params: readonly unknown[]) => at(place, () => connection.run(text, params))
 }
 
 /**
@@ -169,17 +146,19 @@ export async function makeTarget<T>(
     if (await recognize(connection))
       throw unusable(`there is a database at ${place} already: name an empty one`)
     await createSchema(connection, purpose, masterKey, ourMigrations)
-    await connection.send(`DELETE FROM settings WHERE ${isCopiedSetting}`)
-    const target: CopyTarget = {
-      add: (table, lines) => add(connection, tableNamed(table), lines),
-      keepIds: (table, lastId) => keepIds(connection, table, lastId),
-      linesOf: (table) => linesOf((text, params) => connection.run(text, params), table),
-      async continueLog(spans) {
-        const sealed = await readSetting(connection, dataKeyName)
-        await continueLog(connection, openVault(sealed, purpose, masterKey), spans)
+    const run = running(connection, place)
+    const target = await targetOver({
+      run,
+      add: (table, lines) => at(place, () => add(connection, table, lines)),
+      keepIds: (table) => `SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`,
+      async openLog() {
+        // The planner would scan tables that it believes to be empty.
+        await run(`ANALYZE ${names}`, [])
+        const vault = openVault(await readSetting(connection, dataKeyName), purpose, masterKey)
+        return auditQueries(queryEngine(run), vault)
       },
-    }
-    const done = await at(place, () => fill(target))
+    })
+    const done = await fill(target)
     await connection.send(committing).catch((error) => {
       throw isLost(error) ? unknownEnd(place) : error
     })
@@ -211,19 +190,6 @@ async function add(connection: Connection, table: CopiedTable, lines: readonly s
     for (const line of lines) await add(connection, table, [line])
   }
   await connection.send('RELEASE SAVEPOINT batch')
-}
-
-async function keepIds(connection: Connection, table: string, lastId: number): Promise<void> {
-  if (lastId === 0) return
-  await connection.run(`SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`, [lastId])
-}
-
-async function continueLog(connection: Connection, vault: Vault, spans: AuditSpans): Promise<void> {
-  // The planner would scan tables that it believes to be empty.
-  await connection.send(`ANALYZE ${names}`)
-  await writeSetting(connection, auditStateName, formatState(auditHashes(vault), spans))
-  const log = auditOn(connection, vault)
-  await verifyLog(log, 'the copy')
 }
 
 /** Failures that pass: the command can be run again. */

@@ -142,6 +142,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     looksAtRisk: whenCalled(() => looksAtRisk(engine)),
     head: (): MaybePromise<AuditHead> => then(stand(log), headOfLog),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
+    setState: (state: AuditState) => store(log, state),
     /** On PostgreSQL inside a transaction that has the lock of the log. */
     removeUpTo: (chain: AuditChain, start: AuditHead) => removeUpTo(log, chain, start),
   }

@@ -1,14 +1,11 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import { formatState } from '../../src/domain/audit'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { Refusal } from '../../src/domain/errors'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
-import { auditHashes } from '../audit/hashes'
-import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { copyNoteName, formatCopyNote } from '../move/copy-note'
-import { constraintBroken, fromLine, linesOf, quoted, type Run, readTables, verifyLog } from '../move/rows'
-import { isCopiedSetting, tableNamed } from '../move/tables'
+import { copyNoteName } from '../move/copy-note'
+import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'
+import type { CopiedTable } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { isDamage, toRefusal } from './constraint'
 import { openVault } from './data-key'
@@ -40,11 +37,11 @@ export async function readSource<T>(
     else blockWriters(database)
     const log = auditQueries(queryEngine(database), openVault(database, purpose, masterKey))
     return await use({
-      ...(await readTables(running(database), log, lastIdOf)),
+      ...(await sourceOver(running(database), log, lastIdOf)),
       copiedBefore: readCopyNote(database),
       // The lock keeps servers out.
       requireStopped: async () => {},
-      markCopied: async (note) => markCopied(database, formatCopyNote(note)),
+      markCopied: async (note) => markCopied(database, JSON.stringify(note)),
     })
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
@@ -136,26 +133,23 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
   createSchema({ database, purpose, masterKey })
   database.run('PRAGMA foreign_keys = ON')
   database.run('BEGIN')
-  database.run(`DELETE FROM settings WHERE ${isCopiedSetting}`)
-  const done = await fill({
-    add: async (table, lines) => add(database, table, lines),
-    keepIds: async (table, lastId) => keepIds(database, table, lastId),
-    linesOf: (table) => linesOf(running(database), table),
-    async continueLog(spans) {
-      const vault = openVault(database, purpose, masterKey)
-      writeSetting(database, auditStateName, formatState(auditHashes(vault), spans))
-      await verifyLog(auditQueries(queryEngine(database), vault), 'the copy')
-    },
+  const target = await targetOver({
+    run: running(database),
+    add: (table, lines) => add(database, table, lines),
+    // Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last.
+    keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
+      SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
+    openLog: () => auditQueries(queryEngine(database), openVault(database, purpose, masterKey)),
   })
+  const done = await fill(target)
   database.run('COMMIT')
   return done
 }
 
-function add(database: Database, name: string, lines: readonly string[]): void {
-  const table = tableNamed(name)
+function add(database: Database, table: CopiedTable, lines: readonly string[]): void {
   const columns = quoted(table.columns.map((column) => column.name))
   const marks = table.columns.map(() => '?').join(', ')
-  const insert = database.query(`INSERT INTO ${name} (${columns}) VALUES (${marks})`)
+  const insert = database.query(`INSERT INTO ${table.name} (${columns}) VALUES (${marks})`)
   for (const line of lines) {
     try {
       insert.run(...(fromLine(table, line) as string[]))
@@ -164,12 +158,4 @@ function add(database: Database, name: string, lines: readonly string[]): void {
       throw isConstraint ? constraintBroken(table, line, null) : error
     }
   }
-}
-
-/** Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last. */
-function keepIds(database: Database, table: string, lastId: number): void {
-  database.query('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-  const insert = `INSERT INTO sqlite_sequence (name, seq)
-    SELECT name, ?2 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
-  database.query(insert).run(table, lastId)
 }
