@@ -97,19 +97,12 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   throw unusable(`${record} is damaged: its ${name} is no ${kind}; restore a backup`)
 }
 
-const flags = new Map<unknown, boolean>([
-  [true, true],
-  [1, true],
-  [false, false],
-  [0, false],
-])
-
 /** Undefined for a value of another kind. Bytes are written as PostgreSQL reads them (§8.4.1). */
 function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | boolean | null | undefined {
   if (value === null) return null
   if (kind === 'text') return typeof value === 'string' ? value : undefined
   if (kind === 'bytes') return value instanceof Uint8Array ? `\\x${value.toHex()}` : undefined
-  if (kind === 'flag') return flags.get(value)
+  if (kind === 'flag') return [true, 1, false, 0].includes(value as number) ? Boolean(value) : undefined
   const number = Number(value)
   return Number.isSafeInteger(number) && value !== '' ? number : undefined
 }

@@ -8,7 +8,7 @@ export function isBusy(error: unknown): boolean {
 
 /** Whether a statement failed because the file is damaged. */
 export function isDamage(error: unknown): boolean {
-  return error instanceof SQLiteError && damage.test(error.code ?? '')
+  return damage.test((error as { code?: string }).code ?? '')
 }
 
 const damage = /^SQLITE_(CORRUPT|NOTADB)/

@@ -36,6 +36,7 @@ export function openReplaced(path: string): Replaced {
   }
 }
 
+/** The newest act. */
 function headOf(database: Database): AuditHead {
   const newest = "SELECT id, hash FROM audit WHERE action <> 'authentication.refuse' ORDER BY id DESC LIMIT 1"
   return database.query<AuditHead, []>(newest).get() ?? auditStart

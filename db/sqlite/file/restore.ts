@@ -11,7 +11,6 @@ import { isDatabase } from './head'
 import { contentOf, readManifest } from './manifest'
 import { openReplaced, type Replaced } from './replaced'
 
-/** A backup, and where it shall stand as a database. */
 interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
   readonly path: string
   readonly masterKey: MasterKey
@@ -19,16 +18,16 @@ interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
 }
 
 /**
- * Makes a database of a backup, encrypted or not: held to be sound, ours, and sealed under the master key, before it gets
- * its name, and for its owner alone. Tells the backup's manifest; null if it has none.
+ * Makes a database of a backup, encrypted or not. Before it is published, it is checked: sound, ours, sealed under the master
+ * key. Returns the backup's manifest, or null if it has none.
  *
- * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
- *   log; whatever `decrypt` and `agree` throw
+ * @throws Refusal database_unusable if it is not, if a log lies next to the backup, or if there is a file or log at the path
+ *   already; whatever `decrypt` and `agree` throw
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, tell, against, agree } = restoring
   requireNothingAt(path)
-  // A pipe would be waited for without end, and gives what it holds only once.
+  // Reading a pipe could wait for ever, and works only once.
   if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
@@ -49,7 +48,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   }
 }
 
-/** Holds a place to be free for a database. @throws Refusal database_unusable for a file there, or another's log */
+/** @throws Refusal database_unusable if there is a file, or a log of another database, at a path */
 export function requireNothingAt(path: string): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
@@ -62,11 +61,7 @@ function compareWith(replaced: Replaced | null, path: string): RestoreDiff | nul
   return replaced.compareWith(copy)
 }
 
-/**
- * Holds a database that was made of a backup to what the backup's manifest says of it.
- *
- * @throws Refusal database_unusable where it is otherwise
- */
+/** @throws Refusal database_unusable if a restored database is not as the backup's manifest describes it */
 export async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
   using database = openCopy(path)
   const found = await contentOf(database, tell)
@@ -85,13 +80,13 @@ function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** A copy takes the mode of what it is made of, too. */
+/** copyFile copies the mode too. */
 function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
 }
 
-/** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
+/** Checks a restored file, and makes it a database of its own. */
 function adopt(path: string, { purpose, masterKey }: RestoringFile): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
   const manifest = proven(path, purpose, masterKey)
