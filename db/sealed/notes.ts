@@ -3,8 +3,7 @@ import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
 import { notePlace, openSealedText, type SealedNote } from './binding'
 
-/** A note as a row tells it. */
-export interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
+interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
   readonly kind: RequestNote['kind']
   readonly sealedText: Buffer
 }
@@ -20,14 +19,4 @@ export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
 export function openNote(vault: Vault, { recordKey, requestId, sealedText, ...note }: NoteRow): RequestNote {
   const place = notePlace({ recordKey, requestId, ...note })
   return { ...note, text: openSealedText(vault, sealedText, place, `note ${note.id}`) }
-}
-
-/** Whether it can be opened. */
-export function isReadable(vault: Vault, row: NoteRow): boolean {
-  try {
-    openNote(vault, row)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,8 +1,8 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../../src/domain/booking-request'
 import type { Vault } from '../../../src/domain/vault'
-import { isReadable, openNote } from '../../sealed/notes'
-import { type MaybePromise, placeholders, type QueryEngine, then, type Walk } from '../engine'
+import { openNote } from '../../sealed/notes'
+import { type MaybePromise, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the notes that staff write on requests. */
 export function noteQueries(
@@ -40,10 +40,10 @@ export function noteQueries(
       then(requestsOf({ id: memberId }), (requests) => idsOf(toIds(requests))),
 
     /** The ids of the notes that cannot be opened. */
-    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
-      for await (const row of walk((id, most) => after({ id, most }))) {
-        if (!isReadable(vault, row)) yield row.id
-      }
-    },
+    listUnreadable: (walk: Walk) =>
+      unreadable(
+        walk((id, most) => after({ id, most })),
+        (row) => openNote(vault, row),
+      ),
   }
 }
