@@ -1,6 +1,6 @@
 import { Refusal } from '../../src/domain/errors'
 
-/** That a database, or a copy of one, cannot be used. @param message why, in the operator's words */
+/** The refusal of a database, or of a copy of one. @param message the reason, for the operator */
 export function unusable(message: string): Refusal {
   return new Refusal('database_unusable', message)
 }

@@ -12,12 +12,7 @@ import { queriesOn } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
-/**
- * Opens an embedded SQLite database.
- *
- * @param largestGroup writes in one transaction at most; the writer's own number unless something is to be measured
- * @throws Refusal database_unusable, as openDatabase does
- */
+/** @param largestGroup the most writes in one transaction, for benchmarks @throws Refusal as openDatabase does */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const queries = queriesOn(database, openVault(database, opening.purpose, opening.masterKey))
@@ -54,12 +49,12 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // Before the last checkpoint: it reads from the log.
+      // Before the last checkpoint, because it reads the log.
       await check?.stop()
       await writer.drain()
       try {
         guard.saveOverwritten()
-        // Afterwards the file alone is the whole database, unless another program has it open.
+        // Afterwards the file alone is the database, unless another program has it open.
         tryCheckpoint(database)
       } catch {
         // If there is no room, for example, the log stays next to the file, and the next start reads both.
@@ -70,7 +65,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   }
 }
 
-/** The length of a file; 0 where there is none. It is not opened: with its descriptor the process would give up its locks. */
+/** The length of a file; 0 if there is none. Not by opening it: closing a descriptor would release SQLite's locks. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

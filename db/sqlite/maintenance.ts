@@ -32,7 +32,6 @@ const lastBackupName = 'last_backup_at'
 const lastDrillName = 'last_drill_at'
 const zoneDataName = 'zone_data'
 
-/** The Upkeep of an open SQLite database. */
 export function createUpkeep(
   database: Database,
   { path, purpose, masterKey }: Opening,
@@ -44,7 +43,7 @@ export function createUpkeep(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
+  /** If the master key was rotated meanwhile, the copy is sealed under the next one and encrypted under this one. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, tell) => {
@@ -63,10 +62,10 @@ export function createUpkeep(
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
       const action = isDrill ? 'database.drill' : 'database.back-up'
-      // Before it has its name: there is no copy that nobody knows of.
+      // Before the copy is published, so that the log has every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
-      // Its age is a convenience: the copy stands, whether or not it can be noted.
+      // If the time cannot be stored, the backup is good nevertheless.
       if (!isDrill) await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
@@ -122,7 +121,7 @@ export function createUpkeep(
   }
 }
 
-/** What the settings that data safety depends on must be when they are read back. */
+/** The values of the settings that data safety depends on. */
 const wanted: Record<string, string | number> = {
   journal_mode: 'wal',
   synchronous: 2,
@@ -136,7 +135,7 @@ function settingsFinding(database: Database): Finding {
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
 }
 
-/** A damaged file fails where it is read, and so does what nobody foresaw: that is a finding too, and stops no other. */
+/** A check that fails is a finding too, and does not stop the others. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()

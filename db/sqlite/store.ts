@@ -12,7 +12,6 @@ import { toRefusal } from './constraint'
 import type { Queries } from './query-engine'
 import type { Writer } from './writer'
 
-/** The Store on SQLite. */
 export function sqliteStore(queries: Queries, writer: Writer): Store {
   const read: Read = async (work) => {
     try {
@@ -52,16 +51,12 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // Thrown where its line in the audit log is on disk.
+  // Thrown only now, when its audit line is on disk.
   if (answer instanceof Refusal) throw answer
   return answer
 }
 
-/**
- * Writes what was decided, inside the transaction in which it was decided.
- *
- * @throws Refusal, if that is the decision
- */
+/** Writes what was decided, in the same transaction. @throws Refusal if that is the decision */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
   const { ids, isWhole } = queries.records.write(decision.writes)
@@ -71,12 +66,7 @@ function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act
   return decision.answer(ids)
 }
 
-/**
- * The directory's feed on SQLite.
- *
- * @param stamp returns a number that changes after each commit
- * @param noteUnread is called with the error if a reading fails
- */
+/** @param stamp returns a number that changes after each commit @param noteUnread is called with the error of a read */
 export function directoryFeed(
   queries: Queries,
   stamp: () => number | null,

@@ -1,5 +1,6 @@
+import type { Database } from 'bun:sqlite'
 import { chmodSync, copyFileSync, statSync } from 'node:fs'
-import type { Purpose, Restoring } from '../../../src/domain/database'
+import type { Restoring } from '../../../src/domain/database'
 import type { RestoreDiff } from '../../../src/domain/restore-diff'
 import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
 import type { MasterKey } from '../../../src/domain/vault'
@@ -9,7 +10,7 @@ import { prove, recognize } from '../open'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import { isDatabase } from './head'
 import { contentOf, readManifest } from './manifest'
-import { openReplaced, type Replaced } from './replaced'
+import { compareWith, openReplaced } from './replaced'
 
 interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
   readonly path: string
@@ -40,7 +41,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
     else await decrypt(backup, file.path, tell)
     const manifest = adopt(file.path, restoring)
     await checkCopy(file.path, tell)
-    await agree?.(manifest, compareWith(replaced, file.path))
+    await agree?.(manifest, replaced && diffFrom(replaced, file.path))
     file.publish()
     return manifest
   } catch (error) {
@@ -55,10 +56,9 @@ export function requireNothingAt(path: string): void {
   if (left) throw unusable(`${left} was left by another database: move it away first`)
 }
 
-function compareWith(replaced: Replaced | null, path: string): RestoreDiff | null {
-  if (!replaced) return null
+function diffFrom(replaced: Database, path: string): RestoreDiff {
   using copy = openCopy(path)
-  return replaced.compareWith(copy)
+  return compareWith(replaced, copy)
 }
 
 /** @throws Refusal database_unusable if a restored database is not as the backup's manifest describes it */
@@ -87,17 +87,16 @@ function copyPrivately(from: string, to: string): void {
 }
 
 /** Checks a restored file, and makes it a database of its own. */
-function adopt(path: string, { purpose, masterKey }: RestoringFile): Manifest | null {
+function adopt(path: string, keyed: RestoringFile): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
-  const manifest = proven(path, purpose, masterKey)
+  const manifest = proven(path, keyed)
   stamp(path)
   return manifest
 }
 
-function proven(path: string, purpose: Purpose, masterKey: MasterKey): Manifest | null {
+function proven(path: string, keyed: Pick<RestoringFile, 'purpose' | 'masterKey'>): Manifest | null {
   using database = openCopy(path)
-  const schema = recognize(database)
-  if (schema === 0) throw unusable('what the backup holds is an empty database')
-  prove({ database, purpose, masterKey })
+  if (recognize(database) === 0) throw unusable('what the backup holds is an empty database')
+  prove({ ...keyed, database })
   return readManifest(database)
 }
