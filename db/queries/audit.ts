@@ -151,7 +151,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
 export type AuditQueries = ReturnType<typeof auditQueries>
 
 /** Runs work with the log on a connection, and returns its result. */
-export type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
+type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
 
 /** A log whose parts are read one by one: no connection and no snapshot is kept between two of them. */
 export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {

@@ -5,7 +5,7 @@ import type { FaultyMember } from '../sealed/members'
 import { eachRow, type MaybePromise, type QueryEngine, then, type Walk } from './engine'
 
 /** Sealed values of a kind that are opened unless all are to be checked. */
-export const sampleSize = 1_000
+const sampleSize = 1_000
 /** The newest rows of a sample, and the rest in stretches that are spread over the ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
@@ -13,7 +13,6 @@ const stretchRows = (sampleSize - newestRows) / stretches
 const kinds = ['member', 'request', 'note', 'response'] as const
 type Kind = (typeof kinds)[number]
 
-/** A noun with sealed values. */
 interface Sealed {
   listUnreadable(walk: Walk): AsyncIterable<number>
 }

@@ -8,14 +8,14 @@ interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
   readonly sealedText: Buffer
 }
 
-/** A new note's columns, all but the id. */
+/** The columns of a new note except the id. */
 export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
   const row = { ...facts, recordKey: newRecordKey() }
   const sealed = vault.seal(Buffer.from(text), notePlace(row))
   return { ...row, sealedText: Buffer.from(sealed) }
 }
 
-/** @throws Refusal database_unusable for one that cannot be opened */
+/** @throws Refusal database_unusable if the note cannot be opened */
 export function openNote(vault: Vault, { recordKey, requestId, sealedText, ...note }: NoteRow): RequestNote {
   const place = notePlace({ recordKey, requestId, ...note })
   return { ...note, text: openSealedText(vault, sealedText, place, `note ${note.id}`) }

@@ -3,7 +3,6 @@ import type { License, Provider } from '../../src/domain/provider'
 import { providerLists } from '../../src/domain/provider-lists'
 import type { Records } from '../../src/domain/writes'
 
-/** Providers as they are stored: those that can be read, and those that cannot. */
 export interface FoundProviders {
   readonly providers: readonly Provider[]
   readonly unreadable: readonly UnreadableProvider[]

@@ -69,28 +69,26 @@ async function making(
   make: (file: UnfinishedFile) => Promise<Manifest>,
 ): Promise<MadeBackup> {
   const file = begin(path, replace)
-  const dispose = () => file[Symbol.dispose]()
   try {
-    return { file, manifest: await make(file), [Symbol.dispose]: dispose }
+    return { file, manifest: await make(file), [Symbol.dispose]: () => file[Symbol.dispose]() }
   } catch (error) {
-    dispose()
+    file[Symbol.dispose]()
     throw toUnusable(error, path)
   }
 }
 
 function begin(path: string, replace: boolean): UnfinishedFile {
-  try {
+  return at(path, () => {
     removeAbandonedBeside(path)
     return beginFile(path, { replace })
-  } catch (error) {
-    throw toUnusable(error, path)
-  }
+  })
 }
 
 async function copyAside({ database, madeAt, tell }: Backup, path: string): Promise<Manifest> {
   const line = newestLine(database)
   const bytes = readPragma(database, 'page_count') * readPragma(database, 'page_size')
-  const telling = setInterval(() => tell('copying', sizeOf(path) / bytes), tellMillis)
+  const size = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const telling = setInterval(() => tell('copying', size() / bytes), tellMillis)
   try {
     await runAside(database.filename, 'VACUUM INTO ?', [path])
   } finally {
@@ -104,16 +102,16 @@ async function copyAside({ database, madeAt, tell }: Backup, path: string): Prom
 
 const tellMillis = 100
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
 /** @throws Refusal database_unusable if there is a file of this name by now */
 export function publishCopy(copy: UnfinishedFile): void {
+  at(copy.path, () => copy.publish())
+}
+
+function at<T>(path: string, work: () => T): T {
   try {
-    copy.publish()
+    return work()
   } catch (error) {
-    throw toUnusable(error, copy.path)
+    throw toUnusable(error, path)
   }
 }
 

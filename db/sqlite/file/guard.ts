@@ -54,11 +54,13 @@ const [logHeadBytes, frameHeadBytes] = [32, 24]
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
+  let before: string | null = null
   for (let reading = 0; reading < readings; reading++) {
     const [own, counts] = [readHead(path), countsIn(log)]
     if (counts === null || fits(own, counts)) return true
-    const [ownThen, countsThen] = [readHead(path), countsIn(log)]
-    if (own.userVersion === ownThen.userVersion && `${counts}` === `${countsThen}`) return false
+    const seen = `${own.userVersion} ${counts}`
+    if (seen === before) return false
+    before = seen
   }
   return true
 }
