@@ -1,6 +1,5 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
-import { Refusal } from '../../src/domain/errors'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
 import { copyNoteName } from '../move/copy-note'
@@ -29,7 +28,7 @@ export async function readSource<T>(
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   recognizeFile(path, false)
-  using _lock = whileServing ? null : lockOutServers(path)
+  using _lock = whileServing ? null : takeServeLock(path, serving)
   const masterKey = await takeKey()
   const database = openDatabase({ path, purpose, masterKey, create: false, upgrade: false })
   try {
@@ -46,16 +45,6 @@ export async function readSource<T>(
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
     database.close()
-  }
-}
-
-/** @throws Refusal storage_busy while a server runs */
-function lockOutServers(path: string): Disposable {
-  try {
-    return takeServeLock(path)
-  } catch (error) {
-    if (!(error instanceof Refusal && error.kind === 'storage_busy')) throw error
-    throw new Refusal('storage_busy', serving, { cause: error })
   }
 }
 

@@ -13,9 +13,13 @@ const waitMillis = 200
  * releases it when the process ends, so the file stays and means nothing by itself. Commands do not need the lock.
  *
  * @param path of a database that exists
+ * @param busy what a refusal says
  * @throws Refusal storage_busy if another server has it; database_unusable if it cannot be taken
  */
-export function takeServeLock(path: string): Disposable {
+export function takeServeLock(
+  path: string,
+  busy = 'another serve works with this database already: stop that one first',
+): Disposable {
   // One lock for a database, whichever link names it.
   const real = realpathSync(path)
   requireOneName(real)
@@ -25,9 +29,7 @@ export function takeServeLock(path: string): Disposable {
     const lock = lockFile(place, waitMillis)
     return { [Symbol.dispose]: lock.close.bind(lock) }
   } catch (error) {
-    if (isBusy(error)) {
-      throw new Refusal('storage_busy', 'another serve works with this database already: stop that one first')
-    }
+    if (isBusy(error)) throw new Refusal('storage_busy', busy)
     throw unusable(`${place} cannot be locked: it has to belong to whoever runs serve`)
   }
 }

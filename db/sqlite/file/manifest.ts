@@ -40,7 +40,7 @@ export async function contentOf(database: Database, tell: TellStep): Promise<Con
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
   const tables = tablesOf(database)
-  const all = tables.map((table) => countOf(database, table)).reduce((sum, count) => sum + count, 0)
+  const all = tables.reduce((sum, table) => sum + countOf(database, table), 0)
   let done = 0
   for (const { name, sql } of database.query<Named, []>(objects).all()) hash.update(`${name}\n${sql ?? ''}\n`)
   for (const table of tables) {
