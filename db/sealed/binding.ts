@@ -66,6 +66,10 @@ export interface SealedReplay {
   readonly submittedAt: number
 }
 
+export function sealText(vault: Vault, text: string, place: SealedPlace): Buffer {
+  return Buffer.from(vault.seal(Buffer.from(text), place))
+}
+
 /** @throws Refusal database_unusable that names the record if a value is not as it was sealed */
 export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Uint8Array {
   try {

@@ -1,7 +1,7 @@
 import { foldEmail, type Member, type MemberProfile, unreadableMember } from '../../src/domain/member'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
-import { memberPlace, openSealedText, type SealedMember } from './binding'
+import { memberPlace, openSealedText, type SealedMember, sealText } from './binding'
 
 export interface MemberRow extends SealedMember {
   readonly id: number
@@ -26,10 +26,6 @@ export function profileColumns(vault: Vault, profile: MemberProfile, member: Sea
     emailHash: hashOf(vault, profile),
     sealedProfile: sealText(vault, JSON.stringify(profile), memberPlace('sealed_profile', member)),
   }
-}
-
-function sealText(vault: Vault, text: string, place: Parameters<Vault['seal']>[1]): Buffer {
-  return Buffer.from(vault.seal(Buffer.from(text), place))
 }
 
 /** Finds a partner's member. The partner is part of the hash, so that equal ids of two partners differ. */

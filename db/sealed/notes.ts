@@ -1,7 +1,7 @@
 import type { RequestNote } from '../../src/domain/booking-request'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
-import { notePlace, openSealedText, type SealedNote } from './binding'
+import { notePlace, openSealedText, type SealedNote, sealText } from './binding'
 
 interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
   readonly kind: RequestNote['kind']
@@ -11,8 +11,7 @@ interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
 /** The columns of a new note except the id. */
 export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
   const row = { ...facts, recordKey: newRecordKey() }
-  const sealed = vault.seal(Buffer.from(text), notePlace(row))
-  return { ...row, sealedText: Buffer.from(sealed) }
+  return { ...row, sealedText: sealText(vault, text, notePlace(row)) }
 }
 
 /** @throws Refusal database_unusable if the note cannot be opened */

@@ -2,7 +2,7 @@ import type { Receipt, Retry } from '../../src/domain/booking-request'
 import type { KeptAnswer } from '../../src/domain/decide-replay'
 import type { Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
-import { openSealedText, receiptPlace, type SealedReplay } from './binding'
+import { openSealedText, receiptPlace, type SealedReplay, sealText } from './binding'
 
 interface ReplayRow extends SealedReplay {
   readonly sealedReceipt: Buffer
@@ -20,8 +20,7 @@ export function replayColumns(
     keyHash: keyHash(vault, partnerId, retry),
     bodyHash: bodyHash(vault, partnerId, retry),
   }
-  const sealed = vault.seal(Buffer.from(JSON.stringify(receipt)), receiptPlace(row))
-  return { ...row, sealedReceipt: Buffer.from(sealed) }
+  return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptPlace(row)) }
 }
 
 /** @throws Refusal database_unusable if the kept response of the same request cannot be opened */

@@ -1,7 +1,7 @@
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
-import { answersPlace, openSealedText, type SealedRequest } from './binding'
+import { answersPlace, openSealedText, type SealedRequest, sealText } from './binding'
 import { type MemberRow, openedOrUnreadable } from './members'
 
 interface RequestRow extends Omit<RequestRecord, 'member'>, SealedRequest {
@@ -21,8 +21,11 @@ export function requestColumns(
   // Answers are written once, with all the rest, and removed when the person is erased.
   if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
   const place = answersPlace({ ...(row as SealedRequest), recordKey })
-  const sealed = vault.seal(Buffer.from(JSON.stringify(screeningAnswers)), place)
-  return { ...row, recordKey, sealedScreeningAnswers: Buffer.from(sealed) }
+  return {
+    ...row,
+    recordKey,
+    sealedScreeningAnswers: sealText(vault, JSON.stringify(screeningAnswers), place),
+  }
 }
 
 export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | null): RequestRecord {
