@@ -1,6 +1,6 @@
 import { Refusal } from '../../../src/domain/errors'
 import { Readiness } from '../../findings/readiness'
-import { isDamage, toRefusal } from '../constraint'
+import { isBusy, isDamage, toRefusal } from '../constraint'
 import type { Watch } from '../writer'
 import { beginQuickCheck, type QuickCheck } from './aside'
 import type { FileGuard } from './guard'
@@ -18,11 +18,10 @@ export class Health extends Readiness implements Watch {
   /** Notes the error of a write, if the storage caused it. */
   noteFailed(error: unknown): void {
     const refusal = toRefusal(error)
-    if (!(refusal instanceof Refusal)) return
-    if (refusal.kind !== 'storage_failed' && refusal.kind !== 'storage_busy') return
-    if (isDamage(error)) this.noteDamaged(refusal.message)
-    else
-      this.noteFault(refusal.kind === 'storage_busy' ? 'another process holds the database' : refusal.message)
+    if (isBusy(error)) this.noteFault('another process holds the database')
+    else if (!(refusal instanceof Refusal) || refusal.kind !== 'storage_failed') return
+    else if (isDamage(error)) this.noteDamaged(refusal.message)
+    else this.noteFault(refusal.message)
   }
 
   /** Notes the error of a read: a write to a damaged file is not safe. */
