@@ -1,22 +1,20 @@
+import type { CopyNote } from '../../src/domain/copy-note'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { Refusal } from '../../src/domain/errors'
 import { unusable } from '../findings/unusable'
-import { copyNoteName } from '../move/copy-note'
 import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
 import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'
-import { dataKeyName } from '../sealed/data-key'
+import { settingsOver } from '../settings'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 import type { OnConnection } from './client/pool'
-import { openVault } from './data-key'
 import { taking } from './locks'
-import { createSchema, olderSchema, ourMigrations } from './migration'
-import { alone, proveAll, requireFound } from './open'
+import { createSchema, olderDatabase, ourMigrations, schemaOf } from './migration'
+import { migratingAlone, proveDatabase, requireDatabase } from './open'
 import { queryEngine } from './query-engine'
-import { recognize } from './recognize'
 import { hasLiveNodes } from './server/nodes'
-import { readCopyNote, readSetting, writeSetting } from './setting'
+import { recognize } from './server/recognize'
 import { isLost, rollBack } from './transaction'
 
 /** For a whole copy, for one statement, and for the other side between two statements. */
@@ -56,7 +54,8 @@ export async function readSource<T>(
   reading: ReadingSource,
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
-  requireOurSchema(await on((connection) => requireFound(connection, { name: place, ...reading })))
+  const found = await on((connection) => requireDatabase(connection, { name: place, ...reading }))
+  requireOurSchema(schemaOf(found))
   if (reading.whileServing) return on((reader) => readSnapshot(reader, null, place, reading, use), copyMillis)
   return on(async (blocker) => {
     await requireStopped(blocker)
@@ -77,16 +76,16 @@ async function readSnapshot<T>(
 ): Promise<T> {
   const masterKey = await takeKey()
   await reader.send(reader.begin + readingOneMoment)
-  requireOurSchema(await proveAll(reader, { name: place, purpose }, masterKey, ourMigrations))
+  const { schema, vault } = await proveDatabase(reader, { name: place, purpose }, masterKey, ourMigrations)
+  requireOurSchema(schema)
   const run = running(reader, place)
-  const vault = openVault(await readSetting(reader, dataKeyName), purpose, masterKey)
   const done = await use({
     ...(await sourceOver(run, auditQueries(queryEngine(run), vault), lastIdOf)),
-    copiedBefore: await readCopyNote(reader),
+    copiedBefore: await settingsOver(reader).readCopyNote(),
     async requireStopped() {
       if (blocker) await at(place, () => requireStopped(blocker))
     },
-    markCopied: async (note) => blocker !== null && markCopied(blocker, JSON.stringify(note)),
+    markCopied: async (note) => blocker !== null && markCopied(blocker, note),
   })
   // Everything was read: how the transaction ends does not matter.
   await rollBack(reader).catch(() => {})
@@ -95,7 +94,7 @@ async function readSnapshot<T>(
 
 /** An older program does not know all tables of a newer schema. */
 function requireOurSchema(schema: number): void {
-  if (schema < ourMigrations.length) throw olderSchema(schema, ourMigrations)
+  if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
     throw unusable('the database has the schema of a newer version of this program: copy it with that one')
 }
@@ -109,9 +108,9 @@ const serving =
   'there which the copy has not; or try the copy out with --while-serving'
 
 /** The copy is complete even if the source cannot be marked: the role may have no right to write. */
-async function markCopied(connection: Connection, note: string): Promise<boolean> {
+async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
-    await writeSetting(connection, copyNoteName, note)
+    await settingsOver(connection).markCopied(note)
     await connection.send(committing)
     return true
   } catch (error) {
@@ -142,7 +141,7 @@ export async function makeTarget<T>(
   { purpose, masterKey, fill }: MakingTarget<T>,
 ): Promise<T> {
   return on(async (connection) => {
-    await connection.send(connection.begin + alone(statementMillis, idleMillis).join(';'))
+    await connection.send(connection.begin + migratingAlone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
       throw unusable(`there is a database at ${place} already: name an empty one`)
     await createSchema(connection, purpose, masterKey, ourMigrations)
@@ -154,8 +153,7 @@ export async function makeTarget<T>(
       async openLog() {
         // The planner would scan tables that it believes to be empty.
         await run(`ANALYZE ${names}`, [])
-        const vault = openVault(await readSetting(connection, dataKeyName), purpose, masterKey)
-        return auditQueries(queryEngine(run), vault)
+        return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },
     })
     const done = await fill(target)

@@ -6,7 +6,6 @@ import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
 import { readOffers } from '../queries/offers'
-import { isSealedUnder } from './data-key'
 import { openEngine } from './engine'
 import { openUntouched } from './file/copy'
 import { recognizeFile } from './file/guard'
@@ -15,6 +14,7 @@ import { finishDatabase, makeDatabase } from './file/new'
 import { compareContent, restoreDatabase } from './file/restore'
 import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
+import { isSealedUnder } from './open'
 
 export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabasePlace {
   return {

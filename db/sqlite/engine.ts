@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import type { Engine } from '../../src/domain/database'
-import { openVault } from './data-key'
 import type { QuickCheck } from './file/aside'
 import { tryCheckpoint } from './file/checkpoint'
 import { FileGuard } from './file/guard'
@@ -8,14 +7,15 @@ import { readPragma, schemaOf } from './file/head'
 import { checkPages, Health } from './file/health'
 import { createUpkeep } from './maintenance'
 import { type Opening, openDatabase } from './open'
-import { queriesOn } from './query-engine'
+import { queriesOn, settingsOf } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
 /** @param largestGroup the most writes in one transaction, for benchmarks @throws Refusal as openDatabase does */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
-  const queries = queriesOn(database, openVault(database, opening.purpose, opening.masterKey))
+  const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
+  const queries = queriesOn(database, vault)
   const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
   const health = new Health(guard)
   const writer = new Writer(database, health, largestGroup)

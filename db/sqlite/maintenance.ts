@@ -11,26 +11,23 @@ import type { Protect } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { auditFinding, finding, named } from '../findings/findings'
 import { unusable } from '../findings/unusable'
-import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit'
 import { whenNeeded } from '../queries/engine'
 import { findSealed } from '../queries/sealed-values'
+import { copyNoteName, lastDrillName, zoneDataName } from '../settings'
 import { toRefusal } from './constraint'
-import { isSealedUnder, rewrapDataKey } from './data-key'
 import { checkpoint } from './file/checkpoint'
 import { faultsIn, makeBackup, publishCopy, toUnusable } from './file/copy'
 import { fileFindings } from './file/findings'
 import { applicationId, readPragma, schemaOf } from './file/head'
 import { isServeLockHeld } from './file/lock'
+import { serverName } from './file/manifest'
 import { createSchema, type KeyedDatabase } from './migration'
-import type { Opening } from './open'
-import { atOnce, type Queries } from './query-engine'
-import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
+import { isSealedUnder, type Opening } from './open'
+import { atOnce, type Queries, settingsOf } from './query-engine'
 import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
-const lastDrillName = 'last_drill_at'
-const zoneDataName = 'zone_data'
 
 export function createUpkeep(
   database: Database,
@@ -39,7 +36,7 @@ export function createUpkeep(
   queries: Queries,
 ): Upkeep {
   const { audit } = queries
-  const note = (name: string, value: string) => writeSetting(database, name, value)
+  const settings = settingsOf(database)
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
@@ -66,13 +63,13 @@ export function createUpkeep(
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
       // If the time cannot be stored, the backup is good nevertheless.
-      if (!isDrill) await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
+      if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
-    noteDrill: ({ at }) => writer.write(() => void note(lastDrillName, String(at))),
+    noteDrill: ({ at }) => writer.write(() => settings.write(lastDrillName, String(at))),
     rewrap: (next, act) =>
       writer.write(() => {
-        if (!rewrapDataKey(database, purpose, masterKey, next)) return false
+        if (!settings.rewrapDataKey(purpose, masterKey, next)) return false
         audit.append([{ ...act, action: 'key.rotate', record: null, outcome: 'done' }])
         return true
       }),
@@ -91,13 +88,13 @@ export function createUpkeep(
     findLastBackups: async () => lastBackups(database),
     noteServer: (server) =>
       writer.write(() => {
-        if (server) note(serverName, JSON.stringify(server))
-        else removeSetting(database, serverName)
+        if (server) settings.write(serverName, JSON.stringify(server))
+        else settings.remove(serverName)
       }),
     async listServers() {
-      const noted = readSetting(database, serverName)
+      const noted = settings.readText(serverName)
       const isServing = isServeLockHeld(path)
-      const note: ServerNote | null = noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      const note: ServerNote | null = noted === null ? null : JSON.parse(noted)
       return isServing || note ? [{ isServing, note, seenAt: null }] : []
     },
     purge: () =>
@@ -105,18 +102,18 @@ export function createUpkeep(
         throw toRefusal(error)
       }),
     keptAfterErasure: async () => 'Backups made before now hold what was erased until they are gone.',
-    findCopyNote: async () => readCopyNote(database),
+    findCopyNote: async () => settings.readCopyNote(),
     reactivate: (act) =>
       writer.write(() => {
-        requireCopied(readCopyNote(database))
-        removeSetting(database, copyNoteName)
+        requireCopied(settings.readCopyNote())
+        settings.remove(copyNoteName)
         audit.append([{ ...act, action: 'database.reactivate', record: null, outcome: 'done' }])
       }),
     noteZoneData: ({ edition, folder }) =>
-      writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
+      writer.write(() => settings.write(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {
-      const noted = readSetting(database, zoneDataName)
-      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      const noted = settings.readText(zoneDataName)
+      return noted === null ? null : JSON.parse(noted)
     },
   }
 }
@@ -198,8 +195,8 @@ function backupFinding(backups: LastBackups, now: number, oldest: number | null)
 
 function lastBackups(database: Database): LastBackups {
   const at = (name: string) => {
-    const noted = readSetting(database, name)
-    return noted ? Number(Buffer.from(noted).toString()) : null
+    const noted = settingsOf(database).readText(name)
+    return noted === null ? null : Number(noted)
   }
   return { backedUpAt: at(lastBackupName), drilledAt: at(lastDrillName) }
 }

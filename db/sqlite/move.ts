@@ -1,13 +1,12 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
+import type { CopyNote } from '../../src/domain/copy-note'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
-import { copyNoteName } from '../move/copy-note'
 import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'
 import type { CopiedTable } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { isDamage, toRefusal } from './constraint'
-import { openVault } from './data-key'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { countTransaction } from './file/head'
@@ -15,8 +14,7 @@ import { takeServeLock } from './file/lock'
 import { requireNothingAt } from './file/restore'
 import { createSchema } from './migration'
 import { openDatabase } from './open'
-import { queryEngine } from './query-engine'
-import { readCopyNote, writeSetting } from './setting'
+import { queryEngine, settingsOf } from './query-engine'
 
 /** How long to wait for a command that writes. */
 const busyTimeoutMillis = 5_000
@@ -34,13 +32,13 @@ export async function readSource<T>(
   try {
     if (whileServing) database.run('BEGIN')
     else blockWriters(database)
-    const log = auditQueries(queryEngine(database), openVault(database, purpose, masterKey))
+    const log = auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey))
     return await use({
       ...(await sourceOver(running(database), log, lastIdOf)),
-      copiedBefore: readCopyNote(database),
+      copiedBefore: settingsOf(database).readCopyNote(),
       // The lock keeps servers out.
       requireStopped: async () => {},
-      markCopied: async (note) => markCopied(database, JSON.stringify(note)),
+      markCopied: async (note) => markCopied(database, note),
     })
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
@@ -65,9 +63,9 @@ function blockWriters(database: Database): void {
 }
 
 /** The copy is complete even if the source cannot be marked: its file may be read-only, or its disk full. */
-function markCopied(database: Database, note: string): boolean {
+function markCopied(database: Database, note: CopyNote): boolean {
   try {
-    writeSetting(database, copyNoteName, note)
+    settingsOf(database).markCopied(note)
     countTransaction(database)
     database.run('COMMIT')
     return true
@@ -128,7 +126,7 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
     // Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last.
     keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
       SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
-    openLog: () => auditQueries(queryEngine(database), openVault(database, purpose, masterKey)),
+    openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),
   })
   const done = await fill(target)
   database.run('COMMIT')

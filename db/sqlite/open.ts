@@ -5,8 +5,8 @@ import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
 import { unusable } from '../findings/unusable'
+import { newerSchema, olderSchema, requirePurpose } from '../settings'
 import { isBusy, isDamage, toRefusal } from './constraint'
-import { openVault } from './data-key'
 import { recognizeFile } from './file/guard'
 import { isVacant, readPragma, requireOurs, schemaOf } from './file/head'
 import {
@@ -17,7 +17,7 @@ import {
   proveMigrations,
   upgradeSchema,
 } from './migration'
-import { readCopyNote, readSetting } from './setting'
+import { settingsOf } from './query-engine'
 
 export interface Opening {
   readonly path: string
@@ -72,6 +72,19 @@ export function openDatabase(opening: Opening): Database {
   }
 }
 
+/** Whether the data key of an existing database is sealed under a master key; false if that cannot be read. */
+export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterKey): boolean {
+  const database = new Database(path, { readwrite: true, create: false })
+  try {
+    database.run(`PRAGMA busy_timeout = ${openingBusyTimeoutMillis}`)
+    return settingsOf(database).isSealedUnder(purpose, masterKey)
+  } catch {
+    return false
+  } finally {
+    database.close()
+  }
+}
+
 /** Each step leaves a database that the same steps can be taken with again. */
 function setUp(database: Database, opening: Opening): void {
   const { path, purpose, masterKey, upgrade, alone = false, migrations = ourMigrations } = opening
@@ -83,10 +96,9 @@ function setUp(database: Database, opening: Opening): void {
   if (schema === 0) createSchema(keyed, migrations)
   // Another process may have created the tables first, with another key.
   prove(keyed, migrations)
-  if (alone) requireActive(readCopyNote(database))
+  if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {
-    const way = 'stop its server, then run `anteroom migrate`'
-    if (!upgrade) throw unusable(`the database has an older schema: ${way}`)
+    if (!upgrade) throw olderSchema('stop its server, then run `anteroom migrate`')
     upgradeSchema(database, path, migrations)
   }
   database.run('PRAGMA journal_mode = WAL')
@@ -107,8 +119,7 @@ export function recognize(database: Database, migrations = ourMigrations): numbe
   const schema = schemaOf(readPragma(database, 'user_version'))
   if (schema === 0 && !isEmpty)
     throw unusable('the schema number of the database is missing: restore a backup')
-  if (schema > migrations.length)
-    throw unusable('the database was written by a newer version of this program')
+  if (schema > migrations.length) throw newerSchema()
   return schema
 }
 
@@ -129,8 +140,8 @@ function patiently<T>(work: () => T): T {
 
 /** @throws Refusal database_unusable if a database has another purpose, master key or other migrations */
 export function prove({ database, purpose, masterKey }: KeyedDatabase, migrations = ourMigrations): void {
-  const noted = readSetting(database, 'purpose') ?? new Uint8Array()
-  if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)
-  openVault(database, purpose, masterKey)
+  const settings = settingsOf(database)
+  requirePurpose(settings.readPurpose(), purpose)
+  settings.openVault(purpose, masterKey)
   proveMigrations(database, migrations)
 }

@@ -6,6 +6,7 @@ import type { Vault } from '../../src/domain/vault'
 import type { MaybePromise, QueryEngine } from '../queries/engine'
 import { prepareQueries } from '../queries/queries'
 import { sqliteColumns, tablesOf } from '../queries/tables'
+import { settingsOver } from '../settings'
 
 const tables = tablesOf(sqliteColumns)
 
@@ -62,4 +63,11 @@ export type Queries = AtOnce<ReturnType<typeof prepareQueries>>
 /** All queries on a database. They never wait: a transaction would not survive an await. */
 export function queriesOn(database: Database, vault: Vault): Queries {
   return prepareQueries(queryEngine(database), () => vault) as Queries
+}
+
+/** What a database stores about itself. */
+export function settingsOf(database: Database) {
+  const run = (text: string, values: readonly (string | Uint8Array)[]) =>
+    database.query(text).values(...values)
+  return settingsOver({ run }) as AtOnce<ReturnType<typeof settingsOver>>
 }

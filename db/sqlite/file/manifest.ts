@@ -1,25 +1,27 @@
 import type { Database } from 'bun:sqlite'
 import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
-import { readSetting, serverName } from '../setting'
+import { zoneDataName } from '../../settings'
+import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
 // A backup's manifest is one of its settings, and describes all the rest: a file cannot contain its own hash.
 const manifestName = 'manifest'
-const zoneDataName = 'zone_data'
+/** The setting that stores what the server listens on. */
+export const serverName = 'server'
 
 /** The manifest of a backup; null for a database, or for a copy that another program made. */
 export function readManifest(database: Database): Manifest | null {
-  const noted = readSetting(database, manifestName)
-  return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+  const text = settingsOf(database).readText(manifestName)
+  return text === null ? null : JSON.parse(text)
 }
 
 /** Adds to a copy what it contains, and when it was made. */
 export async function addManifest(database: Database, madeAt: number, tell: TellStep): Promise<Manifest> {
-  const zoneData = readSetting(database, zoneDataName)
+  const zoneData = settingsOf(database).readText(zoneDataName)
   const manifest: Manifest = {
     madeAt,
     schema: schemaOf(readPragma(database, 'user_version')),
-    zoneData: zoneData ? JSON.parse(Buffer.from(zoneData).toString()) : null,
+    zoneData: zoneData === null ? null : JSON.parse(zoneData),
     ...(await contentOf(database, tell)),
   }
   const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')
