@@ -9,9 +9,19 @@ import {
   auditStart,
   checkLines,
 } from '../../src/domain/audit'
+import type { Vault } from '../../src/domain/vault'
 
 /** The setting that stores the state of the log. The trigger that guards the audit table reads it too. */
 export const auditStateName = 'audit'
+
+/** The hashes of the log under the keys of a vault. */
+export function auditHashes(vault: Vault): AuditHashes {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+  return {
+    line: (text) => hex(vault.keyedHash('audit line', text)),
+    seal: (text) => hex(vault.keyedHash('audit head', text)),
+  }
+}
 
 export const chunkSize = 1_000
 

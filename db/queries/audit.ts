@@ -12,8 +12,8 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/vault'
 import { auditArchives } from '../audit/archive'
-import { auditHashes } from '../audit/hashes'
 import {
+  auditHashes,
   auditStateName,
   headOfLog,
   type LogStanding,
