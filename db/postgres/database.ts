@@ -2,7 +2,7 @@ import type { DatabaseLogin, DatabasePlace, Engine, Opened, Opening } from '../.
 import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
 import { Refusal } from '../../src/domain/errors'
 import type { Vault } from '../../src/domain/vault'
-import { auditHashes } from '../audit/hashes'
+import { auditHashes } from '../audit/verification'
 import { unusable } from '../findings/unusable'
 import { logOver } from '../queries/audit'
 import { readOffers } from '../queries/offers'

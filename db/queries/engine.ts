@@ -102,6 +102,20 @@ export const eachRow: Walk = async function* (after) {
   }
 }
 
+/** The ids of the rows with a sealed value that cannot be opened. */
+export async function* unreadable<Row extends { readonly id: number }>(
+  rows: AsyncIterable<Row>,
+  open: (row: Row) => unknown,
+): AsyncGenerator<number> {
+  for await (const row of rows) {
+    try {
+      open(row)
+    } catch {
+      yield row.id
+    }
+  }
+}
+
 /** Makes an object when it is first used: preparing all statements takes longer than a command that runs five. */
 export function whenNeeded<Made extends object>(make: () => Made): Made {
   let made: Made | undefined

@@ -1,4 +1,4 @@
-import { type Database, SQLiteError } from 'bun:sqlite'
+import { Database, SQLiteError } from 'bun:sqlite'
 import { requireCopied } from '../../src/domain/copy-note'
 import {
   type Finding,
@@ -22,15 +22,13 @@ import { fileFindings } from './file/findings'
 import { applicationId, readPragma, schemaOf } from './file/head'
 import { isServeLockHeld } from './file/lock'
 import { serverName } from './file/manifest'
-import type { KeyedDatabase } from './migration'
+import { createSchema, type KeyedDatabase } from './migration'
 import { isSealedUnder, type Opening } from './open'
 import { atOnce, type Queries, settingsOf } from './query-engine'
-import { schemaFaults } from './schema-faults'
 import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
 
-/** The Upkeep of an open SQLite database. */
 export function createUpkeep(
   database: Database,
   { path, purpose, masterKey }: Opening,
@@ -42,7 +40,7 @@ export function createUpkeep(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
+  /** If the master key was rotated meanwhile, the copy is sealed under the next one and encrypted under this one. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, tell) => {
@@ -61,10 +59,10 @@ export function createUpkeep(
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
       const action = isDrill ? 'database.drill' : 'database.back-up'
-      // Before it has its name: there is no copy that nobody knows of.
+      // Before the copy is published, so that the log has every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
-      // Its age is a convenience: the copy stands, whether or not it can be noted.
+      // If the time cannot be stored, the backup is good nevertheless.
       if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
@@ -120,7 +118,7 @@ export function createUpkeep(
   }
 }
 
-/** What the settings that data safety depends on must be when they are read back. */
+/** The values of the settings that data safety depends on. */
 const wanted: Record<string, string | number> = {
   journal_mode: 'wal',
   synchronous: 2,
@@ -134,7 +132,7 @@ function settingsFinding(database: Database): Finding {
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
 }
 
-/** A damaged file fails where it is read, and so does what nobody foresaw: that is a finding too, and stops no other. */
+/** A check that fails is a finding too, and does not stop the others. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()
@@ -148,6 +146,31 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
 function schemaFinding(keyed: KeyedDatabase): Finding {
   const version = `version ${schemaOf(readPragma(keyed.database, 'user_version'))}`
   return finding('schema', named('not as it should be', schemaFaults(keyed)), version)
+}
+
+/**
+ * Tables, indexes and triggers that are missing, changed or added: a foreign trigger could undo what the program writes, and
+ * a check of the pages would not find it.
+ */
+function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
+  using fresh = new Database(':memory:')
+  createSchema({ database: fresh, purpose, masterKey })
+  const [wanted, found] = [objectsOf(fresh), objectsOf(database)]
+  const names = new Set([...wanted.keys(), ...found.keys()])
+  return [...names].filter((name) => wanted.get(name) !== found.get(name))
+}
+
+/** Litestream's tables, in a database that it replicates. A trigger on one is still reported. */
+const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
+
+/** The SQL of each object by type and name, without SQLite's own. */
+function objectsOf(database: Database): Map<string, string> {
+  const select =
+    "SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"
+  const rows = database
+    .query<{ name: string; sql: string }, []>(`${select} AND type || ' ' || name NOT IN ${ofLitestream}`)
+    .all()
+  return new Map(rows.map(({ name, sql }) => [name, sql]))
 }
 
 function orphansFinding(database: Database): Finding {

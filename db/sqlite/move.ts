@@ -1,14 +1,10 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import { formatState } from '../../src/domain/audit'
 import type { CopyNote } from '../../src/domain/copy-note'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
-import { Refusal } from '../../src/domain/errors'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
-import { auditHashes } from '../audit/hashes'
-import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { constraintBroken, fromLine, linesOf, quoted, type Run, readTables, verifyLog } from '../move/rows'
-import { isCopiedSetting, tableNamed } from '../move/tables'
+import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'
+import type { CopiedTable } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { isDamage, toRefusal } from './constraint'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
@@ -30,7 +26,7 @@ export async function readSource<T>(
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   recognizeFile(path, false)
-  using _lock = whileServing ? null : lockOutServers(path)
+  using _lock = whileServing ? null : takeServeLock(path, serving)
   const masterKey = await takeKey()
   const database = openDatabase({ path, purpose, masterKey, create: false, upgrade: false })
   try {
@@ -38,7 +34,7 @@ export async function readSource<T>(
     else blockWriters(database)
     const log = auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey))
     return await use({
-      ...(await readTables(running(database), log, lastIdOf)),
+      ...(await sourceOver(running(database), log, lastIdOf)),
       copiedBefore: settingsOf(database).readCopyNote(),
       // The lock keeps servers out.
       requireStopped: async () => {},
@@ -47,16 +43,6 @@ export async function readSource<T>(
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
     database.close()
-  }
-}
-
-/** @throws Refusal storage_busy while a server runs */
-function lockOutServers(path: string): Disposable {
-  try {
-    return takeServeLock(path)
-  } catch (error) {
-    if (!(error instanceof Refusal && error.kind === 'storage_busy')) throw error
-    throw new Refusal('storage_busy', serving, { cause: error })
   }
 }
 
@@ -134,26 +120,23 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
   createSchema({ database, purpose, masterKey })
   database.run('PRAGMA foreign_keys = ON')
   database.run('BEGIN')
-  database.run(`DELETE FROM settings WHERE ${isCopiedSetting}`)
-  const done = await fill({
-    add: async (table, lines) => add(database, table, lines),
-    keepIds: async (table, lastId) => keepIds(database, table, lastId),
-    linesOf: (table) => linesOf(running(database), table),
-    async continueLog(spans) {
-      const vault = settingsOf(database).openVault(purpose, masterKey)
-      settingsOf(database).write(auditStateName, formatState(auditHashes(vault), spans))
-      await verifyLog(auditQueries(queryEngine(database), vault), 'the copy')
-    },
+  const target = await targetOver({
+    run: running(database),
+    add: (table, lines) => add(database, table, lines),
+    // Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last.
+    keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
+      SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
+    openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),
   })
+  const done = await fill(target)
   database.run('COMMIT')
   return done
 }
 
-function add(database: Database, name: string, lines: readonly string[]): void {
-  const table = tableNamed(name)
+function add(database: Database, table: CopiedTable, lines: readonly string[]): void {
   const columns = quoted(table.columns.map((column) => column.name))
   const marks = table.columns.map(() => '?').join(', ')
-  const insert = database.query(`INSERT INTO ${name} (${columns}) VALUES (${marks})`)
+  const insert = database.query(`INSERT INTO ${table.name} (${columns}) VALUES (${marks})`)
   for (const line of lines) {
     try {
       insert.run(...(fromLine(table, line) as string[]))
@@ -162,12 +145,4 @@ function add(database: Database, name: string, lines: readonly string[]): void {
       throw isConstraint ? constraintBroken(table, line, null) : error
     }
   }
-}
-
-/** Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last. */
-function keepIds(database: Database, table: string, lastId: number): void {
-  database.query('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-  const insert = `INSERT INTO sqlite_sequence (name, seq)
-    SELECT name, ?2 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
-  database.query(insert).run(table, lastId)
 }

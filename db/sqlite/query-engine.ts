@@ -5,8 +5,10 @@ import { slotMillis } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
 import type { MaybePromise, QueryEngine } from '../queries/engine'
 import { prepareQueries } from '../queries/queries'
+import { sqliteColumns, tablesOf } from '../queries/tables'
 import { settingsOver } from '../settings'
-import { tables } from './schema'
+
+const tables = tablesOf(sqliteColumns)
 
 /** What queries need of SQLite: statements are prepared once and answer at once. */
 export function queryEngine(database: Database): QueryEngine {

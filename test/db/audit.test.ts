@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { auditHashes } from '../../db/audit/hashes'
+import { auditHashes } from '../../db/audit/verification'
 import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
 import { type AuditEntry, addLine, auditStart, emptyAudit, formatState } from '../../src/domain/audit'
 import type { Store } from '../../src/domain/store'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type ReservedSQL, SQL } from 'bun'
-import { auditHashes } from '../../../db/audit/hashes'
+import { auditHashes } from '../../../db/audit/verification'
 import { queryEngine } from '../../../db/postgres/query-engine'
 import { auditQueries } from '../../../db/queries/audit'
 import { type AuditHashes, type AuditLine, emptyAudit, formatState } from '../../../src/domain/audit'

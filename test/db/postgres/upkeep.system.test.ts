@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { auditHashes } from '../../../db/audit/hashes'
+import { auditHashes } from '../../../db/audit/verification'
 import { createActs } from '../../../db/postgres/acts'
 import { Pool } from '../../../db/postgres/client/pool'
 import { createUpkeep } from '../../../db/postgres/maintenance'
