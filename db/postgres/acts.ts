@@ -60,9 +60,9 @@ export function createActs(pool: Pool<Session>) {
         const facts = await Promise.all(ask(session))
         const decision = decide(...(facts as Parameters<typeof decide>))
         if (decision instanceof Refusal) throw decision
-        const { ids } = await session.records.write(decision.writes)
+        const { ids, pending } = await session.records.write(decision.writes)
         const lines = act ? linesOf(decision, act, ids[0]) : []
-        return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids) }
+        return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids), pending }
       },
       { isAlone, attemptMillis: isLarge ? largeMillis : undefined },
     )

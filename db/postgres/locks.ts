@@ -1,4 +1,5 @@
 import { type RequestedSlot, slotMillis } from '../../src/domain/booking-request'
+import type { Connection } from './client/connection'
 
 /** The first half of each lock's name, by which those of other programs on the same database are told apart: "Ante". */
 const space = 0x416e7465
@@ -21,6 +22,11 @@ export type Lock = keyof typeof locks
 /** The statement that waits for a lock and takes it, for the rest of the transaction. */
 export function taking(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock(${space}, ${locks[lock]})`
+}
+
+/** Waits for a lock and takes it, behind the statements that were run before. */
+export function take(connection: Connection, lock: Lock): Promise<unknown> {
+  return connection.run('SELECT pg_advisory_xact_lock($1::int4, $2::int4)', [space, locks[lock]])
 }
 
 /** The same of a lock that others may hold too. */

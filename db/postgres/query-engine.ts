@@ -26,27 +26,15 @@ export function queryEngine(run: Run): QueryEngine {
       return async (values) => (await statement(values)).map(Object.values)
     },
     prepareWrite(query) {
-      const statement = prepare(query)
-      // Ids are taken from their sequence before rows are inserted.
-      return async (values) => {
-        await statement(values)
-        return 0
-      }
+      const { sql: text, params } = query.toSQL()
+      // Sent before this returns, so that statements arrive in order. Ids are taken from their sequence before.
+      return (values = {}) => run(text, fillPlaceholders(params, values)).then(() => 0)
     },
-    prepareBooking(query) {
-      const { sql: insert, params } = query.toSQL()
-      // The last check against double booking is an exclusion constraint.
-      const statement = `${insert} on conflict on constraint booking_requests_slot do nothing returning id`
-      return async (values = {}) => {
-        const rows = await run(statement, fillPlaceholders(params, values))
-        return rows.length === 0 ? null : 0
-      }
-    },
-    async takeIds(table, count) {
+    takeIds(table, count) {
       if (count === 0) return []
       const sequence = `${getTableName(tables[table])}_id_seq`
-      const rows = await run('select nextval($1) from generate_series(1, $2::int4)', [sequence, count])
-      return rows.map(([id]) => Number(id))
+      const taken = run('select nextval($1) from generate_series(1, $2::int4)', [sequence, count])
+      return taken.then((rows) => rows.map(([id]) => Number(id)))
     },
     isAmong: (column, list) => sql`${column} = any(${list})`,
     list: (values) => `{${values.map(toElement).join()}}`,

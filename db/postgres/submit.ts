@@ -132,12 +132,12 @@ async function decideAndWrite(
   if (decision === 'stale') return unchanged(decision)
   if (decision instanceof Refusal) throw decision
   if (decision.audit && !isAudited) return unchanged('to be audited')
-  const { ids, isWhole } = await records.write(decision.writes, knownOf(found, recordKey))
-  if (!isWhole) throw new DatabaseFailure('retry', '23P01')
+  const { ids, pending } = await records.write(decision.writes, knownOf(found, recordKey))
   return {
     answer: decision.answer(ids),
     lines: linesOf(decision, submitterOf(draft), undefined),
     changed: changesOf(decision, ids),
+    pending,
     ...(decision.writes.length > 0 && { recordKey }),
   }
 }

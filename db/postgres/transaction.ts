@@ -1,11 +1,10 @@
 import type { AuditEntry, AuditHead } from '../../src/domain/audit'
-import type { Changed } from '../queries/changes'
-import { addingChanges } from './changes'
-import { type Connection, committing } from './client/connection'
+import { type Changed, keptChanges } from '../queries/changes'
+import type { Connection } from './client/connection'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { timeouts } from './client/timeouts'
-import { type Lock, taking } from './locks'
+import { type Lock, take } from './locks'
 import type { Session } from './session'
 
 /** What a transaction has done when it is ready to commit. */
@@ -13,6 +12,8 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
+  /** What was sent and not awaited. */
+  readonly pending?: unknown
   /** The record key of the request that it adds. */
   readonly recordKey?: string
 }
@@ -42,7 +43,7 @@ export async function transact<T>(
   how: Transacting,
   work: (session: Session) => Promise<Done<T>>,
 ): Promise<T> {
-  let pending: Pending<T> | null = null
+  let attempted: Attempted<T> | null = null
   let lost: unknown = null
   let failure: unknown = toRefusal(new DatabaseFailure('busy'))
   let isUnknown = false
@@ -52,15 +53,18 @@ export async function transact<T>(
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw failure
     await begin(connection, how.locks, how.lockMillis, millis)
-    if (pending && (await isStored(session, pending))) {
+    if (attempted && (await isStored(session, attempted))) {
       await rollBack(connection)
-      return pending.answer
+      return attempted.answer
     }
-    pending = lost = null
+    attempted = lost = null
     const done = await work(session)
-    const [line = null] = await session.audit.append(done.lines)
-    pending = { ...done, line }
-    await commit(connection, done.changed, how.isAlone)
+    const [[line = null]] = await Promise.all([
+      session.audit.append(done.lines),
+      done.lines.length && done.pending,
+    ])
+    attempted = { ...done, line }
+    await commit(connection, done, how.isAlone)
     return done.answer
   }
   for (let attempts = 1; ; attempts++) {
@@ -79,7 +83,7 @@ export async function transact<T>(
 }
 
 /** What an attempt was about to commit. */
-interface Pending<T> {
+interface Attempted<T> {
   readonly answer: T
   /** The first line that it leaves in the audit log. */
   readonly line: AuditHead | null
@@ -89,7 +93,7 @@ interface Pending<T> {
 /** False for work that leaves no trace, and may be done twice. */
 async function isStored(
   { audit, submissions }: Session,
-  { line, recordKey }: Pending<unknown>,
+  { line, recordKey }: Attempted<unknown>,
 ): Promise<boolean> {
   if (line) return audit.isThere(line)
   return recordKey !== undefined && submissions.isStored(recordKey)
@@ -112,26 +116,42 @@ export async function begin(
 }
 
 /**
- * Ends a transaction, in one message: the locks that put changes in the order of commits are never held while the server
- * waits for this process.
+ * Commits a transaction. Its last locks go out with COMMIT: they are not held while the server waits for this process.
  *
  * @param isAlone whether the transaction holds the directory's lock exclusively already
  * @throws DatabaseFailure lost if it is unknown whether it was committed
  */
 export async function commit(
   connection: Connection,
-  changed: readonly Changed[],
+  { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
   isAlone: boolean,
 ): Promise<void> {
-  await connection.send([...lastLocks(changed, isAlone), committing].join(';'))
-}
-
-function lastLocks(changed: readonly Changed[], isAlone: boolean): string[] {
-  if (changed.length === 0) return []
   // Nothing that was decided on the former directory may be stored after this.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory && !isAlone ? ['directory', 'commit'] : ['commit']
-  return [...last.map(taking), addingChanges(changed)]
+  const sent =
+    changed.length === 0 ? [] : [...last.map((lock) => take(connection, lock)), add(connection, changed)]
+  await connection.commit([pending, ...sent])
+}
+
+const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
+  SELECT * FROM json_to_recordset($1::text::json)
+    AS added (noun text, record_id int8, request_id int8, starts_at int8, ends_at int8, local_offset_minutes int8)`
+
+/** Adds changes. More than are kept are not noted one by one: a reader that misses the last version reads everything. */
+async function add(connection: Connection, changed: readonly Changed[]): Promise<unknown> {
+  const isMany = changed.length > keptChanges
+  const rows = (isMany ? changed.slice(-1) : changed).map(([noun, record_id, slot]) => {
+    const {
+      requestId: request_id,
+      startsAt: starts_at,
+      endsAt: ends_at,
+      localOffsetMinutes: local_offset_minutes,
+    } = slot ?? {}
+    return { noun, record_id, request_id, starts_at, ends_at, local_offset_minutes }
+  })
+  const removed = isMany && connection.run('DELETE FROM changes WHERE version > $1', [0])
+  return await Promise.all([removed, connection.run(addingChanges, [JSON.stringify(rows)])])
 }
 
 /** Rolls a transaction back. If the connection is broken, the server does so itself. */

@@ -74,7 +74,7 @@ describeOnPostgres('an act', () => {
       await begin(connection, [taking('audit')], timeouts.lock, timeouts.call)
       begun.resolve()
       await eventually('the server to end it', () => connection.hasEnded, 10_000)
-      await commit(connection, [], false)
+      await commit(connection, { changed: [] }, false)
     })
     await begun.promise
     const done = endOf(place.store.appendAudit([line]))
