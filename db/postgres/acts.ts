@@ -9,9 +9,8 @@ import { taking } from './locks'
 import type { Session } from './session'
 import { type Done, transact } from './transaction'
 
-/** How long an act is attempted, and one attempt takes unless it says otherwise; and how long it waits for a lock. */
+/** How long an act is attempted, and one attempt takes unless it says otherwise. */
 const actMillis = () => 2 * timeouts.call
-const lockMillis = () => 2 * timeouts.lock
 /** How long an act that writes thousands of records may take. */
 const largeMillis = 120_000
 
@@ -41,7 +40,6 @@ export function createActs(pool: Pool<Session>) {
     const how = {
       locks: isAlone ? [taking('audit'), taking('directory')] : [taking('audit')],
       isAlone,
-      lockMillis: lockMillis(),
       attemptMillis: (isUnknown: boolean) => (isUnknown || isInTime() ? attemptMillis : null),
     }
     try {

@@ -100,7 +100,6 @@ export class Submissions {
     const how = {
       locks: locksOf(asked, isAudited),
       isAlone: false,
-      lockMillis: timeouts.lock,
       attemptMillis: () =>
         left() < leastShare * timeouts.call ? null : Math.min(oneShare * timeouts.call, left()),
       noteFailed: (error: unknown) => {

@@ -23,14 +23,13 @@ export interface Transacting {
   readonly locks: readonly string[]
   /** Whether the locks include that of the directory, exclusively. */
   readonly isAlone: boolean
-  /** How long a statement waits for a lock. Shorter than the attempt: otherwise a lock that is held costs the connection. */
-  readonly lockMillis: number
   /** How long the next attempt may take; null if there is no time for one. @param isUnknown whether the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
 
-const mostAttempts = 3
+/** Attempts that fail, apart from those that wait for a lock in vain. */
+const mostFailures = 3
 
 /**
  * Runs work in a transaction. It is attempted again only if nothing was committed. If the answer to COMMIT was lost, the next
@@ -52,7 +51,7 @@ export async function transact<T>(
     // The connection may have become free too late.
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw failure
-    await begin(connection, how.locks, how.lockMillis, millis)
+    await begin(connection, how.locks, millis)
     if (attempted && (await isStored(session, attempted))) {
       await rollBack(connection)
       return attempted.answer
@@ -67,7 +66,7 @@ export async function transact<T>(
     await commit(connection, done, how.isAlone)
     return done.answer
   }
-  for (let attempts = 1; ; attempts++) {
+  for (let failures = 0; ; ) {
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw lost ?? failure
     try {
@@ -77,7 +76,8 @@ export async function transact<T>(
       failure = error
       isUnknown = isLost(error)
       if (isUnknown) lost = error
-      if (!(isUnknown || isWorthAnotherAttempt(error)) || attempts === mostAttempts) throw lost ?? error
+      if (!isWaiting(error)) failures++
+      if (!(isUnknown || isWorthAnotherAttempt(error)) || failures === mostFailures) throw lost ?? error
     }
   }
 }
@@ -103,11 +103,10 @@ async function isStored(
 export async function begin(
   connection: Connection,
   locks: readonly string[],
-  lockMillis: number,
   statementMillis: number,
 ): Promise<void> {
   const limits = [
-    `SET LOCAL lock_timeout = ${lockMillis}`,
+    `SET LOCAL lock_timeout = ${timeouts.lock}`,
     // The limit for an idle transaction does not apply while the server has read only a part of a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
@@ -167,6 +166,11 @@ export function isWorthAnotherAttempt(error: unknown): boolean {
   if (!(error instanceof DatabaseFailure)) return false
   const { meaning, code } = error
   return meaning === 'retry' || meaning === 'readOnly' || overtaken.test(code ?? '')
+}
+
+/** Whether another transaction held a lock for too long. */
+function isWaiting(error: unknown): boolean {
+  return error instanceof DatabaseFailure && error.code === '55P03'
 }
 
 /** Whether it is unknown what was committed. */
