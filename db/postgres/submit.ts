@@ -8,7 +8,7 @@ import { changesOf } from '../queries/changes'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
-import { lookingAtPartners, sharing, taking, takingNamed } from './locks'
+import { lookingAtPartner, sharing, taking, takingNamed } from './locks'
 import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
@@ -36,7 +36,7 @@ interface Asked {
 
 /**
  * Submissions, each in its own transaction: a message with its locks, one statement that reads everything it is decided on,
- * then its writes and COMMIT.
+ * then its writes and COMMIT. That is three round trips.
  */
 export class Submissions {
   readonly #underWay = new Set<Promise<Answer>>()
@@ -154,7 +154,7 @@ function locksOf({ draft, keys }: Asked, isAudited: boolean): string[] {
       Object.values(keys).filter((key) => key !== null),
       draft.slot,
     ),
-    ...(isCounted ? [lookingAtPartners([draft.partnerId], isAudited)] : []),
+    ...(isCounted ? [lookingAtPartner(draft.partnerId, isAudited)] : []),
   ]
 }
 

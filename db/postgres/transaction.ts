@@ -131,29 +131,24 @@ export async function commit(
   // Nothing that was decided on the former directory may be stored after this.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory && !isAlone ? ['directory', 'commit'] : ['commit']
-  const sent =
-    changed.length === 0 ? [] : [...last.map((lock) => take(connection, lock)), add(connection, changed)]
-  await connection.commit([pending, ...sent])
+  const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
+  await connection.commit([pending, ...(changed.length > 0 ? sent() : [])])
 }
 
 const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
-  SELECT * FROM json_to_recordset($1::text::json)
-    AS added (noun text, record_id int8, request_id int8, starts_at int8, ends_at int8, local_offset_minutes int8)`
+  SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
+  FROM json_array_elements($1::text::json) AS row`
 
-/** Adds changes. More than are kept are not noted one by one: a reader that misses the last version reads everything. */
-async function add(connection: Connection, changed: readonly Changed[]): Promise<unknown> {
+/** Adds changes. If there are more than are kept, only the last stays: a reader then reads everything. */
+function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
   const isMany = changed.length > keptChanges
-  const rows = (isMany ? changed.slice(-1) : changed).map(([noun, record_id, slot]) => {
-    const {
-      requestId: request_id,
-      startsAt: starts_at,
-      endsAt: ends_at,
-      localOffsetMinutes: local_offset_minutes,
-    } = slot ?? {}
-    return { noun, record_id, request_id, starts_at, ends_at, local_offset_minutes }
+  const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
+    return [noun, recordId, slot?.requestId, slot?.startsAt, slot?.endsAt, slot?.localOffsetMinutes]
   })
-  const removed = isMany && connection.run('DELETE FROM changes WHERE version > $1', [0])
-  return await Promise.all([removed, connection.run(addingChanges, [JSON.stringify(rows)])])
+  return [
+    ...(isMany ? [connection.run('DELETE FROM changes WHERE version > $1', [0])] : []),
+    connection.run(addingChanges, [JSON.stringify(rows)]),
+  ]
 }
 
 /** Rolls a transaction back. If the connection is broken, the server does so itself. */
