@@ -12,9 +12,9 @@ import type { OnConnection } from './client/pool'
 import { taking } from './locks'
 import { createSchema, olderDatabase, ourMigrations } from './migration'
 import { migratingAlone, proveDatabase, requireDatabase } from './open'
-import { queryEngine } from './query-engine'
 import { hasLiveNodes } from './server/nodes'
 import { recognize } from './server/recognize'
+import { queryEngine } from './session'
 import { isLost, rollBack } from './transaction'
 
 /** For a whole copy, for one statement, and for the other side between two statements. */

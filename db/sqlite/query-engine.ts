@@ -28,14 +28,6 @@ export function queryEngine(database: Database): QueryEngine {
       // The driver returns the id with the result: RETURNING takes half as long again.
       return (values) => (statement.run(values) as Changes).lastInsertRowid as number
     },
-    prepareBooking(query) {
-      // The last check against double booking is a unique index.
-      const statement = query.onConflictDoNothing().prepare()
-      return (values) => {
-        const { changes, lastInsertRowid } = statement.run(values) as Changes
-        return changes === 0 ? null : (lastInsertRowid as number)
-      }
-    },
     takeIds: () => [],
     isAmong: (column, list) => sql`${column} in (select value from json_each(${list}))`,
     list: (values) => JSON.stringify(values),

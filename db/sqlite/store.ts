@@ -8,7 +8,7 @@ import { type Decision, linesOf } from '../../src/domain/writes'
 import { changesOf } from '../queries/changes'
 import { directoryFeed as feedOver } from '../queries/feed'
 import { type Change, type Read, storeOver } from '../store'
-import { toRefusal } from './constraint'
+import { refuseDuplicate, toRefusal } from './constraint'
 import type { Queries } from './query-engine'
 import type { Writer } from './writer'
 
@@ -59,8 +59,11 @@ async function submit(
 /** Writes what was decided, in the same transaction. @throws Refusal if that is the decision */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
-  const { ids, isWhole } = queries.records.write(decision.writes)
-  if (!isWhole) throw new Refusal('slot_unavailable', 'the slot is not available')
+  // The last check against double booking is a unique index.
+  const { ids } = refuseDuplicate(
+    () => queries.records.write(decision.writes),
+    () => new Refusal('slot_unavailable', 'the slot is not available'),
+  )
   for (const changed of changesOf(decision, ids)) queries.changes.add(changed)
   if (act) queries.audit.append(linesOf(decision, act, ids[0]))
   return decision.answer(ids)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type ReservedSQL, SQL } from 'bun'
 import { auditHashes } from '../../../db/audit/verification'
-import { queryEngine } from '../../../db/postgres/query-engine'
+import { queryEngine } from '../../../db/postgres/session'
 import { auditQueries } from '../../../db/queries/audit'
 import { type AuditHashes, type AuditLine, emptyAudit, formatState } from '../../../src/domain/audit'
 import { createVault } from '../../../src/vault/vault'
