@@ -1,4 +1,5 @@
 import type { Act } from '../src/domain/audit'
+import type { RequestRecord } from '../src/domain/booking-request'
 import { decideLoad } from '../src/domain/compare-directory'
 import * as keys from '../src/domain/decide-keys'
 import * as people from '../src/domain/decide-member'
@@ -8,12 +9,13 @@ import * as onboarding from '../src/domain/decide-onboarding'
 import * as placement from '../src/domain/decide-placement'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../src/domain/decide-provider'
 import { decideForgetting, expiredBy } from '../src/domain/decide-replay'
-import type { Refusal } from '../src/domain/errors'
-import type { Organization } from '../src/domain/partner'
+import type { UnreadableProvider } from '../src/domain/directory-feed'
+import type { Organization, Partner } from '../src/domain/partner'
+import type { Provider } from '../src/domain/provider'
 import type { Store } from '../src/domain/store'
-import type { Decision, Outcome } from '../src/domain/writes'
-import type { Facts } from './facts'
+import type { Decision } from '../src/domain/writes'
 import type { MaybePromise } from './queries/engine'
+import type { Facts } from './queries/queries'
 
 /** Reads facts. @throws Refusal if the engine cannot */
 export type Read = <T>(work: (facts: Facts) => MaybePromise<T>) => Promise<T>
@@ -21,9 +23,8 @@ export type Read = <T>(work: (facts: Facts) => MaybePromise<T>) => Promise<T>
 /** The values of several facts. */
 type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
 
-/** How a change is done. */
 export interface How {
-  /** Whether no submission may be under way meanwhile, because it may be about the same people or slots. */
+  /** Whether no submission may run meanwhile, because it may be about the same people or slots. */
   readonly isAlone?: boolean
   /** Whether it may write thousands of records, and so take long. */
   readonly isLarge?: boolean
@@ -41,27 +42,35 @@ export type Change = <const Asked extends readonly unknown[], Answer>(
 ) => Promise<Answer>
 
 /** What each engine does in its own way. */
-type Own = Pick<Store, 'submit' | 'appendAudit' | 'noteKeyUses'>
+type EngineStore = Pick<Store, 'submit' | 'appendAudit' | 'noteKeyUses'>
 
-/** The Store over an engine: facts are fetched, the domain decides, what it decided is written. */
-export function storeOver(read: Read, change: Change, own: Own): Store {
+/** The Store over an engine: reads facts, lets the domain decide, and writes what it decided. */
+export function storeOver(read: Read, change: Change, engine: EngineStore): Store {
   return {
     ...partnerStore(read, change),
     ...directoryStore(change),
     ...requestStore(read, change),
     ...memberStore(read, change),
     ...auditStore(read),
-    ...own,
+    ...engine,
   }
 }
 
 function partnerStore(read: Read, change: Change) {
-  const organizationOf = (id: number | null) => (facts: Facts) =>
-    id === null ? null : facts.partners.findOrganization(id)
-  /** Undefined for an id that is nobody's, null for none. */
+  const organizationOf = ({ partners }: Facts, id: number | null) =>
+    id === null ? null : partners.findOrganization(id)
+  /** Undefined for an unknown id, null for none. */
   const named = (id: number | null, found: Organization | null) => (id === null ? null : (found ?? undefined))
-  const keyFacts = (id: number) => (facts: Facts) =>
-    [facts.partners.find(id), facts.partners.keyRecordsOf(id)] as const
+  const ofOrganization = <T>(id: number, act: Act, decide: (found: Organization | null) => Decision<T>) =>
+    change(act, ({ partners }) => [partners.findOrganization(id)], decide)
+  const ofPartner = <T>(id: number, act: Act, decide: (found: Partner | null) => Decision<T>) =>
+    change(act, ({ partners }) => [partners.find(id)], decide)
+  const ofKeys = <T>(id: number, act: Act, decide: (found: keys.KeyFacts) => Decision<T>) =>
+    change(
+      act,
+      ({ partners }) => [partners.find(id), partners.keyRecordsOf(id)],
+      (partner, known) => decide({ partner, keys: known }),
+    )
   return {
     listOrganizations: () => read(({ partners }) => partners.listOrganizations()),
     addOrganization: (name, act) =>
@@ -77,17 +86,13 @@ function partnerStore(read: Read, change: Change) {
         (organization, known) => onboarding.decideOrganizationRename(organization, known, name),
       ),
     setOrganizationActive: (id, active, act) =>
-      change(
-        act,
-        ({ partners }) => [partners.findOrganization(id)],
-        (organization) => onboarding.decideOrganizationState(organization, active),
-      ),
+      ofOrganization(id, act, (found) => onboarding.decideOrganizationState(found, active)),
 
     listPartners: () => read(({ partners }) => partners.list()),
     addPartner: (name, organizationId, act) =>
       change(
         act,
-        (facts) => [facts.partners.findNamed(name), organizationOf(organizationId)(facts)],
+        (facts) => [facts.partners.findNamed(name), organizationOf(facts, organizationId)],
         (known, found) => onboarding.decidePartner(known, named(organizationId, found), name, act),
       ),
     renamePartner: (id, name, act) =>
@@ -97,46 +102,36 @@ function partnerStore(read: Read, change: Change) {
         (partner, known) => onboarding.decidePartnerRename(partner, known, name),
       ),
     setPartnerActive: (id, active, act) =>
-      change(
-        act,
-        ({ partners }) => [partners.find(id)],
-        (partner) => onboarding.decidePartnerState(partner, active),
-      ),
+      ofPartner(id, act, (partner) => onboarding.decidePartnerState(partner, active)),
     setPartnerOrganization: (id, organizationId, act) =>
       change(
         act,
-        (facts) => [facts.partners.find(id), organizationOf(organizationId)(facts)],
+        (facts) => [facts.partners.find(id), organizationOf(facts, organizationId)],
         (partner, found) => onboarding.decidePartnerOrganization(partner, named(organizationId, found)),
       ),
     setPartnerRates: (id, rates, act) =>
-      change(
-        act,
-        ({ partners }) => [partners.find(id)],
-        (partner) => onboarding.decidePartnerRates(partner, rates),
-      ),
+      ofPartner(id, act, (partner) => onboarding.decidePartnerRates(partner, rates)),
 
     listKeys: () => read(({ partners }) => partners.listKeyRecords()),
-    issueKey: (partnerId, key, act) =>
-      change(act, keyFacts(partnerId), (partner, known) =>
-        keys.decideIssue({ partner, keys: known }, key, act),
-      ),
+    issueKey: (partnerId, key, act) => ofKeys(partnerId, act, (known) => keys.decideIssue(known, key, act)),
     rotateKey: (partnerId, key, act) =>
-      change(act, keyFacts(partnerId), (partner, known) =>
-        keys.decideRotation({ partner, keys: known }, key, act),
-      ),
-    revokeKeys: (partnerId, act) =>
-      change(act, keyFacts(partnerId), (partner, known) =>
-        keys.decideRevocation({ partner, keys: known }, act),
-      ),
-    cancelCutover: (partnerId, act) =>
-      change(act, keyFacts(partnerId), (partner, known) =>
-        keys.decideCancellation({ partner, keys: known }, act),
-      ),
+      ofKeys(partnerId, act, (known) => keys.decideRotation(known, key, act)),
+    revokeKeys: (partnerId, act) => ofKeys(partnerId, act, (known) => keys.decideRevocation(known, act)),
+    cancelCutover: (partnerId, act) => ofKeys(partnerId, act, (known) => keys.decideCancellation(known, act)),
   } satisfies Partial<Store>
 }
 
 function directoryStore(change: Change) {
-  const found = (id: number) => (facts: Facts) => [facts.directory.findProviders([id])] as const
+  const ofProvider = <T>(
+    id: number,
+    act: Act,
+    decide: (found: Provider | null, unreadable: UnreadableProvider | null) => Decision<T>,
+  ) =>
+    change(
+      act,
+      ({ directory }) => [directory.findProviders([id])],
+      ({ providers, unreadable }) => decide(providers[0] ?? null, unreadable[0] ?? null),
+    )
   return {
     loadDirectory: (comparison, act) =>
       change(
@@ -146,28 +141,21 @@ function directoryStore(change: Change) {
         { isLarge: true },
       ),
     setProviderActive: (id, active, act) =>
-      change(act, found(id), ({ providers, unreadable }) =>
-        decideProviderState(providers[0] ?? unreadable[0] ?? null, active),
-      ),
-    addTimeOff: (id, absence, act) =>
-      change(act, found(id), ({ providers }) => decideTimeOff(providers[0] ?? null, absence)),
-    removeTimeOff: (id, absence, act) =>
-      change(act, found(id), ({ providers }) => decideTimeOffRemoval(providers[0] ?? null, absence)),
+      ofProvider(id, act, (found, unreadable) => decideProviderState(found ?? unreadable, active)),
+    addTimeOff: (id, absence, act) => ofProvider(id, act, (found) => decideTimeOff(found, absence)),
+    removeTimeOff: (id, absence, act) => ofProvider(id, act, (found) => decideTimeOffRemoval(found, absence)),
   } satisfies Partial<Store>
 }
 
-/** What a placement is answered with: one that is stale has changed nothing. */
+/** The answer to a placement. A stale one changes nothing. */
 function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
   if (decision === 'stale') return { writes: [], taken: [], audit: null, answer: () => 'stale' }
-  return isRefusal(decision) ? decision : { ...decision, answer: () => 'done' }
-}
-
-function isRefusal(decision: Refusal | Outcome<void>): decision is Refusal {
-  return decision instanceof Error
+  return decision instanceof Error ? decision : { ...decision, answer: () => 'done' }
 }
 
 function requestStore(read: Read, change: Change) {
-  const found = (id: number) => (facts: Facts) => [facts.requests.find(id)] as const
+  const ofRequest = <T>(id: number, act: Act, decide: (found: RequestRecord | null) => Decision<T>) =>
+    change(act, ({ requests }) => [requests.find(id)], decide)
   return {
     async forgetReplays(at, most) {
       const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(at), most)
@@ -201,11 +189,9 @@ function requestStore(read: Read, change: Change) {
         (facts) => placed(placement.decideMove(draft, facts)),
         { isAlone: true },
       ),
-    close: (id, act, reason) =>
-      change(act, found(id), (request) => moves.decideClosing(request, act, reason)),
-    accept: (id, act) => change(act, found(id), (request) => moves.decideAcceptance(request, act)),
-    decline: (id, act, reason) =>
-      change(act, found(id), (request) => moves.decideDecline(request, act, reason)),
+    close: (id, act, reason) => ofRequest(id, act, (request) => moves.decideClosing(request, act, reason)),
+    accept: (id, act) => ofRequest(id, act, (request) => moves.decideAcceptance(request, act)),
+    decline: (id, act, reason) => ofRequest(id, act, (request) => moves.decideDecline(request, act, reason)),
     listSubmitted: (partnerId, since) => read(({ requests }) => requests.submittedBy(partnerId, since)),
     declineAll: (ids, act, reason) =>
       change(
@@ -214,8 +200,8 @@ function requestStore(read: Read, change: Change) {
         (requests) => moves.decideDeclines(requests, act, reason),
       ),
     acknowledge: (id, localOffsetMinutes, act) =>
-      change(act, found(id), (request) => moves.decideAcknowledgement(request, localOffsetMinutes)),
-    addNote: (id, text, act) => change(act, found(id), (request) => decideNote(request, text, act)),
+      ofRequest(id, act, (request) => moves.decideAcknowledgement(request, localOffsetMinutes)),
+    addNote: (id, text, act) => ofRequest(id, act, (request) => decideNote(request, text, act)),
     countNotes: async (id) => (await read(({ notes }) => notes.idsOf(id))).length,
     readNotes: (id, act) =>
       change(act, ({ requests, notes }) => [requests.find(id), notes.listOf(id)], decideReadingNotes),
@@ -254,7 +240,7 @@ function memberStore(read: Read, change: Change) {
         { isAlone: true },
       ),
     async exportMember(id, act) {
-      // Before the lock is taken, for which others would wait: it may be much.
+      // Read before the lock, because it may take long.
       const found = await held(id)
       return change(
         act,

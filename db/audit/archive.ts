@@ -17,36 +17,35 @@ import {
 import { Refusal } from '../../src/domain/errors'
 import type { ArchiveVerdict, AuditPrune } from '../../src/domain/upkeep'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
-import { fileFault } from '../findings/file-fault'
-import { unusable } from '../findings/unusable'
+import { fileFault, unusable } from '../findings/unusable'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
-/** Lines that are removed at once, and a rest after them in which others find the lock free. */
+/** Lines that are removed in one transaction, and a pause after it in which others get the lock. */
 const removedAtOnce = 500
-const restMillis = 25
+const pauseMillis = 25
 
-/** What is written to a file at once, in characters. */
+/** Characters that are written to a file at once. */
 const mostText = 1 << 20
 
-/** The most that the end of an archive takes, in bytes. */
+/** The most bytes of an archive's end. */
 const mostEndBytes = 4_096
 
 /**
- * Removes the lines of a chain up to one of them and writes down what is told of it, in a transaction of its own. Tells
- * how many lines were removed: none if the log has another line there, and then nothing is written.
+ * Removes the lines of a chain up to one of them, and adds entries, in one transaction. Returns how many were removed: none,
+ * and nothing is written, if the log has another line there.
  */
-export type RemoveLines = (chain: AuditChain, upTo: AuditHead, told: readonly AuditEntry[]) => Promise<number>
+type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
-/** Archives of pruned lines: a line of JSON each, and at the end what they are, sealed. */
+/** Archives of pruned lines: a line of JSON each, and a sealed description at the end. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
-    /** Whether an archive is as it was written, and has a head that was noted before. */
+    /** Checks that an archive is as it was written, and has a head that was noted before. */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
     /**
-     * Moves lines to an archive. Tells how many were removed.
+     * Moves lines to an archive, and returns how many.
      *
-     * @throws Refusal field_invalid if there is another file already, database_unusable if no archive could be made or
-     *   what it would hold is not as it was written
+     * @throws Refusal field_invalid if there is another file already; database_unusable if no archive could be made, or the
+     *   lines are not as they were written
      */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
       try {
@@ -60,7 +59,7 @@ export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   }
 }
 
-/** Where a chain starts. @throws Refusal database_unusable if nothing sealed tells it */
+/** @throws Refusal database_unusable if the seal is missing or false */
 async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
   const { state } = await log.stand()
   if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
@@ -88,13 +87,13 @@ async function check(log: WalkedLog, path: string, noted: AuditHead | null): Pro
   return { intact: true, archive, next: nextOf(archive, start) }
 }
 
-/** How the log stands to an archive. */
+/** What follows an archive. */
 function nextOf({ head }: AuditArchive, start: AuditHead): string {
   if (head.id === start.id) return 'the log goes on from it'
   return head.id > start.id ? 'some lines are in the log still' : 'other archives lie between'
 }
 
-/** Writes the lines of a chain before an instant to a new file, and reads it again. Null if there are none. */
+/** Writes the lines of a chain before an instant to a new file, and checks it. Null if there are none. */
 async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
   const { chain, target } = prune
   const start = await startOf(log, chain)
@@ -112,7 +111,7 @@ async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | 
   return archive
 }
 
-/** Tells the last line that was written; where it starts, if there was none. */
+/** Returns the last line that was written, or the start for none. */
 async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: AuditHead, path: string) {
   let [head, text] = [start, '']
   for await (const line of linesOf(log, start.id, newestIdOf(await log.stand()))) {
@@ -128,7 +127,7 @@ async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: 
   return head
 }
 
-/** An archive that was written by a prune which did not come to its end: it has the line that the log starts behind. */
+/** The archive of a prune that was interrupted: it has the line before the first that the log still has. */
 async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Promise<AuditArchive> {
   const start = await startOf(log, chain)
   const verdict = await check(log, target, start)
@@ -137,7 +136,7 @@ async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Pr
   throw new Refusal('field_invalid', '--output: there is a file at that path already')
 }
 
-/** Removes the lines of an archive from the log, and leaves one there that tells of it. */
+/** Removes the lines of an archive from the log, which gets one line about it. */
 async function remove(
   log: WalkedLog,
   removeLines: RemoveLines,
@@ -147,10 +146,10 @@ async function remove(
 ) {
   const { chain, head } = archive
   const start = await startOf(log, chain)
-  const told = { ...act, action: 'audit.prune' as const, record: `line ${head.id}`, outcome: 'done' }
+  const entry = { ...act, action: 'audit.prune' as const, record: `line ${head.id}`, outcome: 'done' }
   let [waiting, removed]: [AuditLine[], number] = [[], 0]
   const removeWaiting = async () => {
-    const gone = await removeLines(chain, headOf(waiting.at(-1) ?? head), removed === 0 ? [told] : [])
+    const gone = await removeLines(chain, headOf(waiting.at(-1) ?? head), removed === 0 ? [entry] : [])
     if (gone === 0) throw unusable('the log has other lines than the archive; nothing more was removed')
     return gone
   }
@@ -160,7 +159,7 @@ async function remove(
     if (waiting.length < removedAtOnce) continue
     removed += await removeWaiting()
     waiting = []
-    await Bun.sleep(restMillis)
+    await Bun.sleep(pauseMillis)
   }
   return waiting.length === 0 ? removed : removed + (await removeWaiting())
 }
@@ -171,7 +170,7 @@ function isSame(one: AuditHead, other: AuditHead): boolean {
 
 async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchive | null> {
   const found = statSync(path)
-  // A pipe would be waited for without end.
+  // Reading a pipe could wait for ever.
   if (!found.isFile()) return null
   const { size } = found
   const end = await Bun.file(path)
@@ -180,7 +179,7 @@ async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchiv
   return parseArchiveEnd(hashes, end.trimEnd().split('\n').at(-1) ?? '')
 }
 
-/** The audit lines of an archive, its end left out. */
+/** The audit lines of an archive, without its end. */
 async function* linesIn(path: string): AsyncGenerator<AuditLine> {
   const decoder = new TextDecoder()
   let [rest, previous]: [string, string | null] = ['', null]

@@ -9,22 +9,31 @@ import {
   auditStart,
   checkLines,
 } from '../../src/domain/audit'
+import type { Vault } from '../../src/domain/vault'
 
 /** The setting that stores the state of the log. The trigger that guards the audit table reads it too. */
 export const auditStateName = 'audit'
 
-/** Lines that are read at once. */
+/** The hashes of the log under the keys of a vault. */
+export function auditHashes(vault: Vault): AuditHashes {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+  return {
+    line: (text) => hex(vault.keyedHash('audit line', text)),
+    seal: (text) => hex(vault.keyedHash('audit head', text)),
+  }
+}
+
 export const chunkSize = 1_000
 
-/** Where a log stands at one moment. */
+/** The ends of a log at one moment. */
 export interface LogStanding {
-  /** Null if it is missing or not as it was sealed. */
+  /** Null if it is missing, or not as it was sealed. */
   readonly state: AuditState | null
-  /** The line of the highest id; what stands for the line before the first if there is none. */
+  /** The line of the highest id; `auditStart` for an empty log. */
   readonly last: AuditHead
 }
 
-/** A log of whichever engine, as it is walked. Each call sees the moment at which it is made. */
+/** A log that is read in portions. Each call sees the state of its own moment. */
 export interface WalkedLog {
   readonly hashes: AuditHashes
   stand(): LogStanding | Promise<LogStanding>
@@ -32,14 +41,14 @@ export interface WalkedLog {
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
-/** Of a chain that was pruned to its end, the newest line is gone; its id is not given again. */
+/** The newest line of a chain may have been pruned. Its id is never used again. */
 export function newestIdOf({ state, last }: LogStanding): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
 /**
- * The lines that entries become, and the state once they are written. Lines that go on from a seal that is gone or false
- * are written too, and there is no state then: what is kept of it stays as it is, to be found.
+ * The lines for some entries, and the state with them. If the seal is missing or false, there are lines and no new state, so
+ * that verification still finds the fault.
  */
 export function linesFor(hashes: AuditHashes, standing: LogStanding, entries: readonly AuditEntry[]) {
   const span = { start: standing.last, head: standing.last }
@@ -53,7 +62,7 @@ export function linesFor(hashes: AuditHashes, standing: LogStanding, entries: re
   return { lines, state: standing.state && state }
 }
 
-/** The lines behind an id and up to another, some at a time, between which others have their turn. */
+/** The lines after an id, up to another. Other work has its turn between two portions. */
 export async function* linesOf(
   log: Pick<WalkedLog, 'linesAfter'>,
   after: number | null,
@@ -68,12 +77,12 @@ export async function* linesOf(
   }
 }
 
-/** Whether a log is as it was written. @param noted a line that was noted elsewhere, which must be among them */
+/** Checks that a log is as it was written. @param noted a line that was noted elsewhere and must be in the log */
 export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promise<AuditVerdict> {
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // Somebody who prunes meanwhile takes away what is being read.
+    // Lines may have been pruned while they were read.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }
@@ -99,12 +108,12 @@ function startsOf({ state }: LogStanding): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
 }
 
-/** The newest act; as far as can be told where the seal is gone. */
+/** The newest act; without a seal, the newest line. */
 export function headOfLog({ state, last }: LogStanding): AuditHead {
   return state?.acts.head ?? last
 }
 
-/** The newest of the lines read; what stands for the line before the first if there is none. */
+/** A line as a head; `auditStart` for none. */
 export function lastOf(line: AuditHead | undefined): AuditHead {
   return line ? { id: line.id, hash: line.hash } : auditStart
 }

@@ -1,15 +1,15 @@
 import type { AuditVerdict } from '../../src/domain/audit'
 import type { Finding } from '../../src/domain/upkeep'
 
-/** What was found: bad where there is a fault. */
+/** A finding: bad if there is a fault. */
 export function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {
   return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
 }
 
-/** Records that a finding names; of more it tells how many. */
+/** The most records that a finding names. */
 const mostNamed = 20
 
-/** A fault and what has it; nothing where nothing has it. */
+/** A fault and the records that have it; empty for none. */
 export function named(fault: string, records: readonly string[]): string {
   const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
   return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
@@ -22,8 +22,8 @@ export function auditFinding(verdict: AuditVerdict): Finding {
 
 /**
  * @param unreadable records with a sealed value that cannot be opened
- * @param misplaced members whom another address finds than theirs
- * @param sample the values that were opened, if they were not all: `1000 members, 12 notes`
+ * @param misplaced members whose stored hash is not that of their address
+ * @param sample the values that were opened, if not all: `1000 members, 12 notes`
  */
 export function sealedFinding(
   unreadable: readonly string[],

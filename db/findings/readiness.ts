@@ -1,38 +1,37 @@
 import type { Report } from '../../src/domain/report'
 
-/** For how long what came of a write says whether the next one can be made. */
+/** How long the result of a write counts, in ms. */
 const knownMillis = 1_000
-/** How long whoever asks waits for a write that is tried. */
-const patienceMillis = 1_000
+/** The timeout of a trial write. */
+const trialMillis = 1_000
 
-/** Whether writes can be made, as far as is known: from those that were asked for, or from one that is tried. */
+/** Whether writes succeed: the result of recent writes, or of a trial write. */
 export class Readiness {
   #failedAt = -Infinity
   #storedAt = -Infinity
-  /** In the operator's words; null while nothing is known to be wrong. */
+  /** For the operator; null if no fault is known. */
   #fault: string | null = null
   #isDamaged = false
   #trial: Promise<void> | null = null
   #tell: Report = () => {}
 
-  /** Has each change told from now on, and not each write: a command tells of its own end alone. */
+  /** Reports each change of readiness from now on. */
   tellTo(tell: Report): void {
     this.#tell = tell
   }
 
   noteStored(): void {
     this.#storedAt = performance.now()
-    // A write that is small may fit where others do not: one failure counts for as long as it is known.
+    // A small write may succeed on a full disk, so a recent failure still counts.
     if (!isKnown(this.#failedAt)) this.#turn(null)
   }
 
-  /** Notes what made a write fail. */
   noteFault(fault: string): void {
     this.#failedAt = performance.now()
     this.#turn(fault)
   }
 
-  /** Whether nothing is known to be wrong, and nothing is tried to know it. */
+  /** Makes no trial write. */
   get isFaultless(): boolean {
     return this.#fault === null
   }
@@ -41,12 +40,12 @@ export class Readiness {
     return this.#isDamaged
   }
 
-  /** Notes that all of the data could be read: whether a write can be made shows with the next. */
+  /** All pages could be read. The next write shows whether writes succeed. */
   noteSound(): void {
     this.#isDamaged = false
   }
 
-  /** Notes what no later write makes good. */
+  /** Damage lasts until noteSound, whatever later writes do. */
   noteDamaged(fault: string): void {
     if (this.#isDamaged) return
     this.#isDamaged = true
@@ -55,8 +54,7 @@ export class Readiness {
   }
 
   /**
-   * Whether a write can be made at the moment. However often it is asked, one is tried a second, and none where others
-   * have shown it.
+   * Makes at most one trial write a second, and none after recent writes.
    *
    * @param attempt makes a write that changes nothing and reaches the disk
    */
@@ -69,14 +67,14 @@ export class Readiness {
     return this.#fault === null
   }
 
-  /** Resolves once the outcome is noted, or patience has ended; then whoever asks next does not wait again. */
+  /** Resolves once the result is known, or after the timeout. */
   #try(attempt: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = setTimeout(() => {
       if (!isKnown(this.#storedAt)) this.#turn('the database could not be written within a second')
       resolve()
-    }, patienceMillis)
-    // It is no reason for the process to go on.
+    }, trialMillis)
+    // The timer alone does not keep the process running.
     waiting.unref()
     const end = () => {
       clearTimeout(waiting)

@@ -1,4 +1,4 @@
-import type { AuditSpans, CopySource, TableSnapshot } from '../../src/domain/database-copy'
+import type { AuditSpans, CopySource, CopyTarget, TableSnapshot } from '../../src/domain/database-copy'
 import type { Refusal } from '../../src/domain/errors'
 import { unusable } from '../findings/unusable'
 import type { AuditQueries } from '../queries/audit'
@@ -16,7 +16,7 @@ export const rowsAtOnce = 250
  *
  * @param lastIdOf the expression of the highest id that a table ever generated
  */
-export async function readTables(
+export async function sourceOver(
   run: Run,
   log: AuditQueries,
   lastIdOf: (table: string) => string,
@@ -32,6 +32,34 @@ export async function readTables(
     tables,
     linesOf: (table) => linesOf(run, table),
     verifyLog: () => verifyLog(log, 'the database'),
+  }
+}
+
+/** What an engine provides to fill a new database, in the transaction that makes it. */
+export interface Filling {
+  readonly run: Run
+  /** @throws Refusal database_unusable that names the row which breaks a constraint */
+  add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
+  /** A statement: ids of a table up to the parameter $1 are never generated again. */
+  keepIds(table: string): string
+  /** Called once all rows are there. */
+  openLog(): MaybePromise<AuditQueries>
+}
+
+export async function targetOver({ run, add, keepIds, openLog }: Filling): Promise<CopyTarget> {
+  // Those of a new database make way for the copied ones.
+  await run(`DELETE FROM settings WHERE ${isCopiedSetting}`, [])
+  return {
+    add: async (table, lines) => add(tableNamed(table), lines),
+    async keepIds(table, lastId) {
+      if (lastId > 0) await run(keepIds(table), [lastId])
+    },
+    linesOf: (table) => linesOf(run, table),
+    async continueLog(spans) {
+      const log = await openLog()
+      await log.setState(spans)
+      await verifyLog(log, 'the copy')
+    },
   }
 }
 
@@ -69,19 +97,12 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   throw unusable(`${record} is damaged: its ${name} is no ${kind}; restore a backup`)
 }
 
-const flags = new Map<unknown, boolean>([
-  [true, true],
-  [1, true],
-  [false, false],
-  [0, false],
-])
-
 /** Undefined for a value of another kind. Bytes are written as PostgreSQL reads them (§8.4.1). */
 function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | boolean | null | undefined {
   if (value === null) return null
   if (kind === 'text') return typeof value === 'string' ? value : undefined
   if (kind === 'bytes') return value instanceof Uint8Array ? `\\x${value.toHex()}` : undefined
-  if (kind === 'flag') return flags.get(value)
+  if (kind === 'flag') return [true, 1, false, 0].includes(value as number) ? Boolean(value) : undefined
   const number = Number(value)
   return Number.isSafeInteger(number) && value !== '' ? number : undefined
 }
@@ -112,8 +133,8 @@ export function constraintBroken(table: CopiedTable, line: string, constraint: s
   return unusable(`${nameOf(table, JSON.parse(line))} breaks ${rule}: correct it first; nothing was made`)
 }
 
-/** @param whose for example `the database` @throws Refusal database_unusable */
-export async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promise<AuditSpans> {
+/** @throws Refusal database_unusable if a log is not as it was written */
+async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promise<AuditSpans> {
   const verdict = await verify(null)
   if (!verdict.intact) {
     const fault = `line ${verdict.id}: ${verdict.fault}`

@@ -1,40 +1,65 @@
-import type { DatabaseLogin, DatabasePlace } from '../../src/domain/database'
+import type { DatabaseLogin, DatabasePlace, Engine, Opened, Opening } from '../../src/domain/database'
 import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
 import { Refusal } from '../../src/domain/errors'
+import type { Vault } from '../../src/domain/vault'
+import { auditHashes } from '../audit/verification'
 import { unusable } from '../findings/unusable'
+import { logOver } from '../queries/audit'
 import { readOffers } from '../queries/offers'
+import { settingsOver } from '../settings'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
-import { type OnConnection, Pool } from './client/pool'
-import { isSealedUnder } from './data-key'
-import { commandMillis, openEngine, type Server } from './engine'
+import { type OnConnection, Pool, type PoolOptions } from './client/pool'
+import { createUpkeep } from './maintenance'
 import { makeTarget, readSource } from './move'
-import { look } from './open'
+import { type OpenedDatabase, openDatabase } from './open'
+import { Health } from './server/health'
+import { Node } from './server/nodes'
+import { recognize } from './server/recognize'
+import { openSession, type Session } from './session'
+import { directoryFeed, postgresStore, readOn } from './store'
+import { Submissions } from './submit'
+import { createActs } from './transaction'
+
+/** Connections of one node. Submissions have their own: other calls go on while submissions wait for a lock. */
+const [submissionPoolSize, poolSize] = [4, 4]
+
+/** The deadline of a command's call: it may list or count everything that is stored. */
+const commandMillis = 10_000
+
+/** The address without its password, and how to connect to it. */
+interface Server extends Pick<PoolOptions<unknown>, 'address' | 'password'> {
+  readonly name: string
+}
 
 const restoreWay =
   'a backup of this program is a file, and restored to one: anteroom restore --to FILE, then anteroom database copy --from FILE ' +
   '--to the address; a backup that the server made of itself is restored there'
 
 /**
- * The place of a database on a PostgreSQL server.
+ * A database on a PostgreSQL server.
  *
- * @param text the address, with its password, where it has one
- * @throws Refusal settings_invalid for an address that is none, and for a password file that others can read
+ * @param text the address, which may contain a password
+ * @throws Refusal settings_invalid for an invalid address, and for a password file that others can read
  */
 export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlace {
   const address = parseDatabaseAddress(text)
   if (typeof address === 'string') throw new Refusal('settings_invalid', `the database's address ${address}`)
   const name = shownAddress(text)
   const server: Server = { name, address, password: (host) => passwordFor(address, host, login) }
-  const once = <T>(work: (on: OnConnection) => Promise<T>) => onceConnected(server, work)
-  const find = async () => ((await once((on) => on(look))) ? { owner: undefined } : null)
+  const once = <T>(work: (on: OnConnection) => Promise<T>) => connectOnce(server, work)
+  const find = async () => ((await once((on) => on(recognize))) ? { owner: undefined } : null)
   return {
     name,
     fullName: name,
     find,
     isSealedUnder: (purpose, masterKey) =>
-      once((on) => on((connection) => isSealedUnder(connection, purpose, masterKey))),
+      once((on) =>
+        on((connection) =>
+          Promise.resolve(settingsOver(connection).isSealedUnder(purpose, masterKey)).catch(() => false),
+        ),
+      ),
     open: (opening) => openEngine(server, opening),
     async make({ keyFile, anew, furnish }) {
       if (anew && (await find())) throw unusable(`there is a database at ${name} already`)
@@ -51,8 +76,8 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlac
   }
 }
 
-/** Connects for one work, and a look beside it. @throws Refusal database_unusable */
-async function onceConnected<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
+/** Connects for one work. A copy needs a second connection. @throws Refusal database_unusable */
+async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
   const make = (connection: Connection) => connection
   const pool = new Pool<Connection>({ ...server, size: 2, make, deadlineMillis: commandMillis })
   try {
@@ -64,10 +89,71 @@ async function onceConnected<T>(server: Server, work: (on: OnConnection) => Prom
   }
 }
 
-/** Partners are told that the service is busy; whoever gives a command, why. */
+/** A command reports the cause. Partners only learn that the service is busy. */
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error
   const remedy = cause.meaning === 'lost' ? ': look whether it was, before you give the command again' : ''
   return new Refusal(error.kind, cause.message + remedy, { cause })
+}
+
+/** @throws Refusal database_unusable and storage_busy, as openDatabase does */
+async function openEngine(server: Server, opening: Opening): Promise<Opened> {
+  let vault: Vault | undefined
+  const make = (connection: Connection) => openSession(connection, () => vault as Vault)
+  const forCommands = !opening.alone && { deadlineMillis: commandMillis }
+  const pool = new Pool<Session>({ ...server, ...forCommands, size: poolSize, make })
+  const on: OnConnection = (work, deadlineMillis) =>
+    pool.use(({ connection }) => work(connection), deadlineMillis)
+  try {
+    const opened = await openDatabase(on, { ...opening, name: server.name })
+    vault = opened.vault
+    const submissionPool = new Pool<Session>({ ...server, size: submissionPoolSize, make })
+    const upgraded = opened.isUpgraded ? { copy: null } : null
+    return { ...engineOf({ ...opening, ...opened, pool, submissionPool, on }), upgraded }
+  } catch (error) {
+    await pool.close()
+    throw openingRefusal(error, server.name)
+  }
+}
+
+interface Parts extends Opening, OpenedDatabase {
+  readonly pool: Pool<Session>
+  readonly submissionPool: Pool<Session>
+  readonly on: OnConnection
+}
+
+function engineOf({ pool, submissionPool, on, vault, purpose, masterKey, schema }: Parts): Engine {
+  const node = new Node(on)
+  const health = new Health(node)
+  const acts = createActs(pool)
+  const submissions = new Submissions(submissionPool, vault, acts, health)
+  const log = logOver(auditHashes(vault), (work) => readOn(pool, ({ audit }) => work(audit)))
+  const countAll = (name: keyof Pool<Session>['counts']) => pool.counts[name] + submissionPool.counts[name]
+  let isClosed = false
+  return {
+    store: postgresStore((work) => readOn(pool, work), acts, submissions, log),
+    feed: directoryFeed(pool),
+    upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
+    watch: (tell, isServer) => health.watch(tell, isServer),
+    measure: () => ({
+      queueDepth: submissionPool.counts.waiting,
+      groupSizes: submissions.groupSizes,
+      commitMillis: submissions.commitMillis,
+      failedGroups: submissions.failed,
+      ...{ databaseBytes: health.size, logBytes: null, schema },
+      server: {
+        connections: { free: countAll('free'), used: countAll('used'), waiting: countAll('waiting') },
+        clockDifferenceMillis: health.clockDifference,
+      },
+    }),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await submissions.drain()
+      await health.end()
+      await submissionPool.close()
+      await pool.close()
+    },
+  }
 }

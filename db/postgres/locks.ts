@@ -1,4 +1,5 @@
 import { type RequestedSlot, slotMillis } from '../../src/domain/booking-request'
+import type { Connection } from './client/connection'
 
 /** The first half of each lock's name, by which those of other programs on the same database are told apart: "Ante". */
 const space = 0x416e7465
@@ -23,22 +24,22 @@ export function taking(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock(${space}, ${locks[lock]})`
 }
 
+/** Waits for a lock and takes it, behind the statements that were run before. */
+export function take(connection: Connection, lock: Lock): Promise<unknown> {
+  return connection.run('SELECT pg_advisory_xact_lock($1::int4, $2::int4)', [space, locks[lock]])
+}
+
 /** The same of a lock that others may hold too. */
 export function sharing(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
 }
 
-/** By which the locks of partners are told from all others. */
+/** The first half of the name of each partner's lock. */
 const partnerSpace = space + 1
 
-/**
- * The statement that takes the locks of partners, shared by all who look at what was noted of them; alone for who may add to
- * that.
- */
-export function lookingAtPartners(ids: readonly number[], isAlone: boolean): string {
-  const names = [...new Set(ids.map((id) => id % 2 ** 31))].sort((a, b) => a - b)
-  const lock = isAlone ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'
-  return `SELECT ${lock}(${partnerSpace}, id) FROM unnest('{${names.join()}}'::int4[]) AS id`
+/** The statement that takes the lock of a partner: shared to read its refusals in the audit log, exclusive to add one. */
+export function lookingAtPartner(id: number, isAlone: boolean): string {
+  return `SELECT pg_advisory_xact_lock${isAlone ? '' : '_shared'}(${partnerSpace}, ${id % 2 ** 31})`
 }
 
 /**

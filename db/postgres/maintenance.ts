@@ -12,37 +12,28 @@ import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding } from '../findings/findings'
 import { unusable } from '../findings/unusable'
-import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit'
+import type { MaybePromise } from '../queries/engine'
 import { findSealed } from '../queries/sealed-values'
-import type { Acts } from './acts'
+import { copyNoteName, lastDrillName, settingsOver, zoneDataName } from '../settings'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
 import type { OnConnection, Pool } from './client/pool'
-import { rewrapDataKey } from './data-key'
-import { currentSchema, schemaOf } from './migration'
-import { look } from './open'
-import { purge } from './purge'
-import { readOn } from './read'
-import { clockFinding } from './server/clock'
+import { currentSchema } from './migration'
+import { findOrphans, findSettings, serverFindings, whereReadable } from './server/doctor'
 import { listServers, type Node } from './server/nodes'
-import { orphansFinding } from './server/orphans'
-import { replicationFinding } from './server/replication'
-import { encryptionFinding, readServerSettings, settingsFinding, versionFinding } from './server/settings'
+import { purge } from './server/purge'
+import { recognize } from './server/recognize'
 import type { Session } from './session'
-import { readCopyNote, readSetting, removeSetting, writeSetting } from './setting'
-import { whereReadable } from './where-readable'
+import { readOn } from './store'
+import type { Acts } from './transaction'
 
-const lastDrillName = 'last_drill_at'
-const zoneDataName = 'zone_data'
-
-/** How long one look through all of the data may take. */
+/** Timeout of a check that reads all of the data. */
 const checkMillis = 30 * 60 * 1_000
 
-/** How long one statement may take that removes what was archived. */
+/** Timeout of a statement that removes archived lines. */
 const pruneMillis = 60_000
 
-/** What an upkeep is put together of. */
 export interface UpkeepParts {
   readonly pool: Pool<Session>
   readonly on: OnConnection
@@ -53,59 +44,64 @@ export interface UpkeepParts {
   readonly masterKey: MasterKey
 }
 
+type Settings = ReturnType<typeof settingsOver>
+
 /** The Upkeep of a database on a PostgreSQL server. */
 export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: UpkeepParts): Upkeep {
-  const note = (name: string, value: string) =>
-    told(on((connection) => writeSetting(connection, name, value)))
-  const read = (name: string) => told(on((connection) => readSetting(connection, name)))
+  const inSettings = <T>(work: (settings: Settings) => MaybePromise<T>) =>
+    refusing(on(async (connection) => work(settingsOver(connection))))
   const archives = archivesOf(log, (work) =>
     acts.run(async ({ audit }) => ({ answer: await work(audit), lines: [], changed: [] }), {
       attemptMillis: pruneMillis,
     }),
   )
+  const findLastBackups = async (): Promise<LastBackups> => {
+    const drilled = await inSettings((settings) => settings.readText(lastDrillName))
+    return { backedUpAt: null, drilledAt: drilled === null ? null : Number(drilled), isByServer: true }
+  }
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
     backUp: () => Promise.reject(unusable(backupWay)),
-    noteDrill: ({ at }) => note(lastDrillName, `${at}`),
+    noteDrill: ({ at }) => inSettings((settings) => settings.write(lastDrillName, `${at}`)),
     rewrap: (next, act) =>
       acts.run(async ({ connection }) => {
-        const answer = await rewrapDataKey(connection, purpose, masterKey, next)
+        const answer = await settingsOver(connection).rewrapDataKey(purpose, masterKey, next)
         const line = { ...act, action: 'key.rotate', record: null, outcome: 'done' } as const
         return { answer, lines: answer ? [line] : [], changed: [] }
       }),
     async check(now, _oldest, isAll = false) {
-      return [
-        await whereReadable('schema', () => on(schemaFinding, checkMillis)),
-        await whereReadable('settings', () =>
-          on(async (connection) => settingsFinding(await readServerSettings(connection))),
-        ),
-        await whereReadable('orphans', () => on(orphansFinding, checkMillis)),
-        await whereReadable('sealed values', () =>
-          readOn(pool, (session) => findSealed(session, isAll), checkMillis),
-        ),
+      const sealed = () => readOn(pool, (session) => findSealed(session, isAll), checkMillis)
+      const findings = [
+        await whereReadable('schema', () => on(findSchema)),
+        await whereReadable('settings', () => on(findSettings)),
+        await whereReadable('orphans', () => on(findOrphans, checkMillis)),
+        await whereReadable('sealed values', sealed),
         await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
-        await whereReadable('backup', async () => backupFinding(await lastBackups(read), now)),
-      ].map((found) => withRemedy(found, remedies))
+        await whereReadable('backup', async () => backupFinding(await findLastBackups(), now)),
+      ]
+      return findings.map((found) => withRemedy(found, remedies))
     },
-    checkPlace: () => placeFindings(on),
-    findLastBackups: () => lastBackups(read),
-    noteServer: (server) => told(node.note(server)),
-    listServers: () => told(on(listServers)),
-    purge: () => told(purge(on)),
+    checkPlace: () => serverFindings(on),
+    findLastBackups,
+    noteServer: (server) => refusing(node.note(server)),
+    listServers: () => refusing(on(listServers)),
+    purge: () => refusing(purge(on)),
     keptAfterErasure: async () => keptAfterErasure,
-    findCopyNote: () => told(on(readCopyNote)),
+    findCopyNote: () => inSettings((settings) => settings.readCopyNote()),
     reactivate: (act) =>
       acts.run(async ({ connection }) => {
-        requireCopied(await readCopyNote(connection))
-        await removeSetting(connection, copyNoteName)
+        const settings = settingsOver(connection)
+        requireCopied(await settings.readCopyNote())
+        await settings.remove(copyNoteName)
         const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
         return { answer: undefined, lines: [line], changed: [] }
       }),
-    noteZoneData: ({ edition, folder }) => note(zoneDataName, JSON.stringify({ edition, folder })),
+    noteZoneData: ({ edition, folder }) =>
+      inSettings((settings) => settings.write(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {
-      const noted = await read(zoneDataName)
-      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      const noted = await inSettings((settings) => settings.readText(zoneDataName))
+      return noted === null ? null : JSON.parse(noted)
     },
   }
 }
@@ -119,8 +115,7 @@ const keptAfterErasure =
   'log of changes and the free room of its files, here and on each standby, until they are written over. All of that is ' +
   'sealed: without the master key it tells nobody who they were.'
 
-/** What a failure of the database's means to whoever asked. */
-async function told<T>(work: Promise<T>): Promise<T> {
+async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -128,36 +123,11 @@ async function told<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What holds of the server, and of the way to it. */
-async function placeFindings(on: OnConnection): Promise<Finding[]> {
-  const find = (check: string, work: (connection: Connection) => Promise<Finding>) =>
-    whereReadable(check, () => on(work))
-  return [
-    await find('server', versionFinding),
-    await find('connection', encryptionFinding),
-    await find('clock', clockFinding),
-    await find('replication', async (connection) => {
-      const settings = await readServerSettings(connection)
-      return replicationFinding(connection, settings.get('synchronous_standby_names'))
-    }),
-  ]
-}
-
-async function schemaFinding(connection: Connection): Promise<Finding> {
-  const found = await look(connection)
-  const version = found ? schemaOf(found.schema) : 0
+async function findSchema(connection: Connection): Promise<Finding> {
+  const version = (await recognize(connection))?.schema ?? 0
   const isNewer = version > currentSchema
   const detail = `version ${version}${isNewer ? ', which is newer than this program and lets it work' : ''}`
   return { check: 'schema', state: isNewer ? 'note' : 'ok', detail }
-}
-
-type Read = (name: string) => Promise<Uint8Array | undefined>
-
-/** Of backups that the server makes of itself nothing is known here. */
-async function lastBackups(read: Read): Promise<LastBackups> {
-  const drilled = await read(lastDrillName)
-  const drilledAt = drilled ? Number(Buffer.from(drilled).toString()) : null
-  return { backedUpAt: null, drilledAt, isByServer: true }
 }
 
 function backupFinding({ drilledAt }: LastBackups, now: number): Finding {

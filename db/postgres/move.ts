@@ -1,32 +1,20 @@
-import { formatState } from '../../src/domain/audit'
-import type {
-  AuditSpans,
-  CopySource,
-  CopyTarget,
-  MakingTarget,
-  ReadingSource,
-} from '../../src/domain/database-copy'
+import type { CopyNote } from '../../src/domain/copy-note'
+import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { Refusal } from '../../src/domain/errors'
-import type { Vault } from '../../src/domain/vault'
-import { auditHashes } from '../audit/hashes'
-import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { copyNoteName, formatCopyNote } from '../move/copy-note'
-import { constraintBroken, linesOf, quoted, readTables, verifyLog } from '../move/rows'
-import { type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from '../move/tables'
+import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
+import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'
-import { dataKeyName } from '../sealed/data-key'
+import { settingsOver } from '../settings'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 import type { OnConnection } from './client/pool'
-import { openVault } from './data-key'
 import { taking } from './locks'
-import { createSchema, olderSchema, ourMigrations } from './migration'
-import { alone, proveAll, requireFound } from './open'
-import { queryEngine } from './query-engine'
-import { recognize } from './recognize'
+import { createSchema, olderDatabase, ourMigrations } from './migration'
+import { migratingAlone, proveDatabase, requireDatabase } from './open'
 import { hasLiveNodes } from './server/nodes'
-import { readCopyNote, readSetting, writeSetting } from './setting'
+import { recognize } from './server/recognize'
+import { queryEngine } from './session'
 import { isLost, rollBack } from './transaction'
 
 /** For a whole copy, for one statement, and for the other side between two statements. */
@@ -54,9 +42,6 @@ const blockingWriters = [
   taking('directory'),
 ].join(';')
 
-/** How a source ends: the part that writes. */
-type Ending = Pick<CopySource, 'requireStopped' | 'markCopied'>
-
 /**
  * Reads a database as of one moment.
  *
@@ -69,53 +54,47 @@ export async function readSource<T>(
   reading: ReadingSource,
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
-  requireOurSchema(await on((connection) => requireFound(connection, { name: place, ...reading })))
-  const read = (ending: Ending) =>
-    on(
-      (connection) => readSnapshot(connection, place, reading, (source) => use({ ...source, ...ending })),
-      copyMillis,
-    )
-  if (reading.whileServing) return read({ requireStopped: async () => {}, markCopied: async () => false })
-  return on(async (connection) => {
-    await requireStopped(connection)
-    await connection.send(connection.begin + blockingWriters)
-    const done = await read({
-      requireStopped: () => at(place, () => requireStopped(connection)),
-      markCopied: (note) => markCopied(connection, formatCopyNote(note)),
-    })
-    await rollBack(connection)
+  const found = await on((connection) => requireDatabase(connection, { name: place, ...reading }))
+  requireOurSchema(found.schema)
+  if (reading.whileServing) return on((reader) => readSnapshot(reader, null, place, reading, use), copyMillis)
+  return on(async (blocker) => {
+    await requireStopped(blocker)
+    await blocker.send(blocker.begin + blockingWriters)
+    const done = await on((reader) => readSnapshot(reader, blocker, place, reading, use), copyMillis)
+    await rollBack(blocker)
     return done
   }, copyMillis)
 }
 
+/** @param blocker the connection that blocks writers; null while servers may run */
 async function readSnapshot<T>(
-  connection: Connection,
+  reader: Connection,
+  blocker: Connection | null,
   place: string,
   { purpose, takeKey }: ReadingSource,
-  use: (source: Omit<CopySource, keyof Ending>) => Promise<T>,
+  use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   const masterKey = await takeKey()
-  await connection.send(connection.begin + readingOneMoment)
-  requireOurSchema(await proveAll(connection, { name: place, purpose }, masterKey, ourMigrations))
-  const log = auditOn(connection, openVault(await readSetting(connection, dataKeyName), purpose, masterKey))
-  const tables = await readTables(
-    (text, params) => at(place, () => connection.run(text, params)),
-    log,
-    lastIdOf,
-  )
+  await reader.send(reader.begin + readingOneMoment)
+  const { schema, vault } = await proveDatabase(reader, { name: place, purpose }, masterKey, ourMigrations)
+  requireOurSchema(schema)
+  const run = running(reader, place)
   const done = await use({
-    ...tables,
-    verifyLog: () => at(place, tables.verifyLog),
-    copiedBefore: await readCopyNote(connection),
+    ...(await sourceOver(run, auditQueries(queryEngine(run), vault), lastIdOf)),
+    copiedBefore: await settingsOver(reader).readCopyNote(),
+    async requireStopped() {
+      if (blocker) await at(place, () => requireStopped(blocker))
+    },
+    markCopied: async (note) => blocker !== null && markCopied(blocker, note),
   })
   // Everything was read: how the transaction ends does not matter.
-  await rollBack(connection).catch(() => {})
+  await rollBack(reader).catch(() => {})
   return done
 }
 
 /** An older program does not know all tables of a newer schema. */
 function requireOurSchema(schema: number): void {
-  if (schema < ourMigrations.length) throw olderSchema(schema, ourMigrations)
+  if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
     throw unusable('the database has the schema of a newer version of this program: copy it with that one')
 }
@@ -129,9 +108,9 @@ const serving =
   'there which the copy has not; or try the copy out with --while-serving'
 
 /** The copy is complete even if the source cannot be marked: the role may have no right to write. */
-async function markCopied(connection: Connection, note: string): Promise<boolean> {
+async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
-    await writeSetting(connection, copyNoteName, note)
+    await settingsOver(connection).markCopied(note)
     await connection.send(committing)
     return true
   } catch (error) {
@@ -146,11 +125,8 @@ function lastIdOf(table: string): string {
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`
 }
 
-function auditOn(connection: Connection, vault: Vault) {
-  return auditQueries(
-    queryEngine((text, params) => connection.run(text, params)),
-    vault,
-  )
+function running(connection: Connection, place: string) {
+  return (text: string, params: readonly unknown[]) => at(place, () => connection.run(text, params))
 }
 
 /**
@@ -165,21 +141,22 @@ export async function makeTarget<T>(
   { purpose, masterKey, fill }: MakingTarget<T>,
 ): Promise<T> {
   return on(async (connection) => {
-    await connection.send(connection.begin + alone(statementMillis, idleMillis).join(';'))
+    await connection.send(connection.begin + migratingAlone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
       throw unusable(`there is a database at ${place} already: name an empty one`)
     await createSchema(connection, purpose, masterKey, ourMigrations)
-    await connection.send(`DELETE FROM settings WHERE ${isCopiedSetting}`)
-    const target: CopyTarget = {
-      add: (table, lines) => add(connection, tableNamed(table), lines),
-      keepIds: (table, lastId) => keepIds(connection, table, lastId),
-      linesOf: (table) => linesOf((text, params) => connection.run(text, params), table),
-      async continueLog(spans) {
-        const sealed = await readSetting(connection, dataKeyName)
-        await continueLog(connection, openVault(sealed, purpose, masterKey), spans)
+    const run = running(connection, place)
+    const target = await targetOver({
+      run,
+      add: (table, lines) => at(place, () => add(connection, table, lines)),
+      keepIds: (table) => `SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`,
+      async openLog() {
+        // The planner would scan tables that it believes to be empty.
+        await run(`ANALYZE ${names}`, [])
+        return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },
-    }
-    const done = await at(place, () => fill(target))
+    })
+    const done = await fill(target)
     await connection.send(committing).catch((error) => {
       throw isLost(error) ? unknownEnd(place) : error
     })
@@ -211,19 +188,6 @@ async function add(connection: Connection, table: CopiedTable, lines: readonly s
     for (const line of lines) await add(connection, table, [line])
   }
   await connection.send('RELEASE SAVEPOINT batch')
-}
-
-async function keepIds(connection: Connection, table: string, lastId: number): Promise<void> {
-  if (lastId === 0) return
-  await connection.run(`SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`, [lastId])
-}
-
-async function continueLog(connection: Connection, vault: Vault, spans: AuditSpans): Promise<void> {
-  // The planner would scan tables that it believes to be empty.
-  await connection.send(`ANALYZE ${names}`)
-  await writeSetting(connection, auditStateName, formatState(auditHashes(vault), spans))
-  const log = auditOn(connection, vault)
-  await verifyLog(log, 'the copy')
 }
 
 /** Failures that pass: the command can be run again. */

@@ -1,9 +1,15 @@
+import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
 import { verifyLog, type WalkedLog } from '../audit/verification'
+import { directoryFeed as feedOver } from '../queries/feed'
 import { type Read, storeOver } from '../store'
-import type { Acts } from './acts'
+import { DatabaseFailure, toRefusal } from './client/failure'
+import type { Pool } from './client/pool'
+import { timeouts } from './client/timeouts'
+import type { Session } from './session'
 import type { Submissions } from './submit'
+import { type Acts, isLost, isWorthAnotherAttempt } from './transaction'
 
 /** What the service notes of itself has no answer, and changes nothing that the directory shows. */
 const noted = { answer: undefined, lines: [], changed: [] } as const
@@ -38,4 +44,43 @@ export function postgresStore(read: Read, acts: Acts, submissions: Submissions, 
       return count
     },
   }
+}
+
+/**
+ * Reads outside of any transaction, and once more if a connection broke early.
+ *
+ * @param deadlineMillis the pool's, unless given
+ * @throws Refusal storage_busy or storage_failed
+ */
+export async function readOn<T>(
+  pool: Pool<Session>,
+  work: (session: Session) => T | Promise<T>,
+  deadlineMillis?: number,
+): Promise<T> {
+  const endsAt = performance.now() + timeouts.call
+  const read = (millis?: number) => pool.use(async (session) => work(session), millis)
+  try {
+    return await read(deadlineMillis)
+  } catch (error) {
+    const left = endsAt - performance.now()
+    const mayTryAgain = isWorthAnotherAttempt(error) || isLost(error)
+    if (!mayTryAgain || left < timeouts.call / 2) throw readingRefusal(error)
+    return await read(left).catch((failure) => {
+      throw readingRefusal(failure)
+    })
+  }
+}
+
+/** A read stores nothing, even if its outcome is unknown. */
+function readingRefusal(error: unknown): unknown {
+  const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
+  return toRefusal(failure)
+}
+
+/** Timeout for one part of a large reading, in ms. */
+const partMillis = 5_000
+
+/** The directory's feed on PostgreSQL. Each part is read on any connection: later changes have a later version. */
+export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
+  return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))
 }

@@ -5,14 +5,13 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import { linesOf } from '../../src/domain/writes'
 import { changesOf } from '../queries/changes'
-import type { Acts } from './acts'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
-import { lookingAtPartners, sharing, taking, takingNamed } from './locks'
+import { lookingAtPartner, sharing, taking, takingNamed } from './locks'
 import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
-import { type Done, transact } from './transaction'
+import { type Acts, type Done, transact } from './transaction'
 
 /** The answer to a submission; a refusal that is one leaves a line in the audit log. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
@@ -37,7 +36,7 @@ interface Asked {
 
 /**
  * Submissions, each in its own transaction: a message with its locks, one statement that reads everything it is decided on,
- * then its writes and COMMIT.
+ * then its writes and COMMIT. That is three round trips.
  */
 export class Submissions {
   readonly #underWay = new Set<Promise<Answer>>()
@@ -100,7 +99,6 @@ export class Submissions {
     const how = {
       locks: locksOf(asked, isAudited),
       isAlone: false,
-      lockMillis: timeouts.lock,
       attemptMillis: () =>
         left() < leastShare * timeouts.call ? null : Math.min(oneShare * timeouts.call, left()),
       noteFailed: (error: unknown) => {
@@ -132,12 +130,12 @@ async function decideAndWrite(
   if (decision === 'stale') return unchanged(decision)
   if (decision instanceof Refusal) throw decision
   if (decision.audit && !isAudited) return unchanged('to be audited')
-  const { ids, isWhole } = await records.write(decision.writes, knownOf(found, recordKey))
-  if (!isWhole) throw new DatabaseFailure('retry', '23P01')
+  const { ids, pending } = await records.write(decision.writes, knownOf(found, recordKey))
   return {
     answer: decision.answer(ids),
     lines: linesOf(decision, submitterOf(draft), undefined),
     changed: changesOf(decision, ids),
+    pending,
     ...(decision.writes.length > 0 && { recordKey }),
   }
 }
@@ -156,7 +154,7 @@ function locksOf({ draft, keys }: Asked, isAudited: boolean): string[] {
       Object.values(keys).filter((key) => key !== null),
       draft.slot,
     ),
-    ...(isCounted ? [lookingAtPartners([draft.partnerId], isAudited)] : []),
+    ...(isCounted ? [lookingAtPartner(draft.partnerId, isAudited)] : []),
   ]
 }
 

@@ -1,11 +1,13 @@
 import type { AuditEntry, AuditHead } from '../../src/domain/audit'
-import type { Changed } from '../queries/changes'
-import { addingChanges } from './changes'
-import { type Connection, committing } from './client/connection'
+import { Refusal } from '../../src/domain/errors'
+import { linesOf } from '../../src/domain/writes'
+import { type Changed, changesOf, keptChanges } from '../queries/changes'
+import type { Change } from '../store'
+import type { Connection } from './client/connection'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { timeouts } from './client/timeouts'
-import { type Lock, taking } from './locks'
+import { type Lock, take, taking } from './locks'
 import type { Session } from './session'
 
 /** What a transaction has done when it is ready to commit. */
@@ -13,6 +15,8 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
+  /** What was sent and not awaited. */
+  readonly pending?: unknown
   /** The record key of the request that it adds. */
   readonly recordKey?: string
 }
@@ -22,14 +26,13 @@ export interface Transacting {
   readonly locks: readonly string[]
   /** Whether the locks include that of the directory, exclusively. */
   readonly isAlone: boolean
-  /** How long a statement waits for a lock. Shorter than the attempt: otherwise a lock that is held costs the connection. */
-  readonly lockMillis: number
   /** How long the next attempt may take; null if there is no time for one. @param isUnknown whether the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
 
-const mostAttempts = 3
+/** Attempts that fail, apart from those that wait for a lock in vain. */
+const mostFailures = 3
 
 /**
  * Runs work in a transaction. It is attempted again only if nothing was committed. If the answer to COMMIT was lost, the next
@@ -42,7 +45,7 @@ export async function transact<T>(
   how: Transacting,
   work: (session: Session) => Promise<Done<T>>,
 ): Promise<T> {
-  let pending: Pending<T> | null = null
+  let attempted: Attempted<T> | null = null
   let lost: unknown = null
   let failure: unknown = toRefusal(new DatabaseFailure('busy'))
   let isUnknown = false
@@ -51,19 +54,22 @@ export async function transact<T>(
     // The connection may have become free too late.
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw failure
-    await begin(connection, how.locks, how.lockMillis, millis)
-    if (pending && (await isStored(session, pending))) {
+    await begin(connection, how.locks, millis)
+    if (attempted && (await isStored(session, attempted))) {
       await rollBack(connection)
-      return pending.answer
+      return attempted.answer
     }
-    pending = lost = null
+    attempted = lost = null
     const done = await work(session)
-    const [line = null] = await session.audit.append(done.lines)
-    pending = { ...done, line }
-    await commit(connection, done.changed, how.isAlone)
+    const [[line = null]] = await Promise.all([
+      session.audit.append(done.lines),
+      done.lines.length && done.pending,
+    ])
+    attempted = { ...done, line }
+    await commit(connection, done, how.isAlone)
     return done.answer
   }
-  for (let attempts = 1; ; attempts++) {
+  for (let failures = 0; ; ) {
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw lost ?? failure
     try {
@@ -73,13 +79,14 @@ export async function transact<T>(
       failure = error
       isUnknown = isLost(error)
       if (isUnknown) lost = error
-      if (!(isUnknown || isWorthAnotherAttempt(error)) || attempts === mostAttempts) throw lost ?? error
+      if (!isWaiting(error)) failures++
+      if (!(isUnknown || isWorthAnotherAttempt(error)) || failures === mostFailures) throw lost ?? error
     }
   }
 }
 
 /** What an attempt was about to commit. */
-interface Pending<T> {
+interface Attempted<T> {
   readonly answer: T
   /** The first line that it leaves in the audit log. */
   readonly line: AuditHead | null
@@ -89,7 +96,7 @@ interface Pending<T> {
 /** False for work that leaves no trace, and may be done twice. */
 async function isStored(
   { audit, submissions }: Session,
-  { line, recordKey }: Pending<unknown>,
+  { line, recordKey }: Attempted<unknown>,
 ): Promise<boolean> {
   if (line) return audit.isThere(line)
   return recordKey !== undefined && submissions.isStored(recordKey)
@@ -99,11 +106,10 @@ async function isStored(
 export async function begin(
   connection: Connection,
   locks: readonly string[],
-  lockMillis: number,
   statementMillis: number,
 ): Promise<void> {
   const limits = [
-    `SET LOCAL lock_timeout = ${lockMillis}`,
+    `SET LOCAL lock_timeout = ${timeouts.lock}`,
     // The limit for an idle transaction does not apply while the server has read only a part of a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
@@ -112,26 +118,37 @@ export async function begin(
 }
 
 /**
- * Ends a transaction, in one message: the locks that put changes in the order of commits are never held while the server
- * waits for this process.
+ * Commits a transaction. Its last locks go out with COMMIT: they are not held while the server waits for this process.
  *
  * @param isAlone whether the transaction holds the directory's lock exclusively already
  * @throws DatabaseFailure lost if it is unknown whether it was committed
  */
 export async function commit(
   connection: Connection,
-  changed: readonly Changed[],
+  { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
   isAlone: boolean,
 ): Promise<void> {
-  await connection.send([...lastLocks(changed, isAlone), committing].join(';'))
-}
-
-function lastLocks(changed: readonly Changed[], isAlone: boolean): string[] {
-  if (changed.length === 0) return []
   // Nothing that was decided on the former directory may be stored after this.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory && !isAlone ? ['directory', 'commit'] : ['commit']
-  return [...last.map(taking), addingChanges(changed)]
+  const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
+  await connection.commit([pending, ...(changed.length > 0 ? sent() : [])])
+}
+
+const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_at, ends_at, local_offset_minutes)
+  SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
+  FROM json_array_elements($1::text::json) AS row`
+
+/** Adds changes. If there are more than are kept, only the last stays: a reader then reads everything. */
+function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
+  const isMany = changed.length > keptChanges
+  const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
+    return [noun, recordId, slot?.requestId, slot?.startsAt, slot?.endsAt, slot?.localOffsetMinutes]
+  })
+  return [
+    ...(isMany ? [connection.run('DELETE FROM changes WHERE version > $1', [0])] : []),
+    connection.run(addingChanges, [JSON.stringify(rows)]),
+  ]
 }
 
 /** Rolls a transaction back. If the connection is broken, the server does so itself. */
@@ -149,7 +166,73 @@ export function isWorthAnotherAttempt(error: unknown): boolean {
   return meaning === 'retry' || meaning === 'readOnly' || overtaken.test(code ?? '')
 }
 
+/** Whether another transaction held a lock for too long. */
+function isWaiting(error: unknown): boolean {
+  return error instanceof DatabaseFailure && error.code === '55P03'
+}
+
 /** Whether it is unknown what was committed. */
 export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
+
+/** How long an act is attempted, and one attempt takes unless it says otherwise. */
+const actMillis = () => 2 * timeouts.call
+/** How long an act that writes thousands of records may take. */
+const largeMillis = 120_000
+
+interface Acting {
+  /** Whether no submission may be under way meanwhile. */
+  readonly isAlone?: boolean | undefined
+  /** How long one attempt may take. */
+  readonly attemptMillis?: number | undefined
+}
+
+/** Acts of staff and of the service itself: one after another, each in its own transaction under the lock of the audit log. */
+export function createActs(pool: Pool<Session>) {
+  let last: Promise<unknown> = Promise.resolve()
+  /** Runs work that needs the lock of the audit log: one at a time, because each that waits for it holds a connection. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+
+  async function runNow<T>(
+    work: (session: Session) => Promise<Done<T>>,
+    { isAlone = false, attemptMillis = actMillis() }: Acting,
+  ): Promise<T> {
+    const beganAt = performance.now()
+    const isInTime = () => performance.now() - beganAt < actMillis()
+    const how = {
+      locks: isAlone ? [taking('audit'), taking('directory')] : [taking('audit')],
+      isAlone,
+      attemptMillis: (isUnknown: boolean) => (isUnknown || isInTime() ? attemptMillis : null),
+    }
+    try {
+      return await transact(pool, how, work)
+    } catch (error) {
+      throw toRefusal(error)
+    }
+  }
+
+  const run = <T>(work: (session: Session) => Promise<Done<T>>, acting: Acting = {}): Promise<T> =>
+    inTurn(() => runNow(work, acting))
+
+  const change: Change = (act, ask, decide, { isAlone, isLarge } = {}) =>
+    run(
+      async (session) => {
+        const facts = await Promise.all(ask(session))
+        const decision = decide(...(facts as Parameters<typeof decide>))
+        if (decision instanceof Refusal) throw decision
+        const { ids, pending } = await session.records.write(decision.writes)
+        const lines = act ? linesOf(decision, act, ids[0]) : []
+        return { answer: decision.answer(ids), lines, changed: changesOf(decision, ids), pending }
+      },
+      { isAlone, attemptMillis: isLarge ? largeMillis : undefined },
+    )
+
+  return { change, run, inTurn }
+}
+
+export type Acts = ReturnType<typeof createActs>

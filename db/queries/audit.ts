@@ -12,8 +12,8 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/vault'
 import { auditArchives } from '../audit/archive'
-import { auditHashes } from '../audit/hashes'
 import {
+  auditHashes,
   auditStateName,
   headOfLog,
   type LogStanding,
@@ -142,6 +142,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     looksAtRisk: whenCalled(() => looksAtRisk(engine)),
     head: (): MaybePromise<AuditHead> => then(stand(log), headOfLog),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
+    setState: (state: AuditState) => store(log, state),
     /** On PostgreSQL inside a transaction that has the lock of the log. */
     removeUpTo: (chain: AuditChain, start: AuditHead) => removeUpTo(log, chain, start),
   }
@@ -150,7 +151,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
 export type AuditQueries = ReturnType<typeof auditQueries>
 
 /** Runs work with the log on a connection, and returns its result. */
-export type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
+type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
 
 /** A log whose parts are read one by one: no connection and no snapshot is kept between two of them. */
 export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {

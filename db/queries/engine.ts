@@ -16,11 +16,6 @@ interface Selecting<Row> {
 /** A query of SQLite's builder that changes rows. */
 interface Writing {
   prepare(): { run(values?: Record<string, unknown>): unknown }
-}
-
-/** An insert of SQLite's builder. */
-interface Inserting extends Writing {
-  onConflictDoNothing(): Writing
   toSQL(): { sql: string; params: unknown[] }
 }
 
@@ -40,8 +35,6 @@ export interface QueryEngine {
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
   /** Returns the id that the engine generated, if it inserted a row without one. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
-  /** Prepares the insert of a request. Returns null, and inserts nothing, if another request holds the slot. */
-  prepareBooking(query: Inserting): (values?: Values) => MaybePromise<number | null>
   /** Ids for rows to be inserted; none if the engine generates them as it inserts. They are never given twice. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   /** Whether a column is among the values of a list parameter. */
@@ -99,6 +92,20 @@ export const eachRow: Walk = async function* (after) {
     const newest = rows.at(-1)
     if (!newest) return
     last = newest.id
+  }
+}
+
+/** The ids of the rows with a sealed value that cannot be opened. */
+export async function* unreadable<Row extends { readonly id: number }>(
+  rows: AsyncIterable<Row>,
+  open: (row: Row) => unknown,
+): AsyncGenerator<number> {
+  for await (const row of rows) {
+    try {
+      open(row)
+    } catch {
+      yield row.id
+    }
   }
 }
 

@@ -19,7 +19,7 @@ const fewChanges = 50
 type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
 /** Runs one part of a reading. @param isLarge whether the reading has many parts, so that others need a turn between them */
-export type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
+type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
 
 type Read = <T>(work: (queries: FeedQueries) => MaybePromise<T>) => Promise<T>
 

@@ -6,9 +6,9 @@ import { type QueryEngine, whenCalled, whenNeeded } from './engine'
 import { memberQueries } from './members'
 import { partnerQueries } from './partners'
 import { recordQueries } from './records'
-import { replayQueries } from './replays'
 import { bookingRequestQueries } from './requests/booking-requests'
 import { placementQueries } from './requests/placement'
+import { replayQueries } from './requests/replays'
 import { noteQueries } from './requests/request-notes'
 import { slotQueries } from './requests/slots'
 import { newestSealed } from './sealed-values'
@@ -37,3 +37,6 @@ export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
 }
 
 export type Queries = ReturnType<typeof prepareQueries>
+
+/** The queries that a decision can read. */
+export type Facts = Omit<Queries, 'records'>

@@ -28,8 +28,8 @@ export interface Known {
 export interface Written {
   /** The id of the record of each write, in order. */
   readonly ids: readonly number[]
-  /** False if another request holds the slot of an added one: the transaction has to be rolled back. */
-  readonly isWhole: boolean
+  /** The statements that were sent last, whose results were not awaited: COMMIT may follow them at once. */
+  readonly pending: MaybePromise<unknown>
 }
 
 /** Statements that are sent before their results are awaited, so that a large load does not fill the connection. */
@@ -72,7 +72,7 @@ export function recordQueries(engine: QueryEngine, vault: Vault) {
   }
 
   return {
-    /** Writes in order. */
+    /** Writes in order. @throws the engine's error for a record that breaks a constraint */
     write(writes: readonly Write[], known: Known = {}): MaybePromise<Written> {
       const read = all([freeIds(writes, known.ids), known.members ?? membersIn(writes)])
       const keys = known.requestKeys?.values()
@@ -100,7 +100,6 @@ function writeAll(
 ): MaybePromise<Written> {
   const ids: number[] = []
   const added = new Map<Noun, number>()
-  let isWhole = true
 
   /** Sends the statements of a write. Its id is the next of `ids`. */
   function send(write: Write): MaybePromise<unknown>[] {
@@ -120,32 +119,17 @@ function writeAll(
     const id = known ?? (inserted as number)
     added.set(write.add, id)
     ids.push(id)
-    const checked = then(inserted, (id) => {
-      if (id === null) isWhole = false
-    })
-    return write.add === 'provider' ? [checked, ...tie(id, write.row, true)] : [checked]
+    return write.add === 'provider' ? [inserted, ...tie(id, write.row, true)] : [inserted]
   }
 
   function sendFrom(first: number): MaybePromise<Written> {
     const sent: MaybePromise<unknown>[] = []
     let next = first
-    while (next < writes.length && sent.length < mostSent && isWhole)
-      sent.push(...send(writes[next++] as Write))
-    return then(
-      settled(sent, () => isWhole),
-      () => (next < writes.length && isWhole ? sendFrom(next) : { ids, isWhole }),
-    )
+    while (next < writes.length && sent.length < mostSent) sent.push(...send(writes[next++] as Write))
+    const pending = all(sent)
+    return next < writes.length ? then(pending, () => sendFrom(next)) : { ids, pending }
   }
   return sendFrom(0)
-}
-
-/** Waits for statements. After a conflict, those that refer to the missing row fail too, and their errors say nothing. */
-function settled(sent: readonly MaybePromise<unknown>[], isWhole: () => boolean): MaybePromise<void> {
-  if (!sent.some((result) => result instanceof Promise)) return undefined
-  return Promise.allSettled(sent).then((results) => {
-    const failed = results.find((result) => result.status === 'rejected')
-    if (failed && isWhole()) throw failed.reason
-  })
 }
 
 function columnsOf(noun: Noun, row: object, { vault, keys }: Given): Row {
@@ -176,31 +160,28 @@ function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }
   return profile && member ? { ...to, ...profileColumns(vault, profile, member) } : to
 }
 
-type Statement = (values: Row) => MaybePromise<number | null>
+type Statement = (values: Row) => MaybePromise<number>
 
 /** The statements that write records, prepared once for each table and set of columns: decisions use few. */
-function writeStatements({ db, tables, prepare, prepareWrite, prepareBooking }: QueryEngine) {
+function writeStatements({ db, tables, prepare, prepareWrite }: QueryEngine) {
   const { id } = placeholders('id')
   const tableOf = (name: keyof Tables) =>
     tables[name] as unknown as SQLiteTable & Record<string, SQLiteColumn>
   const prepared = new Map<string, Statement>()
-  function run(key: string, make: () => Statement, values: Row): MaybePromise<number | null> {
+  function run(key: string, make: () => Statement, values: Row): MaybePromise<number> {
     const statement = prepared.get(key) ?? make()
     prepared.set(key, statement)
     return statement(values)
   }
 
-  /** Returns the id, if the engine generates it; null for a request whose slot another request holds. */
-  function add(name: keyof Tables, row: Row): MaybePromise<number | null> {
+  /** Returns the id, if the engine generates it. */
+  function add(name: keyof Tables, row: Row): MaybePromise<number> {
     const columns = Object.keys(row)
-    const make = () => {
-      const insert = db.insert(tableOf(name)).values(placeholders(...columns) as never)
-      return name === 'bookingRequests' ? prepareBooking(insert) : prepareWrite(insert)
-    }
+    const make = () => prepareWrite(db.insert(tableOf(name)).values(placeholders(...columns) as never))
     return run(`add ${name} ${columns}`, make, row)
   }
 
-  function remove(name: keyof Tables, column: string, value: number): MaybePromise<number | null> {
+  function remove(name: keyof Tables, column: string, value: number): MaybePromise<number> {
     const make = () =>
       prepareWrite(db.delete(tableOf(name)).where(eq(tableOf(name)[column] as SQLiteColumn, id)))
     return run(`remove ${name}`, make, { id: value })
@@ -221,9 +202,9 @@ function writeStatements({ db, tables, prepare, prepareWrite, prepareBooking }: 
       ]
     },
 
-    set(name: keyof Tables, recordId: number, { id: _, ...row }: Row): MaybePromise<number | null> {
+    set(name: keyof Tables, recordId: number, { id: _, ...row }: Row): MaybePromise<unknown> {
       const columns = Object.keys(row).sort()
-      if (columns.length === 0) return null
+      if (columns.length === 0) return undefined
       const to = placeholders(...columns) as never
       const make = () =>
         prepareWrite(

@@ -5,15 +5,14 @@ import type { FaultyMember } from '../sealed/members'
 import { eachRow, type MaybePromise, type QueryEngine, then, type Walk } from './engine'
 
 /** Sealed values of a kind that are opened unless all are to be checked. */
-export const sampleSize = 1_000
+const sampleSize = 1_000
 /** The newest rows of a sample, and the rest in stretches that are spread over the ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
 
-const kinds = ['member', 'request', 'note', 'response'] as const
-type Kind = (typeof kinds)[number]
+const none = { member: 0, request: 0, note: 0, response: 0 }
+type Kind = keyof typeof none
 
-/** A noun with sealed values. */
 interface Sealed {
   listUnreadable(walk: Walk): AsyncIterable<number>
 }
@@ -42,8 +41,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
       })
       .from(sql`(select 1) as one_row`),
   )
-  return (): MaybePromise<Record<Kind, number>> =>
-    then(ids(), ([row]) => row ?? { member: 0, request: 0, note: 0, response: 0 })
+  return (): MaybePromise<Record<Kind, number>> => then(ids(), ([row]) => row ?? none)
 }
 
 /**
@@ -54,7 +52,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
   const newest = await queries.newestSealed()
-  const opened: Record<Kind, number> = { member: 0, request: 0, note: 0, response: 0 }
+  const opened = { ...none }
   const walk = (kind: Kind): Walk => {
     const rows = isAll || newest[kind] <= sampleSize ? eachRow : sampleOf(newest[kind])
     return async function* (after) {
@@ -67,18 +65,18 @@ export async function findSealed(queries: SealedQueries, isAll: boolean): Promis
   const faulty = await Array.fromAsync(members.listFaulty(walk('member')))
   const idsWhere = (isUnreadable: boolean) =>
     faulty.filter((member) => member.isUnreadable === isUnreadable).map(({ id }) => `member ${id}`)
+  const named = (name: string, ids: AsyncIterable<number>) => Array.fromAsync(ids, (id) => `${name} ${id}`)
   const unreadable = [
     ...(await partners.listUnreadableKeys()).map((kid) => `key ${kid}`),
     ...idsWhere(true),
-    ...(await Array.fromAsync(requests.listUnreadable(walk('request')), (id) => `request ${id}`)),
-    ...(await Array.fromAsync(notes.listUnreadable(walk('note')), (id) => `note ${id}`)),
-    ...(await Array.fromAsync(
-      replays.listUnreadable(walk('response')),
-      (id) => `the answer to request ${id}`,
-    )),
+    ...(await named('request', requests.listUnreadable(walk('request')))),
+    ...(await named('note', notes.listUnreadable(walk('note')))),
+    ...(await named('the answer to request', replays.listUnreadable(walk('response')))),
   ]
-  const isSample = !isAll && kinds.some((kind) => newest[kind] > sampleSize)
-  const sample = kinds.map((kind) => `${opened[kind]} ${kind}s`).join(', ')
+  const isSample = !isAll && Object.values(newest).some((id) => id > sampleSize)
+  const sample = Object.entries(opened)
+    .map(([kind, count]) => `${count} ${kind}s`)
+    .join(', ')
   return sealedFinding(unreadable, idsWhere(false), isSample ? sample : null)
 }
 

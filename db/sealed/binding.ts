@@ -1,13 +1,13 @@
 import { Refusal } from '../../src/domain/errors'
 import type { SealedPlace, Vault } from '../../src/domain/vault'
 
-/** Where the secret of a partner's key stands: bound to the partner and kid that it lets in. */
+/** The place of a key's secret, bound to its partner and kid. */
 export function secretPlace(key: { recordKey: string; partnerId: number; kid: string }): SealedPlace {
   const { recordKey, partnerId, kid } = key
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }
 }
 
-/** Where the screening answers of a request stand: bound to whose they are, and when they were given. */
+/** The place of screening answers, bound to the member and the time. */
 export function answersPlace(request: SealedRequest): SealedPlace {
   const { recordKey, memberId, submittedAt } = request
   const context = [memberId ?? 'nobody', submittedAt]
@@ -20,7 +20,7 @@ export interface SealedRequest {
   readonly submittedAt: number
 }
 
-/** Where a note stands: bound to the request, and to who wrote it when. */
+/** The place of a note, bound to the request, author and time. */
 export function notePlace({ recordKey, requestId, kind, at, actor }: SealedNote): SealedPlace {
   return { table: 'request_notes', column: 'sealed_text', recordKey, context: [requestId, kind, at, actor] }
 }
@@ -33,7 +33,7 @@ export interface SealedNote {
   readonly actor: string
 }
 
-/** Where what is known of a member stands: bound to the partner, and to the id by which that partner finds them. */
+/** The place of a member's data, bound to the partner and the partner's id for the member. */
 export function memberPlace(
   column: 'sealed_external_user_id' | 'sealed_profile',
   member: SealedMember,
@@ -49,7 +49,7 @@ export interface SealedMember {
   readonly externalUserIdHash: Uint8Array
 }
 
-/** Where an answer stands that is kept for retries: bound to whose it is, what was sent, which request it made, and when. */
+/** The place of a response that is kept for retries, bound to the partner, the body, the request and the time. */
 export function receiptPlace(replay: SealedReplay): SealedPlace {
   const { id, partnerId, keyHash, bodyHash, submittedAt } = replay
   const [recordKey, body] = [keyHash, bodyHash].map((hash) => hash.toString('hex')) as [string, string]
@@ -58,7 +58,7 @@ export function receiptPlace(replay: SealedReplay): SealedPlace {
 }
 
 export interface SealedReplay {
-  /** Of the request. */
+  /** The request's. */
   readonly id: number
   readonly partnerId: number
   readonly keyHash: Buffer
@@ -66,7 +66,11 @@ export interface SealedReplay {
   readonly submittedAt: number
 }
 
-/** Opens the sealed value of a record. @throws Refusal database_unusable naming the record if it is not as it was sealed */
+export function sealText(vault: Vault, text: string, place: SealedPlace): Buffer {
+  return Buffer.from(vault.seal(Buffer.from(text), place))
+}
+
+/** @throws Refusal database_unusable that names the record if a value is not as it was sealed */
 export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Uint8Array {
   try {
     return vault.open(sealed, place)
@@ -78,7 +82,7 @@ export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace,
 // A text may begin with U+FEFF.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** The same where it is a text. @throws Refusal as openSealed does */
+/** @throws Refusal as openSealed does */
 export function openSealedText(...sealed: Parameters<typeof openSealed>): string {
   return utf8.decode(openSealed(...sealed))
 }

@@ -1,42 +1,56 @@
 import type { Purpose } from '../../src/domain/database'
-import type { MasterKey, SealedPlace } from '../../src/domain/vault'
+import type { MasterKey, SealedPlace, Vault } from '../../src/domain/vault'
 import { unusable } from '../findings/unusable'
 
-/** Under which name the settings have a database's data key. */
+/** The setting that stores a database's data key. */
 export const dataKeyName = 'data_key'
 
-/** Envelope encryption: where a database stores its data key, sealed under the master key. */
-export function dataKeyPlace(purpose: Purpose): SealedPlace {
+/** Envelope encryption: the data key is sealed under the master key. */
+function placeOf(purpose: Purpose): SealedPlace {
   return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
 }
 
-/** What was sealed; null where there is nothing, or another master key or place has it. */
-export function opened(
-  sealed: Uint8Array | undefined,
-  place: SealedPlace,
-  { vault }: MasterKey,
-): Uint8Array | null {
+export function newDataKey(purpose: Purpose, masterKey: MasterKey): { sealed: Uint8Array; vault: Vault } {
+  const dataKey = masterKey.newDataKey()
+  return { sealed: masterKey.vault.seal(dataKey, placeOf(purpose)), vault: masterKey.vaultOf(dataKey) }
+}
+
+function opened(sealed: Uint8Array | undefined, purpose: Purpose, { vault }: MasterKey): Uint8Array | null {
   try {
-    return vault.open(sealed ?? new Uint8Array(), place)
+    return vault.open(sealed ?? new Uint8Array(), placeOf(purpose))
   } catch {
     return null
   }
 }
 
-/** A sealed data key under another master key; null where it is sealed so already. @throws Refusal database_unusable if under neither */
-export function rewrapped(
+export function isSealedUnder(...call: Parameters<typeof opened>): boolean {
+  return opened(...call) !== null
+}
+
+/** @throws Refusal database_unusable if the data key was sealed under another master key */
+export function openVault(sealed: Uint8Array | undefined, purpose: Purpose, masterKey: MasterKey): Vault {
+  const dataKey = opened(sealed, purpose, masterKey)
+  if (!dataKey) throw otherMasterKey()
+  return masterKey.vaultOf(dataKey)
+}
+
+/**
+ * The data key, sealed under the next master key. Null if it already is.
+ *
+ * @throws Refusal database_unusable if it was sealed under neither key
+ */
+export function resealed(
   sealed: Uint8Array | undefined,
   purpose: Purpose,
   masterKey: MasterKey,
   next: MasterKey,
 ): Uint8Array | null {
-  const place = dataKeyPlace(purpose)
-  if (opened(sealed, place, next)) return null
-  const dataKey = opened(sealed, place, masterKey)
+  if (opened(sealed, purpose, next)) return null
+  const dataKey = opened(sealed, purpose, masterKey)
   if (!dataKey) throw otherMasterKey()
-  return next.vault.seal(dataKey, place)
+  return next.vault.seal(dataKey, placeOf(purpose))
 }
 
-export function otherMasterKey() {
+function otherMasterKey() {
   return unusable('the master key is not the one that this database was sealed under')
 }

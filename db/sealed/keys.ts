@@ -3,8 +3,7 @@ import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
 import { openSealed, secretPlace } from './binding'
 
-/** A key as a row tells it. */
-export interface KeyRow {
+interface KeyRow {
   readonly recordKey: string
   readonly partnerId: number
   readonly kid: string
@@ -16,7 +15,7 @@ export interface KeyRow {
 
 const secretBytes = 32
 
-/** The columns of what is written of a key. It is sealed when it is added, and never changed. */
+/** The columns of a key. The secret is sealed when the key is added, and never changes. */
 export function keyColumns(
   vault: Vault,
   { secret, ...row }: Partial<Records['key']>,
@@ -29,8 +28,8 @@ export function keyColumns(
 }
 
 /**
- * Keys with their secrets. One that cannot be opened stops no other: it has a secret that signed nothing. Nor does one of a
- * partner who is not there: it is nobody's.
+ * Keys with their secrets. A key that cannot be opened gets a random secret, which has signed nothing. A key without a partner
+ * is left out.
  */
 export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readonly Partner[]): PartnerKey[] {
   const byId = new Map(partners.map((partner) => [partner.id, partner]))
@@ -43,7 +42,7 @@ export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readon
   })
 }
 
-/** Null for one that is not as it was sealed. */
+/** Null if the secret cannot be opened. */
 export function openSecret(vault: Vault, key: KeyRow): Uint8Array | null {
   try {
     return openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${key.kid}`)

@@ -1,9 +1,8 @@
 import { foldEmail, type Member, type MemberProfile, unreadableMember } from '../../src/domain/member'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
-import { memberPlace, openSealedText, type SealedMember } from './binding'
+import { memberPlace, openSealedText, type SealedMember, sealText } from './binding'
 
-/** A member as a row tells them. */
 export interface MemberRow extends SealedMember {
   readonly id: number
   readonly externalUserIdHash: Buffer
@@ -13,7 +12,7 @@ export interface MemberRow extends SealedMember {
   readonly sealedProfile: Buffer
 }
 
-/** A new member's columns, all but the id. */
+/** The columns of a new member except the id. */
 export function memberColumns(vault: Vault, { externalUserId, profile, ...row }: Records['member']) {
   const hash = externalUserIdHash(vault, row.partnerId, externalUserId)
   const member = { recordKey: newRecordKey(), partnerId: row.partnerId, externalUserIdHash: hash }
@@ -22,7 +21,6 @@ export function memberColumns(vault: Vault, { externalUserId, profile, ...row }:
   return { ...row, ...member, sealedExternalUserId, ...profileColumns(vault, profile, member) }
 }
 
-/** The columns of what is known of a member. */
 export function profileColumns(vault: Vault, profile: MemberProfile, member: SealedMember) {
   return {
     emailHash: hashOf(vault, profile),
@@ -30,16 +28,12 @@ export function profileColumns(vault: Vault, profile: MemberProfile, member: Sea
   }
 }
 
-function sealText(vault: Vault, text: string, place: Parameters<Vault['seal']>[1]): Buffer {
-  return Buffer.from(vault.seal(Buffer.from(text), place))
-}
-
-/** By which a partner's member is found: two partners' equal ids have hashes that tell nothing of each other. */
+/** Finds a partner's member. The partner is part of the hash, so that equal ids of two partners differ. */
 export function externalUserIdHash(vault: Vault, partnerId: number, externalUserId: string): Buffer {
   return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
 }
 
-/** By which an address is found and kept unique. */
+/** Finds an address, and keeps it unique. */
 export function emailHash(vault: Vault, email: string): Buffer {
   return Buffer.from(vault.keyedHash('email', foldEmail(email)))
 }
@@ -49,26 +43,25 @@ function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
   return email === '' ? null : emailHash(vault, email)
 }
 
-/** A member who cannot be opened, or whom another address finds than the one that is theirs. */
+/** A member who cannot be opened, or whose stored hash is not that of their address. */
 export interface FaultyMember {
   readonly id: number
   readonly isUnreadable: boolean
 }
 
-/** What is wrong with a member; null if nothing is. */
 export function faultOf(vault: Vault, row: MemberRow): FaultyMember | null {
   const { profile } = openedOrUnreadable(vault, row) as Member
   const isUnreadable = profile === unreadableMember.profile
   return isUnreadable || !isFoundBy(vault, profile, row) ? { id: row.id, isUnreadable } : null
 }
 
-/** Whether a member is found by the address that is theirs. */
+/** Whether the stored hash is that of the address. */
 function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: MemberRow): boolean {
   const hash = hashOf(vault, profile)
   return hash === null || found === null ? hash === found : hash.equals(found)
 }
 
-/** @throws Refusal database_unusable for one who cannot be opened */
+/** @throws Refusal database_unusable if the member cannot be opened */
 export function openMember(vault: Vault, row: MemberRow): Member {
   const { id, partnerId, active } = row
   const place = memberPlace('sealed_external_user_id', row)
@@ -76,16 +69,16 @@ export function openMember(vault: Vault, row: MemberRow): Member {
   return { id, partnerId, externalUserId, active, profile: openProfile(vault, row) }
 }
 
-/** What of a row tells what is known of a member. */
-export type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
+/** The columns that are needed to open a profile. */
+type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
 
-/** @throws Refusal database_unusable for one that cannot be opened */
+/** @throws Refusal database_unusable if the profile cannot be opened */
 export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
   const place = memberPlace('sealed_profile', row)
   return JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`))
 }
 
-/** The same for staff, whom one member who cannot be opened must not stop; null for none. */
+/** For staff: a member who cannot be opened is returned as unreadable. */
 export function openedOrUnreadable(vault: Vault, row: MemberRow | null | undefined): Member | null {
   if (!row) return null
   try {

@@ -1,33 +1,21 @@
 import type { RequestNote } from '../../src/domain/booking-request'
 import { newRecordKey, type Vault } from '../../src/domain/vault'
 import type { Records } from '../../src/domain/writes'
-import { notePlace, openSealedText, type SealedNote } from './binding'
+import { notePlace, openSealedText, type SealedNote, sealText } from './binding'
 
-/** A note as a row tells it. */
-export interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
+interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
   readonly kind: RequestNote['kind']
   readonly sealedText: Buffer
 }
 
-/** A new note's columns, all but the id. */
+/** The columns of a new note except the id. */
 export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
   const row = { ...facts, recordKey: newRecordKey() }
-  const sealed = vault.seal(Buffer.from(text), notePlace(row))
-  return { ...row, sealedText: Buffer.from(sealed) }
+  return { ...row, sealedText: sealText(vault, text, notePlace(row)) }
 }
 
-/** @throws Refusal database_unusable for one that cannot be opened */
+/** @throws Refusal database_unusable if the note cannot be opened */
 export function openNote(vault: Vault, { recordKey, requestId, sealedText, ...note }: NoteRow): RequestNote {
   const place = notePlace({ recordKey, requestId, ...note })
   return { ...note, text: openSealedText(vault, sealedText, place, `note ${note.id}`) }
-}
-
-/** Whether it can be opened. */
-export function isReadable(vault: Vault, row: NoteRow): boolean {
-  try {
-    openNote(vault, row)
-    return true
-  } catch {
-    return false
-  }
 }

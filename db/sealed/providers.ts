@@ -2,15 +2,13 @@ import type { UnreadableProvider } from '../../src/domain/directory-feed'
 import type { License, Provider } from '../../src/domain/provider'
 import { providerLists } from '../../src/domain/provider-lists'
 import type { Records } from '../../src/domain/writes'
-import { madeOnce } from './in-common'
 
-/** Providers as they are stored: those that can be read, and those that cannot. */
 export interface FoundProviders {
   readonly providers: readonly Provider[]
   readonly unreadable: readonly UnreadableProvider[]
 }
 
-/** As an engine's driver tells it. */
+/** SQLite's or PostgreSQL's. */
 type Flag = 0 | 1 | boolean
 
 /** A provider's columns, and the rows of other tables as JSON. */
@@ -23,18 +21,18 @@ export type ProviderRow = [
   ...[licenses: string, inPersonRegionIds: string],
 ]
 
-/** Reads providers' rows; null for one of which a list cannot be read. Words and lists that they have in common are kept once. */
+/** Reads providers' rows; null for a provider with a list that cannot be read. */
 export function providerReader() {
-  const word = madeOnce((text) => text)
+  const word = memoized((text) => text)
   const wordOrNull = (text: string | null) => (text === null ? null : word(text))
-  const languagesOf = madeOnce(listReader(providerLists.languagesSpoken))
-  const modalitiesOf = madeOnce(listReader(providerLists.modalities))
-  const hoursOf = madeOnce(listReader(providerLists.workingHours))
-  const overridesOf = madeOnce(listReader(providerLists.overrides))
-  const timeOffOf = madeOnce(listReader(providerLists.timeOff))
-  const staffTimeOffOf = madeOnce(listReader(providerLists.staffTimeOff))
-  const licensesOf = madeOnce((json): readonly License[] => JSON.parse(json).map(toLicense))
-  const regionIdsOf = madeOnce((json): readonly number[] => JSON.parse(json).flat())
+  const languagesOf = memoized(listReader(providerLists.languagesSpoken))
+  const modalitiesOf = memoized(listReader(providerLists.modalities))
+  const hoursOf = memoized(listReader(providerLists.workingHours))
+  const overridesOf = memoized(listReader(providerLists.overrides))
+  const timeOffOf = memoized(listReader(providerLists.timeOff))
+  const staffTimeOffOf = memoized(listReader(providerLists.staffTimeOff))
+  const licensesOf = memoized((json): readonly License[] => JSON.parse(json).map(toLicense))
+  const regionIdsOf = memoized((json): readonly number[] => JSON.parse(json).flat())
 
   return (row: ProviderRow): Provider | null => {
     const [id, ref, firstName, lastName, credentials, pronouns, gender, bio, timeZone, ...rest] = row
@@ -74,7 +72,7 @@ function toLicense([regionId, from, until]: [number, string, string | null]): Li
   return { regionId, from, until }
 }
 
-/** Reads a list that was stored as JSON; null for one that cannot be read. */
+/** Reads a list from JSON; null if it cannot be read. */
 function listReader<List>({ accepts }: { accepts(value: unknown): value is List }) {
   return (json: string): List | null => {
     try {
@@ -83,6 +81,19 @@ function listReader<List>({ accepts }: { accepts(value: unknown): value is List 
     } catch {
       return null
     }
+  }
+}
+
+/** Memoizes by text, so that memory has equal values of many records once. Nothing may change a value. */
+function memoized<Made>(make: (text: string) => Made): (text: string) => Made {
+  const known = new Map<string, Made>()
+  return (text) => {
+    let made = known.get(text)
+    if (made === undefined) {
+      made = make(text)
+      known.set(text, made)
+    }
+    return made
   }
 }
 

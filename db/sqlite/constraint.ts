@@ -1,7 +1,7 @@
 import { SQLiteError } from 'bun:sqlite'
 import { Refusal } from '../../src/domain/errors'
 
-/** Runs a statement; a unique index that stops it becomes the refusal, told by SQLite's code and not its prose. */
+/** Runs a statement. If it violates a unique index, throws the refusal instead. */
 export function refuseDuplicate<T>(statement: () => T, refusal: () => Refusal): T {
   try {
     return statement()
@@ -16,14 +16,14 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }
 
-/** Whether a statement failed because the file is not as it was written. */
+/** Whether a statement failed because the file is damaged. */
 export function isDamage(error: unknown): boolean {
-  return error instanceof SQLiteError && damage.test(error.code ?? '')
+  return damage.test((error as { code?: string }).code ?? '')
 }
 
 const damage = /^SQLITE_(CORRUPT|NOTADB)/
 
-/** What may be mended from outside, in the operator's words, by the beginning of SQLite's code. */
+/** What an operator can repair, by the beginning of SQLite's code. */
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'there is no room on the disk'],
   [/^SQLITE_READONLY/, 'the database may not be written'],
@@ -31,7 +31,7 @@ const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],
 ]
 
-/** What a failure of SQLite's means to whoever asked; any other error is what it was. */
+/** The refusal that a failure of SQLite's becomes; any other error is returned as it is. */
 export function toRefusal(error: unknown): unknown {
   if (isBusy(error)) return new Refusal('storage_busy', 'the service is busy; try again')
   if (!(error instanceof SQLiteError)) return error

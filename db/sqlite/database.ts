@@ -6,17 +6,16 @@ import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
 import { readOffers } from '../queries/offers'
-import { isSealedUnder } from './data-key'
 import { openEngine } from './engine'
+import { openUntouched } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { takeServeLock } from './file/lock'
 import { finishDatabase, makeDatabase } from './file/new'
-import { openUntouched } from './file/open-untouched'
 import { compareContent, restoreDatabase } from './file/restore'
 import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
+import { isSealedUnder } from './open'
 
-/** The place of an embedded SQLite database, which is a file. @param migrations the program's own, unless given */
 export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabasePlace {
   return {
     name: path,
@@ -47,7 +46,7 @@ function found(path: string): Found | null {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid
     return owner === undefined ? null : { owner }
   } catch {
-    // What cannot be looked at is told when it is opened.
+    // Opening it reports the error.
     return null
   }
 }
@@ -55,7 +54,7 @@ function found(path: string): Found | null {
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
-  // Before anything is finished or upgraded, under the server that runs.
+  // Before an upgrade, so that no running server is affected.
   const lock = alone ? takeServeLock(path) : null
   const unlock = () => lock?.[Symbol.dispose]()
   try {
@@ -75,7 +74,7 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
 
 async function make(path: string, { keyFile, anew, furnish }: Making): Promise<void> {
   if (anew && isThere(path)) throw unusable('there is a file at the database path already')
-  // One that was killed at its very end has left a key that is this database's.
+  // If an earlier try was killed at its very end, the key at the path belongs to this database.
   if (finishDatabase(path, keyFile)) return
   if (anew && keyFile !== null && isThere(keyFile)) {
     throw unusable('there is a file at the master key path already')
@@ -86,7 +85,7 @@ async function make(path: string, { keyFile, anew, furnish }: Making): Promise<v
 /** Why a database can be read and not written. */
 function explain(error: unknown, path: string): unknown {
   const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  // A log beside it that cannot be made keeps it from being opened at all.
+  // SQLite cannot open a database if it cannot make the log next to it.
   const isUnwritable =
     code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(path))
   if (!(error instanceof Refusal && isUnwritable)) return error

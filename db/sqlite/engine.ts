@@ -1,27 +1,21 @@
 import { statSync } from 'node:fs'
 import type { Engine } from '../../src/domain/database'
-import { openVault } from './data-key'
-import { directoryFeed } from './feed'
-import { beginQuickCheck, type QuickCheck } from './file/aside'
+import type { QuickCheck } from './file/aside'
 import { tryCheckpoint } from './file/checkpoint'
 import { FileGuard } from './file/guard'
 import { readPragma, schemaOf } from './file/head'
-import { Health } from './health'
+import { checkPages, Health } from './file/health'
 import { createUpkeep } from './maintenance'
 import { type Opening, openDatabase } from './open'
-import { queriesOn } from './query-engine'
-import { sqliteStore } from './store'
+import { queriesOn, settingsOf } from './query-engine'
+import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
-/**
- * Opens an embedded SQLite database.
- *
- * @param largestGroup writes in one transaction at most; the writer's own number unless something is to be measured
- * @throws Refusal database_unusable, as openDatabase does
- */
+/** @param largestGroup the most writes in one transaction, for benchmarks @throws Refusal as openDatabase does */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
-  const queries = queriesOn(database, openVault(database, opening.purpose, opening.masterKey))
+  const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
+  const queries = queriesOn(database, vault)
   const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
   const health = new Health(guard)
   const writer = new Writer(database, health, largestGroup)
@@ -39,7 +33,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     watch(tell, isServer) {
       health.tellTo(tell)
       if (isServer) guard.watchContent()
-      check ??= lookThrough(opening.path, health, tell, isServer)
+      check ??= checkPages(opening.path, health, tell, isServer)
       return { isReady: () => health.isReady(() => writer.attempt()) }
     },
     measure: () => ({
@@ -55,12 +49,12 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // Before the last checkpoint: it reads from the log.
+      // Before the last checkpoint, because it reads the log.
       await check?.stop()
       await writer.drain()
       try {
         guard.saveOverwritten()
-        // Afterwards the file alone is the whole database, unless another program has it open.
+        // Afterwards the file alone is the database, unless another program has it open.
         tryCheckpoint(database)
       } catch {
         // If there is no room, for example, the log stays next to the file, and the next start reads both.
@@ -71,44 +65,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   }
 }
 
-/** The length of a file; 0 where there is none. It is not opened: with its descriptor the process would give up its locks. */
+/** The length of a file; 0 if there is none. Not by opening it: closing a descriptor would release SQLite's locks. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
-/** How long it is until a database that is not sound is looked through again. */
-const againMillis = 5_000
-
-/**
- * Looks through the pages of a database for as long as it is known to be damaged: a disk that fails to read looks the same.
- *
- * @param isChecked whether at once too
- */
-function lookThrough(
-  path: string,
-  health: Health,
-  tell: (line: string) => void,
-  isChecked: boolean,
-): QuickCheck {
-  let check: QuickCheck | undefined
-  const look = () => {
-    check = beginQuickCheck(path, (verdict) => {
-      check = undefined
-      if (verdict === 'sound') health.noteSound()
-      if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
-      if (verdict === 'unchecked' && !health.isDamaged)
-        tell('the database could not be checked: run anteroom doctor')
-    })
-  }
-  if (isChecked) look()
-  const again = setInterval(() => {
-    if (health.isDamaged && !check) look()
-  }, againMillis)
-  again.unref()
-  return {
-    async stop() {
-      clearInterval(again)
-      await check?.stop()
-    },
-  }
 }

@@ -1,4 +1,4 @@
-import { type Database, SQLiteError } from 'bun:sqlite'
+import { Database, SQLiteError } from 'bun:sqlite'
 import { requireCopied } from '../../src/domain/copy-note'
 import {
   type Finding,
@@ -11,29 +11,24 @@ import type { Protect } from '../../src/domain/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { auditFinding, finding, named } from '../findings/findings'
 import { unusable } from '../findings/unusable'
-import { copyNoteName } from '../move/copy-note'
 import { archivesOf } from '../queries/audit'
 import { whenNeeded } from '../queries/engine'
 import { findSealed } from '../queries/sealed-values'
+import { copyNoteName, lastDrillName, zoneDataName } from '../settings'
 import { toRefusal } from './constraint'
-import { isSealedUnder, rewrapDataKey } from './data-key'
 import { checkpoint } from './file/checkpoint'
 import { faultsIn, makeBackup, publishCopy, toUnusable } from './file/copy'
 import { fileFindings } from './file/findings'
 import { applicationId, readPragma, schemaOf } from './file/head'
 import { isServeLockHeld } from './file/lock'
-import type { KeyedDatabase } from './migration'
-import type { Opening } from './open'
-import { atOnce, type Queries } from './query-engine'
-import { schemaFaults } from './schema-faults'
-import { readCopyNote, readSetting, removeSetting, serverName, writeSetting } from './setting'
+import { serverName } from './file/manifest'
+import { createSchema, type KeyedDatabase } from './migration'
+import { isSealedUnder, type Opening } from './open'
+import { atOnce, type Queries, settingsOf } from './query-engine'
 import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
-const lastDrillName = 'last_drill_at'
-const zoneDataName = 'zone_data'
 
-/** The Upkeep of an open SQLite database. */
 export function createUpkeep(
   database: Database,
   { path, purpose, masterKey }: Opening,
@@ -41,11 +36,11 @@ export function createUpkeep(
   queries: Queries,
 ): Upkeep {
   const { audit } = queries
-  const note = (name: string, value: string) => writeSetting(database, name, value)
+  const settings = settingsOf(database)
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** A copy that the next master key seals, encrypted for this one, could be restored with neither. */
+  /** If the master key was rotated meanwhile, the copy is sealed under the next one and encrypted under this one. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, tell) => {
@@ -64,17 +59,17 @@ export function createUpkeep(
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
       const action = isDrill ? 'database.drill' : 'database.back-up'
-      // Before it has its name: there is no copy that nobody knows of.
+      // Before the copy is published, so that the log has every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
-      // Its age is a convenience: the copy stands, whether or not it can be noted.
-      if (!isDrill) await writer.write(() => void note(lastBackupName, String(act.at))).catch(() => {})
+      // If the time cannot be stored, the backup is good nevertheless.
+      if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
-    noteDrill: ({ at }) => writer.write(() => void note(lastDrillName, String(at))),
+    noteDrill: ({ at }) => writer.write(() => settings.write(lastDrillName, String(at))),
     rewrap: (next, act) =>
       writer.write(() => {
-        if (!rewrapDataKey(database, purpose, masterKey, next)) return false
+        if (!settings.rewrapDataKey(purpose, masterKey, next)) return false
         audit.append([{ ...act, action: 'key.rotate', record: null, outcome: 'done' }])
         return true
       }),
@@ -93,13 +88,13 @@ export function createUpkeep(
     findLastBackups: async () => lastBackups(database),
     noteServer: (server) =>
       writer.write(() => {
-        if (server) note(serverName, JSON.stringify(server))
-        else removeSetting(database, serverName)
+        if (server) settings.write(serverName, JSON.stringify(server))
+        else settings.remove(serverName)
       }),
     async listServers() {
-      const noted = readSetting(database, serverName)
+      const noted = settings.readText(serverName)
       const isServing = isServeLockHeld(path)
-      const note: ServerNote | null = noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      const note: ServerNote | null = noted === null ? null : JSON.parse(noted)
       return isServing || note ? [{ isServing, note, seenAt: null }] : []
     },
     purge: () =>
@@ -107,23 +102,23 @@ export function createUpkeep(
         throw toRefusal(error)
       }),
     keptAfterErasure: async () => 'Backups made before now hold what was erased until they are gone.',
-    findCopyNote: async () => readCopyNote(database),
+    findCopyNote: async () => settings.readCopyNote(),
     reactivate: (act) =>
       writer.write(() => {
-        requireCopied(readCopyNote(database))
-        removeSetting(database, copyNoteName)
+        requireCopied(settings.readCopyNote())
+        settings.remove(copyNoteName)
         audit.append([{ ...act, action: 'database.reactivate', record: null, outcome: 'done' }])
       }),
     noteZoneData: ({ edition, folder }) =>
-      writer.write(() => void note(zoneDataName, JSON.stringify({ edition, folder }))),
+      writer.write(() => settings.write(zoneDataName, JSON.stringify({ edition, folder }))),
     async findZoneData() {
-      const noted = readSetting(database, zoneDataName)
-      return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+      const noted = settings.readText(zoneDataName)
+      return noted === null ? null : JSON.parse(noted)
     },
   }
 }
 
-/** What the settings that data safety depends on must be when they are read back. */
+/** The values of the settings that data safety depends on. */
 const wanted: Record<string, string | number> = {
   journal_mode: 'wal',
   synchronous: 2,
@@ -137,7 +132,7 @@ function settingsFinding(database: Database): Finding {
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
 }
 
-/** A damaged file fails where it is read, and so does what nobody foresaw: that is a finding too, and stops no other. */
+/** A check that fails is a finding too, and does not stop the others. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()
@@ -151,6 +146,31 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
 function schemaFinding(keyed: KeyedDatabase): Finding {
   const version = `version ${schemaOf(readPragma(keyed.database, 'user_version'))}`
   return finding('schema', named('not as it should be', schemaFaults(keyed)), version)
+}
+
+/**
+ * Tables, indexes and triggers that are missing, changed or added: a foreign trigger could undo what the program writes, and
+ * a check of the pages would not find it.
+ */
+function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
+  using fresh = new Database(':memory:')
+  createSchema({ database: fresh, purpose, masterKey })
+  const [wanted, found] = [objectsOf(fresh), objectsOf(database)]
+  const names = new Set([...wanted.keys(), ...found.keys()])
+  return [...names].filter((name) => wanted.get(name) !== found.get(name))
+}
+
+/** Litestream's tables, in a database that it replicates. A trigger on one is still reported. */
+const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
+
+/** The SQL of each object by type and name, without SQLite's own. */
+function objectsOf(database: Database): Map<string, string> {
+  const select =
+    "SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"
+  const rows = database
+    .query<{ name: string; sql: string }, []>(`${select} AND type || ' ' || name NOT IN ${ofLitestream}`)
+    .all()
+  return new Map(rows.map(({ name, sql }) => [name, sql]))
 }
 
 function orphansFinding(database: Database): Finding {
@@ -175,8 +195,8 @@ function backupFinding(backups: LastBackups, now: number, oldest: number | null)
 
 function lastBackups(database: Database): LastBackups {
   const at = (name: string) => {
-    const noted = readSetting(database, name)
-    return noted ? Number(Buffer.from(noted).toString()) : null
+    const noted = settingsOf(database).readText(name)
+    return noted === null ? null : Number(noted)
   }
   return { backedUpAt: at(lastBackupName), drilledAt: at(lastDrillName) }
 }

@@ -1,12 +1,9 @@
 import type { Database } from 'bun:sqlite'
-import { emptyAudit, formatState } from '../../src/domain/audit'
 import type { Purpose } from '../../src/domain/database'
 import type { MasterKey } from '../../src/domain/vault'
-import { auditHashes } from '../audit/hashes'
-import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
+import { hashesOf, migrationsName, requireSteps } from '../settings'
 import { isBusy } from './constraint'
-import { addDataKey } from './data-key'
 import { copyDatabase } from './file/copy'
 import {
   applicationId,
@@ -17,7 +14,7 @@ import {
   schemaOf,
 } from './file/head'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
-import { readSetting, writeSetting } from './setting'
+import { settingsOf } from './query-engine'
 
 /** One step of the schema, in SQL. */
 export type Migration = string
@@ -35,18 +32,10 @@ export interface KeyedDatabase {
   readonly masterKey: MasterKey
 }
 
-const migrationsName = 'migrations'
-
-const hashOf = (sql: Migration) => new Bun.CryptoHasher('sha256').update(sql).digest()
-/** The SHA-256 of each step, concatenated. */
-const hashesOf = (migrations: readonly Migration[]) => Buffer.concat(migrations.map(hashOf))
-
 /** @throws Refusal database_unusable if the database has had other steps than this program's */
 export function proveMigrations(database: Database, migrations: readonly Migration[]): void {
   const schema = schemaOf(readPragma(database, 'user_version'))
-  const noted = readSetting(database, migrationsName) ?? new Uint8Array()
-  if (hashesOf(migrations.slice(0, schema)).equals(noted)) return
-  throw unusable('the database was made or upgraded by a build of this program with other migrations')
+  requireSteps(settingsOf(database).read(migrationsName), migrations.slice(0, schema))
 }
 
 /** Whether a file has an older schema. False for a file that is not made yet. */
@@ -66,9 +55,7 @@ export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): 
   const create = database.transaction(() => {
     if (readPragma(database, 'user_version') !== 0) return
     migrate(database, 0, migrations)
-    writeSetting(database, 'purpose', purpose)
-    const vault = addDataKey(database, purpose, masterKey)
-    writeSetting(database, auditStateName, formatState(auditHashes(vault), emptyAudit))
+    settingsOf(database).writeFirst(purpose, masterKey)
     database.run(`PRAGMA user_version = ${newUserVersion(migrations.length)}`)
     database.run(`PRAGMA application_id = ${applicationId}`)
   })
@@ -116,5 +103,5 @@ function migrate(database: Database, from: number, migrations: readonly Migratio
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
   if (countOrphans() > before) throw unusable('the database holds records that point at nothing')
-  writeSetting(database, migrationsName, hashesOf(migrations))
+  settingsOf(database).write(migrationsName, hashesOf(migrations))
 }

@@ -1,17 +1,12 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import { formatState } from '../../src/domain/audit'
+import type { CopyNote } from '../../src/domain/copy-note'
 import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
-import { Refusal } from '../../src/domain/errors'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
-import { auditHashes } from '../audit/hashes'
-import { auditStateName } from '../audit/verification'
 import { unusable } from '../findings/unusable'
-import { copyNoteName, formatCopyNote } from '../move/copy-note'
-import { constraintBroken, fromLine, linesOf, quoted, type Run, readTables, verifyLog } from '../move/rows'
-import { isCopiedSetting, tableNamed } from '../move/tables'
+import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'
+import type { CopiedTable } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { isDamage, toRefusal } from './constraint'
-import { openVault } from './data-key'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { countTransaction } from './file/head'
@@ -19,8 +14,7 @@ import { takeServeLock } from './file/lock'
 import { requireNothingAt } from './file/restore'
 import { createSchema } from './migration'
 import { openDatabase } from './open'
-import { queryEngine } from './query-engine'
-import { readCopyNote, writeSetting } from './setting'
+import { queryEngine, settingsOf } from './query-engine'
 
 /** How long to wait for a command that writes. */
 const busyTimeoutMillis = 5_000
@@ -32,33 +26,23 @@ export async function readSource<T>(
   use: (source: CopySource) => Promise<T>,
 ): Promise<T> {
   recognizeFile(path, false)
-  using _lock = whileServing ? null : lockOutServers(path)
+  using _lock = whileServing ? null : takeServeLock(path, serving)
   const masterKey = await takeKey()
   const database = openDatabase({ path, purpose, masterKey, create: false, upgrade: false })
   try {
     if (whileServing) database.run('BEGIN')
     else blockWriters(database)
-    const log = auditQueries(queryEngine(database), openVault(database, purpose, masterKey))
+    const log = auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey))
     return await use({
-      ...(await readTables(running(database), log, lastIdOf)),
-      copiedBefore: readCopyNote(database),
+      ...(await sourceOver(running(database), log, lastIdOf)),
+      copiedBefore: settingsOf(database).readCopyNote(),
       // The lock keeps servers out.
       requireStopped: async () => {},
-      markCopied: async (note) => markCopied(database, formatCopyNote(note)),
+      markCopied: async (note) => markCopied(database, note),
     })
   } finally {
     if (database.inTransaction) database.run('ROLLBACK')
     database.close()
-  }
-}
-
-/** @throws Refusal storage_busy while a server runs */
-function lockOutServers(path: string): Disposable {
-  try {
-    return takeServeLock(path)
-  } catch (error) {
-    if (!(error instanceof Refusal && error.kind === 'storage_busy')) throw error
-    throw new Refusal('storage_busy', serving, { cause: error })
   }
 }
 
@@ -79,9 +63,9 @@ function blockWriters(database: Database): void {
 }
 
 /** The copy is complete even if the source cannot be marked: its file may be read-only, or its disk full. */
-function markCopied(database: Database, note: string): boolean {
+function markCopied(database: Database, note: CopyNote): boolean {
   try {
-    writeSetting(database, copyNoteName, note)
+    settingsOf(database).markCopied(note)
     countTransaction(database)
     database.run('COMMIT')
     return true
@@ -136,26 +120,23 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
   createSchema({ database, purpose, masterKey })
   database.run('PRAGMA foreign_keys = ON')
   database.run('BEGIN')
-  database.run(`DELETE FROM settings WHERE ${isCopiedSetting}`)
-  const done = await fill({
-    add: async (table, lines) => add(database, table, lines),
-    keepIds: async (table, lastId) => keepIds(database, table, lastId),
-    linesOf: (table) => linesOf(running(database), table),
-    async continueLog(spans) {
-      const vault = openVault(database, purpose, masterKey)
-      writeSetting(database, auditStateName, formatState(auditHashes(vault), spans))
-      await verifyLog(auditQueries(queryEngine(database), vault), 'the copy')
-    },
+  const target = await targetOver({
+    run: running(database),
+    add: (table, lines) => add(database, table, lines),
+    // Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last.
+    keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
+      SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
+    openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),
   })
+  const done = await fill(target)
   database.run('COMMIT')
   return done
 }
 
-function add(database: Database, name: string, lines: readonly string[]): void {
-  const table = tableNamed(name)
+function add(database: Database, table: CopiedTable, lines: readonly string[]): void {
   const columns = quoted(table.columns.map((column) => column.name))
   const marks = table.columns.map(() => '?').join(', ')
-  const insert = database.query(`INSERT INTO ${name} (${columns}) VALUES (${marks})`)
+  const insert = database.query(`INSERT INTO ${table.name} (${columns}) VALUES (${marks})`)
   for (const line of lines) {
     try {
       insert.run(...(fromLine(table, line) as string[]))
@@ -164,12 +145,4 @@ function add(database: Database, name: string, lines: readonly string[]): void {
       throw isConstraint ? constraintBroken(table, line, null) : error
     }
   }
-}
-
-/** Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last. */
-function keepIds(database: Database, table: string, lastId: number): void {
-  database.query('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
-  const insert = `INSERT INTO sqlite_sequence (name, seq)
-    SELECT name, ?2 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
-  database.query(insert).run(table, lastId)
 }

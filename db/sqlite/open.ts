@@ -1,12 +1,12 @@
-import { Database, SQLiteError } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { requireActive } from '../../src/domain/copy-note'
 import type { Purpose } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import type { MasterKey } from '../../src/domain/vault'
 import { unusable } from '../findings/unusable'
-import { isBusy, toRefusal } from './constraint'
-import { openVault } from './data-key'
+import { newerSchema, olderSchema, requirePurpose } from '../settings'
+import { isBusy, isDamage, toRefusal } from './constraint'
 import { recognizeFile } from './file/guard'
 import { isVacant, readPragma, requireOurs, schemaOf } from './file/head'
 import {
@@ -17,9 +17,8 @@ import {
   proveMigrations,
   upgradeSchema,
 } from './migration'
-import { readCopyNote, readSetting } from './setting'
+import { settingsOf } from './query-engine'
 
-/** How the database of a file is to be opened. */
 export interface Opening {
   readonly path: string
   readonly purpose: Purpose
@@ -28,33 +27,32 @@ export interface Opening {
   readonly create: boolean
   /** Whether to bring an older schema up to date. */
   readonly upgrade: boolean
-  /** Whether a server opens it: not unless given. */
+  /** Whether a server opens it. */
   readonly alone?: boolean
-  /** The program's own, unless given. */
   readonly migrations?: readonly Migration[] | undefined
 }
 
-/** How long opening waits for another process; afterwards the writer waits, without holding up the reads. */
+/** How long opening waits for another process. Afterwards only the writer waits, so that reads go on. */
 const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
 /** Pages kept in memory. A booking touches some ten pages anywhere in the indexes; SQLite's own 2 MiB hold few of them. */
 const cacheKibibytes = 16 * 1024
-/** To what the log is cut once it was written back. It grows beyond while somebody reads for long, as a backup does. */
+/** The log is truncated to this size after a checkpoint. It grows larger during a long read, for example a backup. */
 const logBytes = 64 * 2 ** 20
 
 /**
- * Opens the database of a path. The file and those that SQLite puts beside it can be read by their owner alone.
+ * Opens the database of a path. Only its owner can read the file and those that SQLite puts next to it.
  *
- * @throws Refusal database_unusable for a missing file, what is no database of ours, one beside another's log, a newer
- *   schema, an older one that is not to be upgraded, other migrations, another purpose, or another master key than it was sealed under;
- *   storage_busy if another process holds it for too long
+ * @throws Refusal database_unusable for a missing file, a file that is not ours, another database's log, a newer schema, an
+ *   older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if another process
+ *   locks it for too long
  */
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
   recognizeFile(path, create)
-  // An empty file is what a start that was cut short leaves, or all that is left of a database.
+  // A start that was killed leaves an empty file.
   if (isVacant(path)) {
-    // SQLite would make it readable for all, and gives the files beside it the mode of this one.
+    // SQLite would make it readable for all. It gives its other files the mode of this one.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -74,60 +72,65 @@ export function openDatabase(opening: Opening): Database {
   }
 }
 
+/** Whether the data key of an existing database is sealed under a master key; false if that cannot be read. */
+export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterKey): boolean {
+  const database = new Database(path, { readwrite: true, create: false })
+  try {
+    database.run(`PRAGMA busy_timeout = ${openingBusyTimeoutMillis}`)
+    return settingsOf(database).isSealedUnder(purpose, masterKey)
+  } catch {
+    return false
+  } finally {
+    database.close()
+  }
+}
+
 /** Each step leaves a database that the same steps can be taken with again. */
 function setUp(database: Database, opening: Opening): void {
   const { path, purpose, masterKey, upgrade, alone = false, migrations = ourMigrations } = opening
   const keyed = { database, purpose, masterKey }
-  // First of all: an upgrade too leaves nothing of what it replaces.
+  // First, so that an upgrade overwrites what it replaces.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database, migrations)
   // Before there is a log, so that the file itself has the number that its first transaction goes on from.
   if (schema === 0) createSchema(keyed, migrations)
-  else prove(keyed, migrations)
-  if (alone) requireActive(readCopyNote(database))
+  // Another process may have created the tables first, with another key.
+  prove(keyed, migrations)
+  if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {
-    const way = 'stop its server, then run `anteroom migrate`'
-    if (!upgrade) throw unusable(`the database has an older schema: ${way}`)
+    if (!upgrade) throw olderSchema('stop its server, then run `anteroom migrate`')
     upgradeSchema(database, path, migrations)
   }
   database.run('PRAGMA journal_mode = WAL')
   database.run('PRAGMA synchronous = FULL')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
-  // What a savepoint goes back to: beyond 64 KiB SQLite would write it to a file, for each job anew.
+  // Savepoint journals: beyond 64 KiB SQLite would write them to a file.
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
-  prove(keyed, migrations)
 }
 
-/** Tells the schema of a database, 0 for one without tables. @throws Refusal database_unusable if it is not ours */
+/** Returns the schema number, 0 without tables. @throws Refusal database_unusable if the database is not ours */
 export function recognize(database: Database, migrations = ourMigrations): number {
-  // Before all else: whoever makes the tables meanwhile gives them their number at once.
+  // Read first: a process that creates the tables meanwhile sets the number in the same transaction.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
   if (schema === 0 && !isEmpty)
     throw unusable('the schema number of the database is missing: restore a backup')
-  if (schema > migrations.length)
-    throw unusable('the database was written by a newer version of this program')
+  if (schema > migrations.length) throw newerSchema()
   return schema
 }
 
-/**
- * Opening is the one moment at which SQLite's own wait does not do: whoever turns a fresh copy to its write-ahead log,
- * or is the last to leave one, turns others away at once.
- */
+/** SQLite does not wait for a process that switches the file to WAL mode, or closes it last: this does. */
 function patiently<T>(work: () => T): T {
   const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {
     try {
       return work()
     } catch (error) {
-      if (!(error instanceof SQLiteError)) throw error
-      if (error.code === 'SQLITE_NOTADB' || error.code === 'SQLITE_CORRUPT') {
-        throw unusable('the file is not a database that can be read')
-      }
+      if (isDamage(error)) throw unusable('the file is not a database that can be read')
       if (!isBusy(error)) throw error
       if (performance.now() > deadline) throw new Refusal('storage_busy', 'the database is busy; try again')
       Bun.sleepSync(retryMillis * (1 + Math.random()))
@@ -137,8 +140,8 @@ function patiently<T>(work: () => T): T {
 
 /** @throws Refusal database_unusable if a database has another purpose, master key or other migrations */
 export function prove({ database, purpose, masterKey }: KeyedDatabase, migrations = ourMigrations): void {
-  const noted = readSetting(database, 'purpose') ?? new Uint8Array()
-  if (Buffer.from(noted).toString() !== purpose) throw unusable(`the database is not a ${purpose} database`)
-  openVault(database, purpose, masterKey)
+  const settings = settingsOf(database)
+  requirePurpose(settings.readPurpose(), purpose)
+  settings.openVault(purpose, masterKey)
   proveMigrations(database, migrations)
 }

@@ -5,7 +5,10 @@ import { slotMillis } from '../../src/domain/booking-request'
 import type { Vault } from '../../src/domain/vault'
 import type { MaybePromise, QueryEngine } from '../queries/engine'
 import { prepareQueries } from '../queries/queries'
-import { tables } from './schema'
+import { sqliteColumns, tablesOf } from '../queries/tables'
+import { settingsOver } from '../settings'
+
+const tables = tablesOf(sqliteColumns)
 
 /** What queries need of SQLite: statements are prepared once and answer at once. */
 export function queryEngine(database: Database): QueryEngine {
@@ -24,14 +27,6 @@ export function queryEngine(database: Database): QueryEngine {
       const statement = query.prepare()
       // The driver returns the id with the result: RETURNING takes half as long again.
       return (values) => (statement.run(values) as Changes).lastInsertRowid as number
-    },
-    prepareBooking(query) {
-      // The last check against double booking is a unique index.
-      const statement = query.onConflictDoNothing().prepare()
-      return (values) => {
-        const { changes, lastInsertRowid } = statement.run(values) as Changes
-        return changes === 0 ? null : (lastInsertRowid as number)
-      }
     },
     takeIds: () => [],
     isAmong: (column, list) => sql`${column} in (select value from json_each(${list}))`,
@@ -60,4 +55,11 @@ export type Queries = AtOnce<ReturnType<typeof prepareQueries>>
 /** All queries on a database. They never wait: a transaction would not survive an await. */
 export function queriesOn(database: Database, vault: Vault): Queries {
   return prepareQueries(queryEngine(database), () => vault) as Queries
+}
+
+/** What a database stores about itself. */
+export function settingsOf(database: Database) {
+  const run = (text: string, values: readonly (string | Uint8Array)[]) =>
+    database.query(text).values(...values)
+  return settingsOver({ run }) as AtOnce<ReturnType<typeof settingsOver>>
 }

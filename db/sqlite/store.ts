@@ -1,16 +1,17 @@
 import type { Act } from '../../src/domain/audit'
 import { expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
+import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
 import { type Decision, linesOf } from '../../src/domain/writes'
 import { changesOf } from '../queries/changes'
+import { directoryFeed as feedOver } from '../queries/feed'
 import { type Change, type Read, storeOver } from '../store'
-import { toRefusal } from './constraint'
+import { refuseDuplicate, toRefusal } from './constraint'
 import type { Queries } from './query-engine'
 import type { Writer } from './writer'
 
-/** The Store on SQLite. */
 export function sqliteStore(queries: Queries, writer: Writer): Store {
   const read: Read = async (work) => {
     try {
@@ -50,21 +51,42 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // Thrown where its line in the audit log is on disk.
+  // Thrown only now, when its audit line is on disk.
   if (answer instanceof Refusal) throw answer
   return answer
 }
 
-/**
- * Writes what was decided, inside the transaction in which it was decided.
- *
- * @throws Refusal, if that is the decision
- */
+/** Writes what was decided, in the same transaction. @throws Refusal if that is the decision */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
-  const { ids, isWhole } = queries.records.write(decision.writes)
-  if (!isWhole) throw new Refusal('slot_unavailable', 'the slot is not available')
+  // The last check against double booking is a unique index.
+  const { ids } = refuseDuplicate(
+    () => queries.records.write(decision.writes),
+    () => new Refusal('slot_unavailable', 'the slot is not available'),
+  )
   for (const changed of changesOf(decision, ids)) queries.changes.add(changed)
   if (act) queries.audit.append(linesOf(decision, act, ids[0]))
   return decision.answer(ids)
+}
+
+/** @param stamp returns a number that changes after each commit @param noteUnread is called with the error of a read */
+export function directoryFeed(
+  queries: Queries,
+  stamp: () => number | null,
+  noteUnread: (error: unknown) => void,
+): DirectoryFeed {
+  const feed = feedOver(async (work, isLarge) => {
+    const found = await work(queries)
+    // So that other requests are answered during a large reading.
+    if (isLarge) await new Promise(setImmediate)
+    return found
+  })
+  return {
+    stamp,
+    changesSince: (version, after) =>
+      feed.changesSince(version, after).catch((error) => {
+        noteUnread(error)
+        throw toRefusal(error)
+      }),
+  }
 }

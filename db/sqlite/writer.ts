@@ -3,13 +3,13 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { isBusy, toRefusal } from './constraint'
 import { countTransaction } from './file/head'
 
-/** Busy timeout: how long a write waits for another process's transaction before it is refused. */
+/** Busy timeout: how long a write waits for another process. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
-/** Group commit: writes in one transaction. Nobody is answered meanwhile, not even those who read or are refused. */
+/** The most writes in one transaction. All other requests wait meanwhile. */
 const largestGroup = 128
 
-/** Who looks after what is written to. */
+/** Checks the file, and learns how writes end. */
 export interface Watch {
   /** @throws Refusal storage_failed if the file is no longer the one that was opened */
   requireFile(): void
@@ -17,7 +17,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-/** A turn of the event loop that took less, in ms, had nothing to do but to look for what came in. */
+/** A turn of the event loop that took less was idle. */
 const idleTurnMillis = 0.05
 
 interface Job {
@@ -28,15 +28,15 @@ interface Job {
 }
 
 /**
- * The only way to write: group commit. What is asked for in one turn of the event loop is done in one durable transaction,
- * a savepoint each, so that each write is all or nothing and many share one sync of the disk.
+ * Group commit, the only way to write. The writes of one turn of the event loop share a durable transaction, and so one sync
+ * of the disk. Each has a savepoint, so that each is all or nothing.
  */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
-  /** How long the newest group took, in ms. */
+  /** The duration of the newest group, in ms. */
   #lastTook = 0
-  /** Whether the transaction that is open is to reach the disk though nothing is changed in it. */
+  /** Whether the open transaction is written to disk even if it changes nothing. */
   #mustReachDisk = false
   #failedGroups = 0
   readonly #dataVersion: Statement<{ data_version: number }, []>
@@ -45,10 +45,6 @@ export class Writer {
   readonly groupSizes = new Distribution([1, 2, 4, 8, 16, 32, 64, 128])
   readonly commitMillis = new Distribution(durationBounds)
 
-  /**
-   * @param watch nobody's, unless given
-   * @param most writes in one transaction
-   */
   constructor(
     private readonly database: Database,
     private readonly watch: Watch = unwatched,
@@ -58,11 +54,10 @@ export class Writer {
   }
 
   /**
-   * Runs `work` inside a transaction and resolves with its answer once that is on disk. What it throws undoes
-   * its own changes alone. `work` must be synchronous: a transaction does not survive an await.
+   * Runs `work` in a transaction, and resolves with its answer once that is on disk. If it throws, only its own changes are
+   * undone. It must be synchronous, because a transaction does not survive an await.
    *
-   * @throws Refusal storage_busy when another process holds the lock for too long, storage_failed when the disk is
-   *   full, say
+   * @throws Refusal storage_busy if another process has the lock for too long; storage_failed for example if the disk is full
    */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -71,12 +66,12 @@ export class Writer {
     })
   }
 
-  /** Writes that were asked for and are not begun. */
+  /** Writes that wait. */
   get depth(): number {
     return this.#queue.length
   }
 
-  /** Transactions that were begun, or tried to be, and not committed. */
+  /** Transactions that failed, also at their BEGIN. */
   get failedGroups(): number {
     return this.#failedGroups
   }
@@ -85,7 +80,7 @@ export class Writer {
   get stamp(): number | null {
     try {
       const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
-      // It does not change for commits of this connection, which are counted at once.
+      // SQLite leaves out the commits of this connection. They are counted when they are made.
       if (version !== this.#seenVersion) this.#stamp++
       this.#seenVersion = version
       return this.#stamp
@@ -94,14 +89,14 @@ export class Writer {
     }
   }
 
-  /** Writes a transaction in which nothing is changed but the count of transactions. @throws as write does */
+  /** Writes a transaction that only counts itself. @throws as write does */
   attempt(): Promise<void> {
     return this.write(() => {
       this.#mustReachDisk = true
     })
   }
 
-  /** Resolves once all that was asked for so far is written, or refused: who asked for it may be gone. */
+  /** Resolves once all waiting writes have ended. */
   async drain(): Promise<void> {
     if (this.#queue.length > 0) await this.write(() => {}).catch(() => {})
   }
@@ -113,8 +108,8 @@ export class Writer {
   }
 
   /**
-   * Begins a group once nothing comes in any more, or after as long as the last one took: so those who read have as much
-   * of the time as those who write, and what comes in meanwhile goes with the same sync.
+   * Begins a group once the event loop is idle, or after as long as the last group took. So reads get as much time as writes,
+   * and more writes share the sync.
    */
   #gather(until: number): void {
     const beganAt = performance.now()
@@ -157,16 +152,15 @@ export class Writer {
         this.#stamp++
       }
       this.database.run('COMMIT')
-      // Once more before the answers: what was committed to a file that was removed meanwhile is not acknowledged. Where it
-      // is put back, the group is there all the same, as after a crash between commit and answer. A file that is removed
-      // from here on was removed with what was acknowledged in it.
+      // A commit to a file that was removed meanwhile is not acknowledged. If the file is put back, it has the group, as after
+      // a crash between commit and answer.
       this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)
       this.commitMillis.note(performance.now() - beganAt)
       return answers
     } catch (error) {
-      // A full disk, say: nothing of the group was stored.
+      // For example a full disk. Nothing of the group was stored.
       this.#rollBack()
       this.#failedGroups++
       this.watch.noteFailed(error)
@@ -178,7 +172,7 @@ export class Writer {
     try {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
     } catch {
-      // The disk is gone, say: the callers are told of the first failure, and nothing was committed.
+      // The callers get the first failure. Nothing was committed.
     }
   }
 
@@ -193,7 +187,7 @@ export class Writer {
       this.database.run('RELEASE job')
       return { value }
     } catch (error) {
-      // Some failures end the whole transaction: then there is nothing left to go back to.
+      // Some failures end the whole transaction, and its savepoints.
       if (!this.database.inTransaction) throw error
       this.database.run('ROLLBACK TO job')
       this.database.run('RELEASE job')

@@ -35,7 +35,7 @@ export interface CopySource {
 export interface CopyTarget {
   /** @throws Refusal database_unusable that names the row which breaks a constraint */
   add(table: string, lines: readonly string[]): Promise<void>
-  /** Ids up to this one are never generated again. */
+  /** Ids up to this one are never generated again. Called before rows of the table are added. */
   keepIds(table: string, lastId: number): Promise<void>
   linesOf(table: string): Lines
   /** Continues the audit log where it ended, and verifies it. Called after all rows were added. */

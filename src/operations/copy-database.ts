@@ -71,11 +71,11 @@ async function copyTables(
   const tables: Record<string, TableCopy> = {}
   const copying = progress('copying')
   for (const { name, lastId } of source.tables) {
+    if (lastId !== null) await target.keepIds(name, lastId)
     tables[name] = await hashOf(source.linesOf(name), async (lines) => {
       await target.add(name, lines)
       copying(name, lines.length)
     })
-    if (lastId !== null) await target.keepIds(name, lastId)
   }
   const comparing = progress('comparing')
   for (const { name } of source.tables) {

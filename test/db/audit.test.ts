@@ -1,9 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { auditHashes } from '../../db/audit/hashes'
-import { openVault } from '../../db/sqlite/data-key'
-import { queriesOn } from '../../db/sqlite/query-engine'
+import { auditHashes } from '../../db/audit/verification'
+import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
 import { type AuditEntry, addLine, auditStart, emptyAudit, formatState } from '../../src/domain/audit'
 import type { Store } from '../../src/domain/store'
 import { createVault, masterKeyOf } from '../../src/vault/vault'
@@ -385,7 +384,7 @@ describe('a prune', () => {
     await place.store.appendAudit(Array.from({ length: 2_500 }, (_, index) => line(index)))
     const [{ hash } = auditStart] = await place.store.listAudit(1, { after: 2_399 })
     const database = openTestDatabase(place.path)
-    const { audit } = queriesOn(database, openVault(database, 'sandbox', masterKeyOf(testKey)))
+    const { audit } = queriesOn(database, settingsOf(database).openVault('sandbox', masterKeyOf(testKey)))
     const verifying = audit.verify(null)
     // Where the log starts is read by now, and not what was there.
     expect(audit.removeUpTo('acts', auditStart)).toBe(0)

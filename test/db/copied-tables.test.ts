@@ -3,7 +3,7 @@ import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { fromLine, linesOf, rowsAtOnce, toLine } from '../../db/move/rows'
 import { copiedTables, tableNamed } from '../../db/move/tables'
-import { tables } from '../../db/postgres/schema'
+import { tables } from '../../db/postgres/session'
 
 const inPostgres = Object.values(tables) as unknown as readonly PgTable[]
 

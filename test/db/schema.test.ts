@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { tables as seenTables } from '../../db/sqlite/schema'
+import { sqliteColumns, tablesOf } from '../../db/queries/tables'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
@@ -22,7 +22,7 @@ afterAll(() => {
   folder[Symbol.dispose]()
 })
 
-const tables: readonly SQLiteTable[] = Object.values(seenTables)
+const tables: readonly SQLiteTable[] = Object.values(tablesOf(sqliteColumns))
 
 describe('the tables that queries see are those of the database', () => {
   test('all of them and no other', () => {

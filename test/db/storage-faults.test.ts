@@ -1,10 +1,8 @@
 import type { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { openVault } from '../../db/sqlite/data-key'
-import { directoryFeed } from '../../db/sqlite/feed'
-import { queriesOn } from '../../db/sqlite/query-engine'
-import { sqliteStore } from '../../db/sqlite/store'
+import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
+import { directoryFeed, sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
 import { masterKeyOf } from '../../src/vault/vault'
@@ -20,7 +18,7 @@ let furniture: Awaited<ReturnType<typeof furnish>>
 beforeEach(async () => {
   folder = new Folder()
   database = openTestDatabase(folder.file('a.sqlite'))
-  const queries = queriesOn(database, openVault(database, 'sandbox', masterKeyOf(testKey)))
+  const queries = queriesOn(database, settingsOf(database).openVault('sandbox', masterKeyOf(testKey)))
   const writer = new Writer(database)
   connection = {
     store: sqliteStore(queries, writer),

@@ -72,7 +72,7 @@ test('the copy is made after all rows were read back, and reports its progress',
     deactivated: true,
     copiedBefore: null,
   })
-  expect(steps).toEqual(['add 2 letters', 'letters up to 9', 'log up to 7', 'made'])
+  expect(steps).toEqual(['letters up to 9', 'add 2 letters', 'log up to 7', 'made'])
   expect(told).toEqual([
     'checking the audit log',
     'copying letters 1',
@@ -93,14 +93,14 @@ test.each(changes)('no copy is made if %s is read back', async (_, stored) => {
   await expect(copy(sourceOf(), place)).rejects.toThrow(
     'letters was not stored as it was read: nothing was made',
   )
-  expect(steps).toEqual(['add 2 letters', 'letters up to 9'])
+  expect(steps).toEqual(['letters up to 9', 'add 2 letters'])
 })
 
 test('no copy is made if a server starts meanwhile', async () => {
   const { place, steps } = emptyTarget()
   const requireStopped = () => Promise.reject(new Error('served'))
   await expect(copy(sourceOf({ requireStopped }), place)).rejects.toThrow('served')
-  expect(steps).toEqual(['add 2 letters', 'letters up to 9', 'log up to 7'])
+  expect(steps).toEqual(['letters up to 9', 'add 2 letters', 'log up to 7'])
 })
 
 test('the source is marked after the copy is made, and not at all while it is served', async () => {

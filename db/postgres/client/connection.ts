@@ -116,6 +116,26 @@ export class Connection {
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
   }
 
+  /**
+   * Commits what was run. Nothing is awaited before: COMMIT goes out with the statements, and the server rolls back if one
+   * of them fails.
+   *
+   * @param pending the statements that were run without waiting
+   * @throws DatabaseFailure of the first statement that failed; lost if it is unknown whether it was committed
+   */
+  async commit(pending: readonly unknown[]): Promise<void> {
+    this.mayHaveCommitted = true
+    // A COMMIT that waits for a standby must not be canceled, see `committing`.
+    const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
+    // A template, because the driver holds back other texts until the statements before it are answered.
+    const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
+    const results = await Promise.allSettled([...pending, unlimited, committed])
+    this.isOpen = false
+    const failed = results.find(({ status }) => status === 'rejected')
+    if (failed) throw (failed as PromiseRejectedResult).reason
+    if ((await committed).command !== 'COMMIT') throw new DatabaseFailure('retry', '25P02')
+  }
+
   /** Ends what was left open; closes the connection if the server does not. */
   async reset(): Promise<void> {
     if (!this.isOpen || this.hasEnded) return

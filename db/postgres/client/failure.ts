@@ -1,73 +1,54 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { Refusal } from '../../../src/domain/errors'
 
-/** What a failure means to the caller. */
-export type Meaning =
-  /** The connection broke, or the call was late, when something may have been committed: the outcome is unknown. */
-  | 'lost'
-  /** Nothing was committed: the same can be tried again. */
-  | 'retry'
-  /** No connection became free in time, or the pool is closed: nothing was sent. */
-  | 'busy'
-  /** No server answered: nothing was sent. */
-  | 'unreachable'
-  /** The server has no room: connections, memory or disk. */
-  | 'full'
-  /** The server is a standby, or has become one: another host is to be tried. Nothing was committed. */
-  | 'readOnly'
-  /** The server rejects us, or we do not trust it: an operator has to change something. */
-  | 'denied'
-  /** A constraint stopped the statement; it is named. */
-  | 'constraint'
+/** What a failure means to the caller, with the message. */
+const messages = {
+  /** The connection broke, or the call was late, when something may have been committed. */
+  lost: 'the connection to the database broke, and nobody knows what was stored',
+  /** Nothing was committed: the caller can try again. */
+  retry: 'the database could not do it at this moment; nothing was stored',
+  /** No connection became free in time, or the pool is closed. */
+  busy: 'the database server did not come to it in time; nothing was stored',
+  /** No server answered. */
+  unreachable: 'the database server cannot be reached',
+  /** The server lacks connections, memory or disk space. */
+  full: 'the database server has no room',
+  /** The server is a standby, or has become one. Another host may be the primary. Nothing was committed. */
+  readOnly: 'the database server is a standby, which cannot be written',
+  /** The server rejects the login, or its certificate is not trusted. An operator must act. */
+  denied: 'the database server does not let this program in, or cannot be trusted',
+  constraint: 'a constraint of the database forbids it',
   /** The server's disk or its data fails. */
-  | 'damaged'
+  damaged: 'the disk of the database server, or its data, fails',
   /** Anything else: a defect. */
-  | 'refused'
+  refused: 'the database server does not do what it was told',
+}
 
-/** A failure without the server's words, which can hold values of rows and parameters. */
+export type Meaning = keyof typeof messages
+
+/** A failure without the server's words, which can contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
   /**
-   * @param code the SQLSTATE, or the driver's own name for it; null if there is neither
-   * @param constraint the one that stopped the statement
+   * @param code the SQLSTATE or the driver's code, if there is one
+   * @param constraint the violated constraint
    */
   constructor(
     readonly meaning: Meaning,
     readonly code: string | null = null,
     readonly constraint: string | null = null,
   ) {
-    super(code === null ? words[meaning] : `${words[meaning]} (${code})`)
+    super(code === null ? messages[meaning] : `${messages[meaning]} (${code})`)
   }
 }
 
-const words: Record<Meaning, string> = {
-  lost: 'the connection to the database broke, and nobody knows what was stored',
-  retry: 'the database could not do it at this moment; nothing was stored',
-  busy: 'the database server did not come to it in time; nothing was stored',
-  unreachable: 'the database server cannot be reached',
-  full: 'the database server has no room',
-  readOnly: 'the database server is a standby, which cannot be written',
-  denied: 'the database server does not let this program in, or cannot be trusted',
-  constraint: 'a constraint of the database forbids it',
-  damaged: 'the disk of the database server, or its data, fails',
-  refused: 'the database server does not do what it was told',
-}
+/** `ends`: the connection has ended, and the time at which it did decides between lost, retry and unreachable. */
+type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
-/** What passes by itself, and what to look at meanwhile. */
-const passing: Partial<Record<Meaning, string>> = {
-  unreachable: 'no server answers there: is it running, and are its name and its port right?',
-  readOnly: 'it is a standby, which cannot be written: name the primary too, as host1,host2',
-  full: 'the server has no room',
-}
-
-/** As a meaning: the connection has ended, which is unknown, unreachable or worth a retry by when it ended. */
-type Known = readonly [code: RegExp, meaning: Meaning | 'broken', whenOpening?: string]
-
-/** SQLSTATE (PostgreSQL, appendix A) and the driver's own codes, by the first that fits, with what an operator can do. */
-const known: readonly Known[] = [
-  [/^25P0[34]$/, 'retry'],
-  [/^(40001|40P01|55P03|57014|25P02)$/, 'retry'],
+/** SQLSTATE (PostgreSQL, appendix A) and codes of the driver. The first match counts. With the remedy when opening. */
+const codes: readonly Row[] = [
+  [/^(40001|40P01|55P03|57014|25P0[234])$/, 'retry'],
   [/^25006$/, 'readOnly'],
   [/^23/, 'constraint'],
   [/^53/, 'full'],
@@ -84,7 +65,7 @@ const known: readonly Known[] = [
   ],
   [
     /^08P01$/,
-    'broken',
+    'ends',
     'it does not speak as PostgreSQL does; PgBouncer must be 1.21 or newer, with max_prepared_statements',
   ],
   [
@@ -103,9 +84,7 @@ const known: readonly Known[] = [
     'refused',
     "the server has no extension btree_gist: have its administrator install PostgreSQL's contrib package",
   ],
-  [/^(28|ERR_POSTGRES_(AUTH|SASL|PASSWORD|CHANNEL|SERVER_SIGNATURE|UN(SUPPORTED|KNOWN)_AUTH))/, 'denied'],
   [/TLS_NOT_AVAILABLE$/, 'denied', 'the server speaks no TLS, which sslmode=verify-full asks for'],
-  [/^ERR_POSTGRES_(TLS|SSL)/, 'denied'],
   [/ALTNAME/, 'denied', "the server's certificate is for another name than the address has"],
   [/EXPIRED/, 'denied', "the server's certificate has expired"],
   [
@@ -113,80 +92,74 @@ const known: readonly Known[] = [
     'denied',
     "the server's certificate is signed by nobody who is trusted: name its authority by sslrootcert=FILE",
   ],
-  [/CERT/, 'denied'],
+  [
+    /^28|CERT|^ERR_POSTGRES_(TLS|SSL|AUTH|SASL|PASSWORD|CHANNEL|SERVER_SIGNATURE|UN(SUPPORTED|KNOWN)_AUTH)/,
+    'denied',
+  ],
   [/^(58|XX00[12]$)/, 'damaged'],
-  [/^(08|57P0|ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|ECONN|EPIPE|ETIMEDOUT)/, 'broken'],
+  [/^(08|57P0|ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|ECONN|EPIPE|ETIMEDOUT)/, 'ends'],
 ]
 
-function find(code: string | null): Known | undefined {
-  return code === null ? undefined : known.find(([pattern]) => pattern.test(code))
+/** Remedies of meanings that pass by themselves. */
+const passing: Partial<Record<Meaning, string>> = {
+  unreachable: 'no server answers there: is it running, and are its name and its port right?',
+  readOnly: 'it is a standby, which cannot be written: name the primary too, as host1,host2',
+  full: 'the server has no room',
 }
 
-/** Whether a failure says that the connection is at its end. */
+function rowOf(code: string | null): Row | undefined {
+  return code === null ? undefined : codes.find(([pattern]) => pattern.test(code))
+}
+
+/** Whether the connection has ended. The server also ends one whose transaction was idle for too long. */
 export function isBroken({ code, meaning }: DatabaseFailure): boolean {
-  // A transaction that the server ended for having waited too long ends with its connection.
-  return meaning === 'lost' || /^25P0[34]$/.test(code ?? '') || find(code)?.[1] === 'broken'
+  return meaning === 'lost' || /^25P0[34]$/.test(code ?? '') || rowOf(code)?.[1] === 'ends'
 }
 
-/**
- * What the driver threw, without its words.
- *
- * @param whenBroken what it means if the connection broke
- */
-export function toFailure(error: unknown, whenBroken: Meaning): DatabaseFailure {
+/** An error of the driver, without its message. @param whenEnded the meaning if the connection has ended */
+export function toFailure(error: unknown, whenEnded: Meaning): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error
-  const { errno, code, constraint } = error as { errno?: unknown; code?: unknown; constraint?: unknown }
+  const { errno, code, constraint } = error as Record<string, unknown>
   const given = [errno, code].find((each) => typeof each === 'string') as string | undefined
-  const meaning = find(given ?? null)?.[1] ?? 'refused'
-  if (meaning === 'broken') return new DatabaseFailure(whenBroken, given)
+  const meaning = rowOf(given ?? null)?.[1] ?? 'refused'
+  if (meaning === 'ends') return new DatabaseFailure(whenEnded, given)
   return new DatabaseFailure(meaning, given, typeof constraint === 'string' ? constraint : null)
 }
 
-/** The failure itself, if Drizzle has wrapped it: the wrapper's message holds the statement and its parameters. */
+/** The failure itself: Drizzle's wrapper has a message with the statement and its parameters. */
 export function unwrapped(error: unknown): unknown {
   return error instanceof DrizzleQueryError ? (error.cause ?? new DatabaseFailure('refused')) : error
 }
 
-/** The failure's meaning; null for an error of another kind. */
-export function meaningOf(error: unknown): Meaning | null {
-  const found = unwrapped(error)
-  return found instanceof DatabaseFailure ? found.meaning : null
-}
+const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 
-const again = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
-
-/** A failure as a caller gets it; any other error is returned as it is. */
+/** A failure as clients get it. Any other error is returned as it is. */
 export function toRefusal(error: unknown): unknown {
-  const found = unwrapped(error)
-  // For example a file of certificates that is being rewritten: the next try may find it whole.
-  if (found instanceof Refusal && found.kind === 'settings_invalid')
-    return new Refusal('storage_failed', found.message, { cause: found })
-  if (!(found instanceof DatabaseFailure)) return found
-  const { meaning, code } = found
-  if (again.has(meaning) || code === '53300')
-    return new Refusal('storage_busy', 'the service is busy; try again', {
-      cause: found,
-      retryAfterSeconds: 1,
-    })
-  if (meaning === 'constraint' || meaning === 'refused') return found
-  return new Refusal('storage_failed', words[meaning], { cause: found })
+  const failure = unwrapped(error)
+  // For example a file of certificates that is being rewritten.
+  if (failure instanceof Refusal && failure.kind === 'settings_invalid')
+    return new Refusal('storage_failed', failure.message, { cause: failure })
+  if (!(failure instanceof DatabaseFailure)) return failure
+  const { meaning, code } = failure
+  if (mayPass.has(meaning) || code === '53300') {
+    const how = { cause: failure, retryAfterSeconds: 1 }
+    return new Refusal('storage_busy', 'the service is busy; try again', how)
+  }
+  if (meaning === 'constraint' || meaning === 'refused') return failure
+  return new Refusal('storage_failed', messages[meaning], { cause: failure })
 }
 
-/**
- * A failure as it is reported when a database is opened; any other error is returned as it is.
- *
- * @param name the database's address without its password
- */
+/** A failure as the operator gets it when a database is opened. @param name the address without its password */
 export function openingRefusal(error: unknown, name: string): unknown {
   if (!(error instanceof DatabaseFailure)) return error
   const { meaning, code } = error
   if (meaning === 'retry' || meaning === 'busy' || meaning === 'lost')
     return new Refusal('storage_busy', 'the database is busy; try again', { cause: error })
-  const remedy = find(code)?.[2]
-  const passes = remedy === undefined && passing[meaning]
   const [place] = name.split('?')
-  // Without the failure as its cause: these words say more than the failure's own.
-  return passes
+  const remedy = rowOf(code)?.[2]
+  const passes = passing[meaning]
+  // Without a cause: these messages say more than the failure's own.
+  return remedy === undefined && passes !== undefined
     ? new Refusal('storage_busy', `${place}: ${passes}`)
     : new Refusal('database_unusable', `${place}: ${remedy ?? error.message}`)
 }

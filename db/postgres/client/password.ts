@@ -4,62 +4,57 @@ import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database
 import { Refusal } from '../../../src/domain/errors'
 
 /**
- * The password for a host: of the address, else of the environment, else of the password file; null where none has it.
+ * The password for a host: from the address, else the environment, else the password file; null if none has it.
  *
  * @throws Refusal settings_invalid for a password file that others may read, or that cannot be read
  */
 export function passwordFor(
   address: DatabaseAddress,
   host: DatabaseHost,
-  sources: DatabaseLogin,
+  { password, passFile, isPassFileCredential }: DatabaseLogin,
 ): string | null {
   if (address.password !== null) return address.password
-  if (sources.password !== null && sources.password !== '') return sources.password
-  const text = sources.passFile === null ? null : readPassFile(sources.passFile, sources.isPassFileCredential)
+  if (password) return password
+  const text = passFile === null ? null : readPassFile(passFile, isPassFileCredential)
   if (text === null) return null
-  const name = host.host.startsWith('/') ? ['localhost', host.host] : [host.host]
-  return findPassword(text, [name, [`${host.port}`], [address.database], [address.user]])
+  const names = host.host.startsWith('/') ? ['localhost', host.host] : [host.host]
+  return findPassword(text, [names, [`${host.port}`], [address.database], [address.user]])
 }
 
-/** The password of the first line of a password file (libpq's, PostgreSQL §34.16) that each of the values stands in. */
-function findPassword(text: string, values: readonly (readonly string[])[]): string | null {
+/** The password of the first line (libpq, PostgreSQL §34.16) whose fields match. */
+function findPassword(text: string, wanted: readonly (readonly string[])[]): string | null {
   for (const line of text.split(/\r?\n/)) {
-    if (line.startsWith('#')) continue
-    const fields = fiveFields.exec(line)?.slice(1)
-    const isFor = values.every((each, at) => fields?.[at] === '*' || each.includes(unescaped(fields?.[at])))
-    if (fields && isFor) return unescaped(fields[4])
+    const fields = line.startsWith('#') ? undefined : fiveFields.exec(line)?.slice(1)
+    const isMatch = wanted.every(
+      (names, at) => fields?.[at] === '*' || names.includes(unescaped(fields?.[at])),
+    )
+    if (fields && isMatch) return unescaped(fields[4])
   }
   return null
 }
 
-/** Each up to a colon that no backslash stands before. */
+/** A field ends at a colon without a backslash in front. */
 const fiveFields = new RegExp(`^${Array(5).fill('((?:\\\\.|[^:\\\\]|\\\\$)*)').join(':')}`)
 
 function unescaped(field = ''): string {
   return field.replace(/\\(.)/g, '$1')
 }
 
-/** Null where there is none. */
+/** Null if there is no file. */
 function readPassFile(path: string, isCredential = false): string | null {
   let file: number | undefined
+  const invalid = (why: string) => new Refusal('settings_invalid', `the password file ${path} ${why}`)
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const found = fstatSync(file)
-    if (!found.isFile()) throw new Refusal('settings_invalid', `the password file ${path} is not a file`)
-    if ((found.mode & 0o077) !== 0 && !isCredential && process.platform !== 'win32') {
-      throw new Refusal(
-        'settings_invalid',
-        `the password file ${path} can be read by others than its owner: give it mode 0600`,
-      )
-    }
+    if (!found.isFile()) throw invalid('is not a file')
+    if ((found.mode & 0o077) !== 0 && !isCredential && process.platform !== 'win32')
+      throw invalid('can be read by others than its owner: give it mode 0600')
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof Refusal) throw error
     if ((error as { code?: string }).code === 'ENOENT') return null
-    throw new Refusal(
-      'settings_invalid',
-      `the password file ${path} may not be read by the user that this is run by`,
-    )
+    throw invalid('may not be read by the user that this is run by')
   } finally {
     if (file !== undefined) closeSync(file)
   }

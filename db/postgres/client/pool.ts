@@ -1,23 +1,21 @@
 import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database-address'
-import type { Connection } from './connection'
-import { DatabaseFailure, isBroken, unwrapped } from './failure'
-import { Hosts } from './hosts'
+import { Connection } from './connection'
+import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
-/** How to make a pool. */
 export interface PoolOptions<On> {
   readonly address: DatabaseAddress
   /** The password for a host; null for none. */
   readonly password: (host: DatabaseHost) => string | null
   /** The most connections. */
   readonly size: number
-  /** Makes what works on a connection, once for each. */
+  /** Called once for each connection. */
   readonly make: (connection: Connection) => On
-  /** How long one call may take, unless it says otherwise. */
+  /** The deadline of a call that sets no other. */
   readonly deadlineMillis?: number
 }
 
-/** Does a work on a connection within a deadline in ms, as Pool.use does. */
+/** Runs work on a connection within a deadline in ms, as Pool.use does. */
 export type OnConnection = <T>(
   work: (connection: Connection) => Promise<T>,
   deadlineMillis?: number,
@@ -31,40 +29,41 @@ interface Place<On> {
   freeSince: number
 }
 
-/** After no host let us in, the next attempt to connect waits this long. */
+/** If no host accepts a connection, the next attempt waits this long. */
 const pauseMillis = 100
-/** A connection that was idle for longer is closed: load balancers and firewalls forget it without a word. */
+/** A connection that was idle for longer is closed: load balancers and firewalls drop it without notice. */
 const idleMillis = 60_000
-/** The share of a call's time that it may wait for a connection. Overload then fails fast, and does not look like a dead server. */
+/** Share of a call's time for waiting for a connection: overload fails fast, and does not look like a dead server. */
 const waitingShare = 0.75
-/** The server cancels a statement before its call is late: only a server that does not answer costs the connections. */
+/** The server cancels a statement before its call is late, so only a server that does not answer costs the connections. */
 const statementShare = 0.9
 
-/** Connections to the server that can be written, each for one work at a time. */
+/** Meanings from the least to the most that an operator has to do. */
+const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
+
+/** Connections to the host that can be written, each for one call at a time. */
 export class Pool<On> {
-  private readonly hosts: Hosts
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
-  /** Turns that are taken: connections in use or being opened. */
+  /** Connections that are used or being opened. */
   private used = 0
   /** Connections of earlier generations are not used again: their server was lost. */
   private generation = 0
+  /** The index of the host that was connected to last. */
+  private primary = 0
   private failure: { readonly error: unknown; readonly until: number } | null = null
   private isClosed = false
   private readonly idle = Promise.withResolvers<void>()
 
-  constructor(private readonly options: PoolOptions<On>) {
-    this.hosts = new Hosts(options.address, options.password)
-  }
+  constructor(private readonly options: PoolOptions<On>) {}
 
-  /** Connections, and works that wait for one. */
   get counts(): { readonly free: number; readonly used: number; readonly waiting: number } {
     return { free: this.free.length, used: this.used, waiting: this.waiting.length }
   }
 
   /**
-   * Does a work on a connection of its own, and rolls back a transaction that it leaves open. A work that is late has its
-   * connection closed, and all others of the pool are replaced.
+   * Runs work on a connection of its own, and rolls back a transaction that it leaves open. If the work is late, its connection
+   * is closed and all others are replaced.
    *
    * @throws DatabaseFailure, or what the work throws
    */
@@ -73,7 +72,7 @@ export class Pool<On> {
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // A standstill of this process is not the server's fault.
+    // If this process stood still, that is not the server's fault.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -83,7 +82,6 @@ export class Pool<On> {
       connection.mayHaveCommitted = false
       await connection.allowStatements(statementLimit(deadlineMillis))
       const done = await work(place.on)
-      // A transaction on a connection that has ended is rolled back.
       if (connection.isOpen && !connection.hasEnded) throw new Error('a work has left its transaction open')
       return done
     }
@@ -91,16 +89,16 @@ export class Pool<On> {
       return await Promise.race([run(), late.promise])
     } catch (error) {
       const failure = unwrapped(error)
-      const isOfNoUse =
+      const isUseless =
         failure instanceof DatabaseFailure && (isBroken(failure) || failure.meaning === 'readOnly')
-      if (isOfNoUse && place.generation === this.generation) this.replaceAll()
+      if (isUseless && place.generation === this.generation) this.replaceAll()
       throw failure
     } finally {
       this.giveBack(place)
     }
   }
 
-  /** Begins no work any more, waits for those that are under way, and closes all connections. */
+  /** Starts no more calls, waits for the running ones, and closes all connections. */
   close(): Promise<void> {
     this.isClosed = true
     this.replaceAll()
@@ -117,7 +115,7 @@ export class Pool<On> {
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(waitMillis, () => late.reject(new DatabaseFailure('busy')))
     return await Promise.race([taken, late.promise]).catch((error) => {
-      // A late turn is for the next that waits.
+      // If a connection comes too late, the next call gets it.
       taken.then(
         (place) => this.giveBack(place),
         () => undefined,
@@ -139,7 +137,7 @@ export class Pool<On> {
     }
   }
 
-  /** The connection that was used last: the others may become idle for too long. */
+  /** The connection that was used last: if it was idle for too long, all were. */
   private popFree(): Place<On> | undefined {
     const place = this.free.pop()
     if (place && performance.now() - place.freeSince < idleMillis) return place
@@ -152,15 +150,40 @@ export class Pool<On> {
     if (this.failure && performance.now() < this.failure.until) throw this.failure.error
     const { generation } = this
     try {
-      const connection = await this.hosts.open({
-        statementMillis: statementLimit(this.deadlineMillis),
-        onEnd: (ended) => this.drop(ended),
-      })
+      const connection = await this.connect()
       return { connection, on: this.options.make(connection), generation, freeSince: 0 }
     } catch (error) {
       this.failure = { error, until: performance.now() + pauseMillis }
       throw error
     }
+  }
+
+  /**
+   * Connects to the first host that can be written, starting at the primary.
+   *
+   * @throws DatabaseFailure the most severe one, if there is none
+   */
+  private async connect(): Promise<Connection> {
+    const { address, password } = this.options
+    const { hosts } = address
+    const from = this.primary
+    let worst: DatabaseFailure | undefined
+    for (const index of hosts.keys()) {
+      const at = (from + index) % hosts.length
+      const host = hosts[at] as DatabaseHost
+      const statementMillis = statementLimit(this.deadlineMillis)
+      const onEnd = (ended: Connection) => this.drop(ended)
+      try {
+        const opening = { address, host, password: password(host), statementMillis, onEnd }
+        const connection = await Connection.open(opening)
+        this.primary = at
+        return connection
+      } catch (error) {
+        if (!(error instanceof DatabaseFailure)) throw error
+        if (!worst || severity.indexOf(error.meaning) > severity.indexOf(worst.meaning)) worst = error
+      }
+    }
+    throw worst
   }
 
   private async giveBack(place: Place<On>): Promise<void> {
@@ -173,7 +196,7 @@ export class Pool<On> {
     this.endTurn()
   }
 
-  /** Passes the turn on to the work that waits longest. */
+  /** The call that waits longest is next. */
   private endTurn(): void {
     const next = this.waiting.shift()
     if (next) next()
@@ -181,13 +204,13 @@ export class Pool<On> {
     if (this.isClosed && this.used === 0) this.idle.resolve()
   }
 
-  /** Forgets a connection that has ended while it was free. */
+  /** Removes a connection that ended while it was free. */
   private drop(connection: Connection): void {
     const at = this.free.findIndex((place) => place.connection === connection)
     if (at >= 0) this.free.splice(at, 1)
   }
 
-  /** Uses no present connection again: free ones are closed, the others when their works end. */
+  /** Closes free connections now, and used ones when their calls end. */
   private replaceAll(): void {
     this.generation += 1
     this.closeFree()

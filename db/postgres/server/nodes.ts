@@ -1,22 +1,25 @@
 import { requireActive } from '../../../src/domain/copy-note'
 import type { FoundServer, ServerNote } from '../../../src/domain/upkeep'
+import { copyNoteName, parseCopyNote } from '../../settings'
 import { type Connection, committing } from '../client/connection'
 import type { OnConnection } from '../client/pool'
 import { timeouts } from '../client/timeouts'
-import { copyNoteIn, selectCopyNote } from '../setting'
 import { type ClockReading, readClock } from './clock'
 
-/** How often a server tells that it is at work (heartbeat), whether or not it is asked. */
+/** How often a server sends a heartbeat. */
 export const beatMillis = 5_000
-/** For how long a server that was seen counts as at work. */
+/** How long a server counts as running after its last heartbeat. */
 const aliveMillis = 15_000
-/** For how long a server that ended without a word is told of. */
+/** How long a server that ended without signing off stays in the list. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
 
-/** The server's clock, by which all nodes are seen: each has its own. */
+/** The server's clock: each node has its own. */
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
+const isAlive = `${serverNow} - seen_at <= ${aliveMillis}`
 
-/** One of the servers of a database, as the others see it. */
+const copyNote = `SELECT convert_from(value, 'UTF8') FROM settings WHERE name = '${copyNoteName}'`
+
+/** This process as one of the servers of a database. */
 export class Node {
   readonly id = crypto.randomUUID()
   #noted: ServerNote | null = null
@@ -24,28 +27,26 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Notes that it is at work, in a transaction that reaches the disk and the standbys as a booking does, so that their failure
-   * shows. If others took it for gone, it notes again what it listens on.
+   * Sends a heartbeat. It commits as a booking does, so it fails if a disk or a synchronous standby fails. If other nodes
+   * removed this one meanwhile, it is listed again.
    *
    * @throws DatabaseFailure; Refusal database_unusable if the database was copied
    */
   beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
-    // Others lock its row for the moment in which they remove it.
+    // Other nodes lock the row for a moment when they remove it.
     const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
-      const answers = await connection.send(
-        `${connection.begin}${limit};${seen};${forgetGone(this.id)};${selectCopyNote};${committing}`,
+      const [, , rows, , copied] = await connection.send(
+        `${connection.begin}${limit};${seen};${forgetGone(this.id)};${copyNote};${committing}`,
       )
-      // BEGIN, the limit, the row, those that are gone, the copy's note.
-      const [, , rows, , copied] = answers
-      requireActive(copyNoteIn(copied))
+      requireActive(parseCopyNote((copied?.[0]?.[0] as string | undefined) ?? null))
       if (rows?.[0]?.[0] === '' && this.#noted) await this.#put(connection, this.#noted)
     })
   }
 
-  /** Notes, where that has changed, whether what partners send can be stored by it. @throws DatabaseFailure */
+  /** Notes whether it can store bookings, if that has changed. @throws DatabaseFailure */
   async noteReadiness(isReady: boolean): Promise<void> {
     const noted = this.#noted
     if (noted === null || (noted.isReady ?? true) === isReady) return
@@ -61,7 +62,7 @@ export class Node {
     return this.on((connection) => readClock(connection))
   }
 
-  /** How large the database is, in bytes: the server asks its disk for each of the files. @throws DatabaseFailure */
+  /** The size of the database in bytes. The server reads the size of each file. @throws DatabaseFailure */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
       const [row] = await connection.run('SELECT pg_database_size(current_database())::float8', [])
@@ -69,7 +70,7 @@ export class Node {
     })
   }
 
-  /** Notes what it listens on; null once it does no more. */
+  /** Notes where it listens; null when it ends. */
   note(server: ServerNote | null): Promise<void> {
     this.#noted = server
     return this.on(async (connection) => {
@@ -89,22 +90,21 @@ export class Node {
 }
 
 /**
- * Removes those that have not been at work for long, and those whose place a node has by now. A row that another node locks is
- * left for the next time: nobody waits for one another.
+ * Removes nodes that ended long ago, and those that a node replaced at the same machine and port. Skips rows that another node
+ * locks, so that no node waits for another.
  */
 function forgetGone(id: string): string {
   const age = `${serverNow} - gone.seen_at`
   const isSame = (field: string) =>
     `nullif(gone.note, '')::json ->> '${field}' = nullif(own.note, '')::json ->> '${field}'`
-  const isFollowed = `${age} > ${aliveMillis} AND ${isSame('machine')} AND ${isSame('port')}`
+  const isReplaced = `${age} > ${aliveMillis} AND ${isSame('machine')} AND ${isSame('port')}`
   return `DELETE FROM nodes WHERE id IN (SELECT gone.id FROM nodes AS gone, nodes AS own
-    WHERE own.id = '${id}' AND gone.id <> own.id AND (${age} > ${rememberedMillis} OR ${isFollowed})
+    WHERE own.id = '${id}' AND gone.id <> own.id AND (${age} > ${rememberedMillis} OR ${isReplaced})
     FOR UPDATE OF gone SKIP LOCKED)`
 }
 
-/** The servers that noted what they listen on, the newest first, those too that ended without taking it away. */
+/** Servers that noted where they listen, newest first, with those that ended without signing off. */
 export async function listServers(connection: Connection): Promise<FoundServer[]> {
-  const isAlive = `${serverNow} - seen_at <= ${aliveMillis}`
   const rows = await connection.run(
     `SELECT note, seen_at, ${isAlive} FROM nodes WHERE note <> '' ORDER BY seen_at DESC, id`,
     [],
@@ -116,9 +116,8 @@ export async function listServers(connection: Connection): Promise<FoundServer[]
   }))
 }
 
-/** Whether a server is at work, or was a moment ago. */
+/** Whether a server runs, or ran a moment ago. */
 export async function hasLiveNodes(connection: Connection): Promise<boolean> {
-  const isAlive = `${serverNow} - seen_at <= ${aliveMillis}`
   const [row] = await connection.run(`SELECT EXISTS (SELECT 1 FROM nodes WHERE ${isAlive})`, [])
   return row?.[0] === true
 }

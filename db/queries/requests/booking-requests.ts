@@ -2,8 +2,16 @@ import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm
 import type { RequestRecord, ScreeningAnswer } from '../../../src/domain/booking-request'
 import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../../src/domain/store'
 import type { Vault } from '../../../src/domain/vault'
-import { type AnswersRow, areAnswersReadable, factsOf, openAnswers, toRecord } from '../../sealed/requests'
-import { all, type MaybePromise, placeholders, type QueryEngine, then, type Walk } from '../engine'
+import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/requests'
+import {
+  all,
+  type MaybePromise,
+  placeholders,
+  type QueryEngine,
+  then,
+  unreadable,
+  type Walk,
+} from '../engine'
 import { requestFilter } from './request-filter'
 
 /** With an end, a planner that does not know the values expects few rows, and uses the index of time. */
@@ -108,7 +116,6 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     db.select(answers).from(bookingRequests).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
   )
   const toAnswers = (row: AnswersRow | undefined) => openAnswers(vault, row)
-  const isReadable = (row: AnswersRow) => areAnswersReadable(vault, row)
 
   return {
     /** The screening answers of a request; none for an erased member. */
@@ -118,15 +125,21 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     /** The screening answers of those requests whose answers can be opened, by id. */
     readableAnswers: (ids: readonly number[]): MaybePromise<Map<number, ScreeningAnswer[]>> =>
       then(answersOf({ ids: engine.list(ids) }), (rows) => {
-        return new Map(rows.filter(isReadable).map((row) => [row.id, toAnswers(row)]))
+        const found = new Map<number, ScreeningAnswer[]>()
+        for (const row of rows) {
+          try {
+            found.set(row.id, toAnswers(row))
+          } catch {}
+        }
+        return found
       }),
 
     /** The ids of the requests whose answers cannot be opened. */
-    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
-      for await (const row of walk((id, most) => answersAfter({ id, most }))) {
-        if (!isReadable(row)) yield row.id
-      }
-    },
+    listUnreadable: (walk: Walk) =>
+      unreadable(
+        walk((id, most) => answersAfter({ id, most })),
+        toAnswers,
+      ),
 
     /** The requests of a member, without the member: opening it for each of many would take long. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),

@@ -11,8 +11,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
-  // Asked of one member after the other, and only here: of each request it would take longer than all the rest. Not by
-  // the partner's members, of whom there may be many more than requests to look at.
+  // A subquery for each request: a partner may have many more members than there are requests to look at.
   const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
 
   function isOfState(wanted: RequestFilter['state']): SQL | undefined {
@@ -34,16 +33,12 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
     /** The partner of a request. */
     theirPartner,
 
-    /**
-     * Whether a request fits all that is asked for.
-     *
-     * @param isFew whether they are sought among those that wait, which are few, and not among all that were submitted
-     */
+    /** @param isFew whether only requests that wait are searched, which are few */
     isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-      // The plus keeps the planner from the index of all.
+      // The plus keeps the planner from the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
-      // With an end a planner that does not know the values takes a stretch of time for short, and asks the index for it.
+      // With an end, a planner that does not know the values expects few rows, and uses the index of time.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,
@@ -56,7 +51,6 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
       )
     },
 
-    /** The order in which a part of the requests is asked for. */
     orderOf: (part: RequestPart | undefined) =>
       part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)],
   }

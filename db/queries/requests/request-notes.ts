@@ -1,31 +1,29 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../../src/domain/booking-request'
 import type { Vault } from '../../../src/domain/vault'
-import { isReadable, openNote } from '../../sealed/notes'
-import { type MaybePromise, placeholders, type QueryEngine, then, type Walk } from '../engine'
+import { openNote } from '../../sealed/notes'
+import { type MaybePromise, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the notes that staff write on requests. */
 export function noteQueries(
-  { db, tables: { bookingRequests, requestNotes }, ...engine }: QueryEngine,
+  { db, tables: { bookingRequests, requestNotes }, prepare }: QueryEngine,
   vault: Vault,
 ) {
-  const open = placeholders('id', 'ids', 'most')
+  const open = placeholders('id', 'most')
   const { id, requestId } = requestNotes
-  const ofRequest = engine.prepare(
-    db.select().from(requestNotes).where(eq(requestId, open.id)).orderBy(asc(id)),
+  const ofRequest = prepare(db.select().from(requestNotes).where(eq(requestId, open.id)).orderBy(asc(id)))
+  const idsOfRequest = prepare(db.select({ id }).from(requestNotes).where(eq(requestId, open.id)))
+  const idsOfMember = prepare(
+    db
+      .select({ id })
+      .from(requestNotes)
+      .innerJoin(bookingRequests, eq(bookingRequests.id, requestId))
+      .where(eq(bookingRequests.memberId, open.id)),
   )
-  const idsOfRequests = engine.prepare(
-    db.select({ id }).from(requestNotes).where(engine.isAmong(requestId, open.ids)),
-  )
-  const requestsOf = engine.prepare(
-    db.select({ id: bookingRequests.id }).from(bookingRequests).where(eq(bookingRequests.memberId, open.id)),
-  )
-  const after = engine.prepare(
+  const after = prepare(
     db.select().from(requestNotes).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
   )
   const toIds = (rows: readonly { id: number }[]) => rows.map(({ id }) => id)
-  const idsOf = (requestIds: readonly number[]): MaybePromise<number[]> =>
-    then(idsOfRequests({ ids: engine.list(requestIds) }), toIds)
 
   return {
     /** The notes of a request, oldest first. */
@@ -33,17 +31,16 @@ export function noteQueries(
       then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
 
     /** The ids of a request's notes, readable or not. */
-    idsOf: (requestId: number) => idsOf([requestId]),
+    idsOf: (id: number): MaybePromise<number[]> => then(idsOfRequest({ id }), toIds),
 
     /** The ids of the notes on all requests of a member. */
-    idsOfMember: (memberId: number) =>
-      then(requestsOf({ id: memberId }), (requests) => idsOf(toIds(requests))),
+    idsOfMember: (id: number): MaybePromise<number[]> => then(idsOfMember({ id }), toIds),
 
     /** The ids of the notes that cannot be opened. */
-    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
-      for await (const row of walk((id, most) => after({ id, most }))) {
-        if (!isReadable(vault, row)) yield row.id
-      }
-    },
+    listUnreadable: (walk: Walk) =>
+      unreadable(
+        walk((id, most) => after({ id, most })),
+        (row) => openNote(vault, row),
+      ),
   }
 }

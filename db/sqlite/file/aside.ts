@@ -1,3 +1,5 @@
+import { isDamage } from '../constraint'
+
 /** A thread's program. It imports only the runtime, so that it also runs inside the executable. */
 const source = `
 import { Database } from 'bun:sqlite'
@@ -65,14 +67,14 @@ export interface QuickCheck {
 /** The longest wait for a check to end: SQLite ends no statement midway. The log then stays for the next start. */
 const stoppingMillis = 2_000
 
-/** A record that breaks a rule is for the doctor to report: the file itself is sound. */
-const ofRecords = /^(CHECK constraint failed|NULL value) in /
-
-/** Checks the pages of an open database (quick_check) in the background. */
+/** Checks the pages of an open database (quick_check) in the background. @param tell is not called after stop() */
 export function beginQuickCheck(path: string, tell: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)
-    .then(verdictOn, failedVerdict)
+    .then(
+      (rows): Verdict => (rows.flat().some(isPageFault) ? 'damaged' : 'sound'),
+      (error): Verdict => (isDamage(error) ? 'damaged' : 'unchecked'),
+    )
     .then((verdict) => {
       if (!isStopped) tell(verdict)
     })
@@ -88,11 +90,7 @@ export function beginQuickCheck(path: string, tell: (verdict: Verdict) => void):
   }
 }
 
-function verdictOn(rows: unknown[][]): Verdict {
-  const lines = rows.flat().map(String)
-  return lines.every((line) => line === 'ok' || ofRecords.test(line)) ? 'sound' : 'damaged'
-}
-
-function failedVerdict({ code }: { code?: string }): Verdict {
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') ? 'damaged' : 'unchecked'
+/** Whether a line of a check is about the file. A record that breaks a rule is for the doctor to report. */
+export function isPageFault(line: unknown): boolean {
+  return line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(String(line))
 }

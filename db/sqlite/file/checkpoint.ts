@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { isBusy } from '../constraint'
 
-/** Busy timeout: how long to wait for others to have read; a search of the service takes far less, a backup may take more. */
+/** Busy timeout, for readers: a search of the service takes far less, a backup may take more. */
 const busyTimeoutMillis = 5_000
 const retryMillis = 20
 
@@ -18,7 +18,7 @@ export async function checkpoint(database: Database): Promise<boolean> {
   return true
 }
 
-/** The same if it can be done at once. */
+/** Does not wait. */
 export function tryCheckpoint(database: Database): boolean {
   try {
     return database.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0

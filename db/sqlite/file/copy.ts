@@ -1,17 +1,16 @@
-import { Database } from 'bun:sqlite'
+import { constants, Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import type { Manifest, TellStep } from '../../../src/domain/upkeep'
 import type { Protect } from '../../../src/domain/vault'
-import { beginFile, removeAbandonedBeside, type UnfinishedFile } from '../../../src/files/durable'
-import { fileFault, noRoomAt } from '../../findings/file-fault'
-import { unusable } from '../../findings/unusable'
-import { runAside } from './aside'
+import { beginFile, isThere, removeAbandonedBeside, type UnfinishedFile } from '../../../src/files/durable'
+import { fileFault, noRoomAt, unusable } from '../../findings/unusable'
+import { isPageFault, runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
 
 /**
- * A sound copy of a database, checked and yet to be published, which its owner alone can read; in place of an earlier one.
- * Nobody else may have the database open.
+ * Copies a database that no other program has open, and checks the copy, which only its owner can read. Publishing it
+ * replaces an earlier copy.
  *
  * @throws Refusal database_unusable if no sound copy could be made
  */
@@ -19,11 +18,11 @@ export function copyDatabase(database: Database, path: string): UnfinishedFile {
   const file = begin(path, true)
   try {
     const line = newestLine(database)
-    // SQLite would make the copy readable for all; into an empty file it writes without touching its mode.
+    // SQLite keeps the mode of an empty file, and would make a new one readable for all.
     database.query('VACUUM INTO ?').run(file.path)
     stamp(file.path, line)
     using copy = openCopy(file.path)
-    holdSound(faultsIn(copy))
+    requireSound(faultsIn(copy))
     return file
   } catch (error) {
     file[Symbol.dispose]()
@@ -31,28 +30,26 @@ export function copyDatabase(database: Database, path: string): UnfinishedFile {
   }
 }
 
-/** What a backup is made of, and where. */
 interface Backup {
   readonly database: Database
   readonly path: string
   /** ms */
   readonly madeAt: number
-  /** Encrypts it. What is readable on the way lies beside the database: who can read it there could have read that. */
+  /** Encrypts it. The unencrypted copy lies next to the database meanwhile, with the same permissions. */
   readonly protect: Protect | null
   readonly tell: TellStep
 }
 
-/** A backup that is yet to be published. */
-export interface MadeBackup extends Disposable {
+/** A backup that is not published yet. */
+interface MadeBackup extends Disposable {
   readonly file: UnfinishedFile
   readonly manifest: Manifest
 }
 
 /**
- * A backup of a database on which others go on working, checked, with its manifest inside, and yet to be published.
+ * Makes a backup of a database that others may use meanwhile, checks it, and adds its manifest. The caller publishes it.
  *
- * @throws Refusal database_unusable if there is something already, or no sound copy could be made; whatever `protect`
- *   throws
+ * @throws Refusal database_unusable if there is a file already, or no sound copy could be made; whatever `protect` throws
  */
 export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   const { database, path, protect, tell } = backup
@@ -65,35 +62,33 @@ export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   })
 }
 
-/** Begins a file and has it made; where that fails, nothing is left of it. */
+/** Makes a file, and removes it if that fails. */
 async function making(
   path: string,
   replace: boolean,
   make: (file: UnfinishedFile) => Promise<Manifest>,
 ): Promise<MadeBackup> {
   const file = begin(path, replace)
-  const dispose = () => file[Symbol.dispose]()
   try {
-    return { file, manifest: await make(file), [Symbol.dispose]: dispose }
+    return { file, manifest: await make(file), [Symbol.dispose]: () => file[Symbol.dispose]() }
   } catch (error) {
-    dispose()
+    file[Symbol.dispose]()
     throw toUnusable(error, path)
   }
 }
 
 function begin(path: string, replace: boolean): UnfinishedFile {
-  try {
+  return at(path, () => {
     removeAbandonedBeside(path)
     return beginFile(path, { replace })
-  } catch (error) {
-    throw toUnusable(error, path)
-  }
+  })
 }
 
 async function copyAside({ database, madeAt, tell }: Backup, path: string): Promise<Manifest> {
   const line = newestLine(database)
   const bytes = readPragma(database, 'page_count') * readPragma(database, 'page_size')
-  const telling = setInterval(() => tell('copying', sizeOf(path) / bytes), tellMillis)
+  const size = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const telling = setInterval(() => tell('copying', size() / bytes), tellMillis)
   try {
     await runAside(database.filename, 'VACUUM INTO ?', [path])
   } finally {
@@ -107,20 +102,20 @@ async function copyAside({ database, madeAt, tell }: Backup, path: string): Prom
 
 const tellMillis = 100
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** @throws Refusal database_unusable if there is a file of this name by now */
+export function publishCopy(copy: UnfinishedFile): void {
+  at(copy.path, () => copy.publish())
 }
 
-/** Gives a copy its name. @throws Refusal database_unusable if something has it by now */
-export function publishCopy(copy: UnfinishedFile): void {
+function at<T>(path: string, work: () => T): T {
   try {
-    copy.publish()
+    return work()
   } catch (error) {
-    throw toUnusable(error, copy.path)
+    throw toUnusable(error, path)
   }
 }
 
-/** What keeps a file or a copy from being written at a path, in the operator's words; any other error is what it was. */
+/** The refusal of a copy that cannot be made at a path; any other error is returned as it is. */
 export function toUnusable(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
@@ -128,9 +123,9 @@ export function toUnusable(error: unknown, path: string): unknown {
 }
 
 /**
- * Makes a copy a file of its own, to which no log of the original's and no manifest belongs.
+ * Makes a copy a database of its own: no log of the original fits it, and it has no manifest.
  *
- * @param line the newest audit line that it has at least
+ * @param line the copy has this audit line or a newer one
  * @throws Refusal database_unusable if it has not
  */
 export function stamp(path: string, line = 0): void {
@@ -141,28 +136,34 @@ export function stamp(path: string, line = 0): void {
   if (newestLine(copy) < line) throw unsound()
 }
 
-/** Sees whether a copy is whole. @throws Refusal database_unusable if it is not */
+/** @throws Refusal database_unusable if a copy is not sound */
 export async function checkCopy(path: string, tell: TellStep): Promise<void> {
   tell('checking the copy')
-  holdSound((await runAside(path, 'PRAGMA integrity_check')).map(([line]) => String(line)))
+  requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 
-/** What a record holds against a rule it holds in the original too: a copy of it is what it takes to mend it. */
-function holdSound(lines: readonly string[]): void {
-  const isFault = (line: string) => line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(line)
-  if (lines.some(isFault)) throw unsound()
+/** A record that breaks a rule does so in the original too, which is repaired with the help of a copy. */
+function requireSound(lines: readonly unknown[]): void {
+  if (lines.some(isPageFault)) throw unsound()
 }
 
 function unsound() {
   return unusable('the copy is not sound')
 }
 
-/** Opens a copy that nobody else knows of. */
+/** Opens a copy that no other program knows of. */
 export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
 }
 
-/** What an integrity check says against a database; nothing if it is sound. */
+/** Opens a database to be read, and makes no file next to it: SQLite would make a log even for a reader. */
+export function openUntouched(path: string): Database {
+  if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
+  const uri = `${Bun.pathToFileURL(path)}?immutable=1`
+  return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
+}
+
+/** The faults that an integrity check finds. */
 export function faultsIn(database: Database): string[] {
   return database
     .query<{ integrity_check: string }, []>('PRAGMA integrity_check')
@@ -171,7 +172,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** The newest audit line. What is pruned has a newer one that tells of it. */
+/** The id of the newest audit line. A prune removes lines, and adds one. */
 function newestLine(database: Database): number {
   return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

@@ -6,14 +6,14 @@ import type { Finding } from '../../../src/domain/upkeep'
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
 
-/** Whether a database's files, and the disk that they are on, are as they should be. */
+/** Findings on a database's files and their disk. */
 export function fileFindings(path: string): Finding[] {
   return [modesFinding(path), copiesFinding(path), diskFinding(path)]
 }
 
 function modesFinding(path: string): Finding {
   const check = 'file modes'
-  // A master key that others can read was refused before any of this.
+  // A master key that others can read was refused already.
   const files = [path, `${path}-wal`, `${path}-shm`]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
   if (open.length === 0) return { check, state: 'ok', detail: 'readable by their owner alone' }

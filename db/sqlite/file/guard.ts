@@ -4,9 +4,9 @@ import { whyNoAccess } from '../../../src/files/access'
 import { beginFile } from '../../../src/files/durable'
 import { unusable } from '../../findings/unusable'
 import {
-  countIn,
   countOf,
   headBytes,
+  headIn,
   isDatabase,
   isVacant,
   readBytes,
@@ -18,8 +18,7 @@ import {
 
 /**
  * Checks that a path has a database of ours, or nothing yet, and no write-ahead log of another file. Changes nothing and
- * waits for nothing. Only for a file that this process has not opened: closing any descriptor of it gives up the locks that
- * SQLite holds on it.
+ * does not wait. Only for a file that this process has not opened: closing any descriptor of it releases SQLite's locks.
  *
  * @param mayBeVacant whether there may be nothing yet
  * @throws Refusal database_unusable
@@ -51,15 +50,17 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/** A log that changes while it is read is read again: then a program works with both, and they fit. */
+/** A log that changes while it is read is read again. If it goes on changing, a program uses both files, so they fit. */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
+  let before: string | null = null
   for (let reading = 0; reading < readings; reading++) {
     const [own, counts] = [readHead(path), countsIn(log)]
     if (counts === null || fits(own, counts)) return true
-    const [ownThen, countsThen] = [readHead(path), countsIn(log)]
-    if (own.userVersion === ownThen.userVersion && `${counts}` === `${countsThen}`) return false
+    const seen = `${own.userVersion} ${counts}`
+    if (seen === before) return false
+    before = seen
   }
   return true
 }
@@ -86,7 +87,8 @@ function countsIn(log: string): number[] | null {
       // Frames of an earlier use of the log have other salts.
       const isCurrent = frame.subarray(8, 16).equals(head.subarray(16, 24))
       if (frame.length < frameHeadBytes + headBytes || !isCurrent) return counts.slice(0, committed)
-      if (frame.readUInt32BE(0) === 1) counts.push(countIn(frame.subarray(frameHeadBytes)))
+      if (frame.readUInt32BE(0) === 1)
+        counts.push(countOf(headIn(frame.subarray(frameHeadBytes)).userVersion))
       if (frame.readUInt32BE(4) !== 0) committed = counts.length
     }
   } finally {
@@ -111,7 +113,7 @@ function openIfThere(path: string): number | null {
  */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
-  // Never closed: closing any descriptor of the file gives up the locks that SQLite holds on it.
+  // Never closed, because that would release SQLite's locks.
   #file: number | null = null
   #seen = 0
 

@@ -68,38 +68,37 @@ export function requireOurs(id: number, isEmpty: boolean): void {
   throw unusable('the file belongs to another application')
 }
 
-/** The head of a database file, as of its last checkpoint. */
-export function readHead(path: string) {
-  const head = readStart(path)
+/** The head in the first bytes of a database file, or of a first page in a log. */
+export function headIn(bytes: Buffer) {
   return {
-    applicationId: head.readUInt32BE(applicationIdAt),
-    isEmpty: head.readUInt32BE(schemaCookieAt) === 0,
-    isWal: head[writeFormatAt] === writeAheadLog,
-    userVersion: head.readUInt32BE(userVersionAt),
+    applicationId: bytes.readUInt32BE(applicationIdAt),
+    isEmpty: bytes.readUInt32BE(schemaCookieAt) === 0,
+    isWal: bytes[writeFormatAt] === writeAheadLog,
+    userVersion: bytes.readUInt32BE(userVersionAt),
   }
 }
 
-/** The user_version in the first bytes of a file; null if the file is not ours. */
-export function userVersionIn(file: number): number | null {
-  const head = readBytes(file, 0, headBytes)
-  const isOurs = head.length === headBytes && head.readUInt32BE(applicationIdAt) === applicationId
-  return isOurs ? head.readUInt32BE(userVersionAt) : null
+/** The head of the file at a path, as of its last checkpoint. */
+export function readHead(path: string) {
+  return headIn(readStart(path))
 }
 
-/** The transaction number in a first page. */
-export function countIn(page: Buffer): number {
-  return countOf(page.readUInt32BE(userVersionAt))
+/** The user_version of the file at a path, as of its last checkpoint; 0 for an empty file. */
+export function readUserVersion(path: string): number {
+  return isVacant(path) ? 0 : readHead(path).userVersion
+}
+
+/** The user_version in the first bytes of an open file; null if the file is not ours. */
+export function userVersionIn(file: number): number | null {
+  const bytes = readBytes(file, 0, headBytes)
+  const head = bytes.length === headBytes ? headIn(bytes) : null
+  return head?.applicationId === applicationId ? head.userVersion : null
 }
 
 /** Fewer bytes if the file ends before. */
 export function readBytes(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   return bytes.subarray(0, readSync(file, bytes, 0, length, position))
-}
-
-/** The user_version of the file at a path, as of its last checkpoint. */
-export function readUserVersion(path: string): number {
-  return isVacant(path) ? 0 : readHead(path).userVersion
 }
 
 function readStart(path: string): Buffer {

@@ -1,25 +1,27 @@
 import type { Database } from 'bun:sqlite'
 import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
-import { readSetting, serverName } from '../setting'
+import { zoneDataName } from '../../settings'
+import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
-// A backup's manifest stands in its settings. It tells of all the rest: a file cannot hold its own hash.
+// A backup's manifest is one of its settings, and describes all the rest: a file cannot contain its own hash.
 const manifestName = 'manifest'
-const zoneDataName = 'zone_data'
+/** The setting that stores what the server listens on. */
+export const serverName = 'server'
 
 /** The manifest of a backup; null for a database, or for a copy that another program made. */
 export function readManifest(database: Database): Manifest | null {
-  const noted = readSetting(database, manifestName)
-  return noted ? JSON.parse(Buffer.from(noted).toString()) : null
+  const text = settingsOf(database).readText(manifestName)
+  return text === null ? null : JSON.parse(text)
 }
 
-/** Says in a copy what it holds and of which moment it is. */
+/** Adds to a copy what it contains, and when it was made. */
 export async function addManifest(database: Database, madeAt: number, tell: TellStep): Promise<Manifest> {
-  const zoneData = readSetting(database, zoneDataName)
+  const zoneData = settingsOf(database).readText(zoneDataName)
   const manifest: Manifest = {
     madeAt,
     schema: schemaOf(readPragma(database, 'user_version')),
-    zoneData: zoneData ? JSON.parse(Buffer.from(zoneData).toString()) : null,
+    zoneData: zoneData === null ? null : JSON.parse(zoneData),
     ...(await contentOf(database, tell)),
   }
   const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')
@@ -27,23 +29,20 @@ export async function addManifest(database: Database, madeAt: number, tell: Tell
   return manifest
 }
 
-/** Takes off what tells of one backup, or of the original's server, and not of what becomes of a copy. */
+/** Removes the settings that are true of the original only. */
 export function dropOthersNotes(database: Database): void {
   database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
 }
 
-/** Rows that are hashed at once, before anything else has its turn. */
+/** Rows that are hashed between two turns of the event loop. */
 const rowsAtOnce = 4_096
 
-/**
- * What a database holds: its schema and every row of every table, but for a manifest. The tables come in the order of
- * their names, rows in the order of their keys, each on a line; the memory that it takes does not grow with them.
- */
+/** Counts and hashes the schema and every row of every table except a manifest: tables by name, rows by key. */
 export async function contentOf(database: Database, tell: TellStep): Promise<Content> {
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
   const tables = tablesOf(database)
-  const all = tables.map((table) => countOf(database, table)).reduce((sum, count) => sum + count, 0)
+  const all = tables.reduce((sum, table) => sum + countOf(database, table), 0)
   let done = 0
   for (const { name, sql } of database.query<Named, []>(objects).all()) hash.update(`${name}\n${sql ?? ''}\n`)
   for (const table of tables) {
@@ -54,9 +53,9 @@ export async function contentOf(database: Database, tell: TellStep): Promise<Con
       count++
       if (++done % rowsAtOnce !== 0) continue
       tell('hashing the copy', done / all)
-      await Bun.sleep(0)
+      await new Promise(setImmediate)
     }
-    // SQLite's own are hashed and not told of.
+    // SQLite's own are hashed and not counted.
     if (!table.startsWith('sqlite_')) counts[table] = count
   }
   return { counts, sha256: hash.digest('hex') }
@@ -82,7 +81,7 @@ function countOf(database: Database, table: string): number {
   return select.get()?.count ?? 0
 }
 
-/** The query of a table's rows in order of their keys, each as a text that no other row has. */
+/** The query of a table's rows in order of their keys, each as a text that differs from every other row's. */
 function rowsOf(database: Database, table: string): string {
   const columns = database
     .query<{ name: string; pk: number }, []>(`PRAGMA table_info(${quoted(table)})`)

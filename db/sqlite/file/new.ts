@@ -10,16 +10,16 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// A database and its master key are made in a folder aside under these names. The key gets its own name first, when
-// both are whole: a key without a database tells that the last step is still to be taken, and any process can take it.
+// A database and its master key are made in a folder next to it, under these names, and the key is published first. So a key
+// without a database means that only the last step is missing, and any process can take it.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * Makes a database and its master key, whole: an end in between leaves neither, or what finishDatabase finishes. Of two
- * that are made at once, both callers get the first.
+ * Makes a database and its master key. A process that is killed leaves neither, or what finishDatabase finishes. Of two that
+ * are made at once, both callers get the first.
  *
- * @param key where the master key will be, or is; null if it is in no file
- * @param make makes both where it is told, and closes them
+ * @param key the path of the master key; null if it is in no file
+ * @param make makes both at the given paths, and closes them
  */
 export async function makeDatabase(
   database: string,
@@ -33,9 +33,9 @@ export async function makeDatabase(
     const hadKey = key !== null && isThere(key)
     const made = join(aside, madeName)
     await make(made, hadKey ? key : join(aside, keyName))
-    // A copy, since SQLite may not have let go of the file that it made.
+    // A copy, because SQLite may not have closed the file that it made.
     copyFileSync(made, join(aside, wholeName))
-    // Before the key has its name, which says that both are whole and there.
+    // Before the key is published, which means that both are complete.
     sync(join(aside, wholeName))
     sync(aside)
     sync(dirname(aside))
@@ -47,14 +47,14 @@ export async function makeDatabase(
   }
 }
 
-/** Takes the last step of a making that ended after the key had its name. False if there is none to take. */
+/** Publishes the database of a process that was killed after it had published the key. Returns false if there is none. */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)
   for (const aside of listUnfinished(database)) {
     const made = join(aside, keyName)
     if (!existsSync(made) || !readFileSync(made).equals(named)) continue
-    // One that had its name already, and was moved away since, is not to come back.
+    // One that was published already may have been moved away since.
     const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
     if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
     rmSync(aside, { recursive: true, force: true })
@@ -63,7 +63,7 @@ export function finishDatabase(database: string, key: string | null): boolean {
   return false
 }
 
-/** Whether it got the name; somebody else's taking the last step meanwhile is as good. */
+/** Returns whether it got the name. Idempotent: another process may do it first. */
 function nameUnlessThere(made: string, path: string): boolean {
   try {
     nameOnAnyDisk(made, path)
@@ -74,7 +74,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** A key that is kept apart may well be on another disk. */
+/** The key may be on another disk. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)

@@ -3,39 +3,33 @@ import { type AuditHead, auditStart } from '../../../src/domain/audit'
 import { Refusal } from '../../../src/domain/errors'
 import type { RestoreDiff, TokenInForce } from '../../../src/domain/restore-diff'
 import { unusable } from '../../findings/unusable'
+import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
-import { openUntouched } from './open-untouched'
 
-/** The database that a backup is to replace. It is read and never written. */
-export interface Replaced extends Disposable {
-  /** @throws Refusal database_unusable if it is no later state of the copy, or cannot be read */
-  compareWith(copy: Database): RestoreDiff
-}
-
-/** @throws Refusal database_unusable if it is no database of ours */
-export function openReplaced(path: string): Replaced {
+/** Opens the database that a backup is to replace. It is never written. @throws Refusal database_unusable if it is not ours */
+export function openReplaced(path: string): Database {
   try {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
     recognizeFile(path, false)
   } catch (error) {
     throw error instanceof Refusal ? unusable(`--against: ${error.message}`) : error
   }
-  const database = openUntouched(path)
-  return {
-    compareWith(copy) {
-      try {
-        requireLater(database, headOf(copy))
-        return diffOf(copy, database)
-      } catch (error) {
-        if (error instanceof Refusal) throw error
-        throw unusable('--against: that database cannot be compared with the backup; leave it out')
-      }
-    },
-    [Symbol.dispose]: () => database.close(),
+  return openUntouched(path)
+}
+
+/** @throws Refusal database_unusable if the replaced database is no later state of the backup, or cannot be read */
+export function compareWith(replaced: Database, backup: Database): RestoreDiff {
+  try {
+    requireLater(replaced, headOf(backup))
+    return diffOf(backup, replaced)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    throw unusable('--against: that database cannot be compared with the backup; leave it out')
   }
 }
 
+/** The newest act. */
 function headOf(database: Database): AuditHead {
   const newest = "SELECT id, hash FROM audit WHERE action <> 'authentication.refuse' ORDER BY id DESC LIMIT 1"
   return database.query<AuditHead, []>(newest).get() ?? auditStart

@@ -1,5 +1,6 @@
+import type { Database } from 'bun:sqlite'
 import { chmodSync, copyFileSync, statSync } from 'node:fs'
-import type { Purpose, Restoring } from '../../../src/domain/database'
+import type { Restoring } from '../../../src/domain/database'
 import type { RestoreDiff } from '../../../src/domain/restore-diff'
 import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
 import type { MasterKey } from '../../../src/domain/vault'
@@ -9,9 +10,8 @@ import { prove, recognize } from '../open'
 import { checkCopy, openCopy, stamp, toUnusable } from './copy'
 import { isDatabase } from './head'
 import { contentOf, readManifest } from './manifest'
-import { openReplaced, type Replaced } from './replaced'
+import { compareWith, openReplaced } from './replaced'
 
-/** A backup, and where it shall stand as a database. */
 interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
   readonly path: string
   readonly masterKey: MasterKey
@@ -19,16 +19,16 @@ interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
 }
 
 /**
- * Makes a database of a backup, encrypted or not: held to be sound, ours, and sealed under the master key, before it gets
- * its name, and for its owner alone. Tells the backup's manifest; null if it has none.
+ * Makes a database of a backup, encrypted or not. Before it is published, it is checked: sound, ours, sealed under the master
+ * key. Returns the backup's manifest, or null if it has none.
  *
- * @throws Refusal database_unusable if it is not, or a log stands beside it, or there is a file at the path already, or a
- *   log; whatever `decrypt` and `agree` throw
+ * @throws Refusal database_unusable if it is not, if a log lies next to the backup, or if there is a file or log at the path
+ *   already; whatever `decrypt` and `agree` throw
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, tell, against, agree } = restoring
   requireNothingAt(path)
-  // A pipe would be waited for without end, and gives what it holds only once.
+  // Reading a pipe could wait for ever, and works only once.
   if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
@@ -41,7 +41,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
     else await decrypt(backup, file.path, tell)
     const manifest = adopt(file.path, restoring)
     await checkCopy(file.path, tell)
-    await agree?.(manifest, compareWith(replaced, file.path))
+    await agree?.(manifest, replaced && diffFrom(replaced, file.path))
     file.publish()
     return manifest
   } catch (error) {
@@ -49,24 +49,19 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   }
 }
 
-/** Holds a place to be free for a database. @throws Refusal database_unusable for a file there, or another's log */
+/** @throws Refusal database_unusable if there is a file, or a log of another database, at a path */
 export function requireNothingAt(path: string): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable('there is a file at that path already')
   if (left) throw unusable(`${left} was left by another database: move it away first`)
 }
 
-function compareWith(replaced: Replaced | null, path: string): RestoreDiff | null {
-  if (!replaced) return null
+function diffFrom(replaced: Database, path: string): RestoreDiff {
   using copy = openCopy(path)
-  return replaced.compareWith(copy)
+  return compareWith(replaced, copy)
 }
 
-/**
- * Holds a database that was made of a backup to what the backup's manifest says of it.
- *
- * @throws Refusal database_unusable where it is otherwise
- */
+/** @throws Refusal database_unusable if a restored database is not as the backup's manifest describes it */
 export async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
   using database = openCopy(path)
   const found = await contentOf(database, tell)
@@ -85,24 +80,23 @@ function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** A copy takes the mode of what it is made of, too. */
+/** copyFile copies the mode too. */
 function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
 }
 
-/** Holds what was brought to be what it should be, and gives it a count that no log of another copy goes on from. */
-function adopt(path: string, { purpose, masterKey }: RestoringFile): Manifest | null {
+/** Checks a restored file, and makes it a database of its own. */
+function adopt(path: string, keyed: RestoringFile): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
-  const manifest = proven(path, purpose, masterKey)
+  const manifest = proven(path, keyed)
   stamp(path)
   return manifest
 }
 
-function proven(path: string, purpose: Purpose, masterKey: MasterKey): Manifest | null {
+function proven(path: string, keyed: Pick<RestoringFile, 'purpose' | 'masterKey'>): Manifest | null {
   using database = openCopy(path)
-  const schema = recognize(database)
-  if (schema === 0) throw unusable('what the backup holds is an empty database')
-  prove({ database, purpose, masterKey })
+  if (recognize(database) === 0) throw unusable('what the backup holds is an empty database')
+  prove({ ...keyed, database })
   return readManifest(database)
 }

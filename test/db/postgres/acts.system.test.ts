@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, mock, test } from 'bun:test'
-import { createActs } from '../../../db/postgres/acts'
 import { DatabaseFailure, type Meaning } from '../../../db/postgres/client/failure'
 import type { Pool } from '../../../db/postgres/client/pool'
 import { timeouts } from '../../../db/postgres/client/timeouts'
 import { taking } from '../../../db/postgres/locks'
 import type { Session } from '../../../db/postgres/session'
-import { begin, commit } from '../../../db/postgres/transaction'
+import { begin, commit, createActs } from '../../../db/postgres/transaction'
 import { eventually } from '../../support/eventually'
 import { haveLongPatience, haveRealPatience } from '../../support/patience'
-import { startPostgres } from '../../support/postgres'
+import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { act, endOf } from '../furniture'
@@ -66,21 +65,36 @@ describeOnPostgres('an act', () => {
     await close()
   }, 300_000)
 
-  test('waits no longer than half a second for a process that stands still in the middle of its own', async () => {
+  test('waits no longer than half a second for a node that is frozen with one transaction waiting for another', async () => {
     await using place = await openPostgresPlace()
-    await using pool = new TestPool(place.url, 1)
+    await using pool = new TestPool(place.url, 2)
     const begun = Promise.withResolvers<void>()
     const standing = pool.use(async (connection) => {
-      await begin(connection, [taking('audit')], timeouts.lock, timeouts.call)
+      await begin(connection, [taking('directory')], timeouts.call)
       begun.resolve()
       await eventually('the server to end it', () => connection.hasEnded, 10_000)
-      await commit(connection, [], false)
+      await commit(connection, { changed: [] }, false)
     })
     await begun.promise
+    const waiting = pool.use((connection) =>
+      begin(connection, [taking('audit'), taking('directory')], timeouts.call),
+    )
+    await eventually('it to wait', async () => {
+      const [row] = await runSql(place.url, 'SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted')
+      return row?.count === 1
+    })
     const done = endOf(place.store.appendAudit([line]))
-    const [end, failure, millis] = await Promise.all([done, failureOf(standing), millisOf(() => done)])
-    expect([end, failure]).toEqual(['stored', ['retry', '25P03']])
+    const [end, failures, millis] = await Promise.all([
+      done,
+      Promise.all([failureOf(standing), failureOf(waiting)]),
+      millisOf(() => done),
+    ])
+    expect(end).toBe('stored')
+    expect(failures).toEqual([
+      ['retry', '25P03'],
+      ['retry', '55P03'],
+    ])
     // With what the act itself takes.
-    expect(millis).toBeLessThan(1_200)
+    expect(millis).toBeLessThan(700)
   })
 })

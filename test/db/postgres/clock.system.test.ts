@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
-import { Health } from '../../../db/postgres/health'
 import { ClockWatch, readClock } from '../../../db/postgres/server/clock'
+import { Health } from '../../../db/postgres/server/health'
 import { Node } from '../../../db/postgres/server/nodes'
 import { eventually } from '../../support/eventually'
 import { describeOnPostgres } from '../../support/postgres-databases'

@@ -1,8 +1,6 @@
 import type { Connection } from '../../../db/postgres/client/connection'
 import { type OnConnection, Pool } from '../../../db/postgres/client/pool'
 import { type OpenedDatabase, type Opening, openDatabase } from '../../../db/postgres/open'
-import { readSetting } from '../../../db/postgres/setting'
-import { dataKeyName } from '../../../db/sealed/data-key'
 import {
   type DatabaseAddress,
   parseDatabaseAddress,
@@ -66,6 +64,3 @@ export async function refusalOf(work: () => unknown): Promise<string> {
   }
   return 'nothing'
 }
-
-/** The data key of a database, as it is sealed. */
-export const sealedDataKey = (connection: Connection) => readSetting(connection, dataKeyName)

@@ -1,11 +1,12 @@
 import { expect, spyOn, test } from 'bun:test'
-import { addingChanges } from '../../../db/postgres/changes'
 import { Pool } from '../../../db/postgres/client/pool'
+import { commit } from '../../../db/postgres/transaction'
 import type { Changed } from '../../../db/queries/changes'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { everything, furnish, minutes, nine, stored } from '../furniture'
 import { openPostgresPlace } from './place'
+import { TestPool } from './pools'
 
 describeOnPostgres('whoever follows bookings on a server', () => {
   /** What has been told since, of taken slots. */
@@ -57,7 +58,11 @@ describeOnPostgres('whoever follows bookings on a server', () => {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
     const changed = new Array<Changed>(10_001).fill(['provider', place.first])
-    await runSql(place.url, addingChanges(changed))
+    await using pool = new TestPool(place.url, 1)
+    await pool.use(async (connection) => {
+      await connection.send(connection.begin)
+      await commit(connection, { changed }, false)
+    })
     expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })
 

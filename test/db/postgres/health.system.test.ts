@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { Health } from '../../../db/postgres/health'
 import { openDatabase } from '../../../db/postgres/open'
+import { Health } from '../../../db/postgres/server/health'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/server/nodes'
 import { eventually } from '../../support/eventually'
 import { HeldTime } from '../../support/held-time'

@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from 'bun:test'
-import { Connection, committing } from '../../../db/postgres/client/connection'
+import { Connection } from '../../../db/postgres/client/connection'
 import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { sharing, taking } from '../../../db/postgres/locks'
 import { describeOnPostgres } from '../../support/postgres-databases'
@@ -19,15 +19,22 @@ const losses = [
  * @param lock the statement that takes it: other transactions, as those by which a node says that it is there, lose nothing
  */
 async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => Promise<T>): Promise<T> {
-  const { send } = Connection.prototype
+  const { send, commit } = Connection.prototype
   const begun = new WeakSet<Connection>()
   let isLost = false
-  using _ = spyOn(Connection.prototype, 'send').mockImplementation(async function (this: Connection, text) {
+  using _sending = spyOn(Connection.prototype, 'send').mockImplementation(function (this: Connection, text) {
     if (text.includes(lock)) begun.add(this)
-    if (isLost || !begun.has(this) || !text.endsWith(committing)) return send.call(this, text)
-    if (isCommitted) await send.call(this, text)
+    return send.call(this, text)
+  })
+  using _committing = spyOn(Connection.prototype, 'commit').mockImplementation(async function (
+    this: Connection,
+    pending,
+  ) {
+    if (isLost || !begun.has(this)) return commit.call(this, pending)
+    if (isCommitted) await commit.call(this, pending)
     isLost = true
     this.close()
+    await Promise.allSettled(pending)
     throw new DatabaseFailure('lost', 'ERR_POSTGRES_CONNECTION_CLOSED')
   })
   const done = await work()

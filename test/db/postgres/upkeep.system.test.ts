@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test'
-import { auditHashes } from '../../../db/audit/hashes'
-import { createActs } from '../../../db/postgres/acts'
+import { auditHashes } from '../../../db/audit/verification'
 import { Pool } from '../../../db/postgres/client/pool'
-import { openVault } from '../../../db/postgres/data-key'
 import { createUpkeep } from '../../../db/postgres/maintenance'
 import { openDatabase } from '../../../db/postgres/open'
+import { judgeReplication, judgeSettings } from '../../../db/postgres/server/doctor'
 import { Node } from '../../../db/postgres/server/nodes'
-import { judgeReplication } from '../../../db/postgres/server/replication'
-import { settingsFinding } from '../../../db/postgres/server/settings'
 import { openSession, type Session } from '../../../db/postgres/session'
+import { createActs } from '../../../db/postgres/transaction'
 import { logOver } from '../../../db/queries/audit'
 import { newKey } from '../../../src/auth/token'
 import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
@@ -18,16 +16,14 @@ import { HeldTime } from '../../support/held-time'
 import { type Postgres, runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
 import { act, furnish, now, stored } from '../furniture'
-import { connectTo, openingOf, refusalOf, sealedDataKey } from './connections'
+import { connectTo, openingOf, refusalOf } from './connections'
 import { openPostgresPlace } from './place'
 import { leaveStandbySlot } from './standby-slot'
 
 /** The upkeep of a database of a URL, made if it is not there. Leaving its scope closes it. */
 async function upkeepOf(url: string) {
   const connections = connectTo(url)
-  const { masterKey } = await openDatabase(connections.on, openingOf(url))
-  const sealed = await connections.on(sealedDataKey)
-  const vault = openVault(sealed, 'sandbox', masterKey)
+  const { masterKey, vault } = await openDatabase(connections.on, openingOf(url))
   const pool = new Pool<Session>({
     address: parseDatabaseAddress(url) as DatabaseAddress,
     password: () => null,
@@ -121,7 +117,7 @@ test('settings that lose what was acknowledged are bad', () => {
     data_checksums: 'on',
   }
   const stateWith = (different: Record<string, string>) => {
-    const { state, detail } = settingsFinding(new Map(Object.entries({ ...sound, ...different })))
+    const { state, detail } = judgeSettings({ ...sound, ...different })
     return `${state}: ${detail}`
   }
   expect(stateWith({})).toBe('ok: as they should be')

@@ -1,9 +1,9 @@
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
-import type { Retry } from '../../src/domain/booking-request'
-import type { KeptAnswer } from '../../src/domain/decide-replay'
-import type { Vault } from '../../src/domain/vault'
-import { isReadable, keyHash, toKeptAnswer } from '../sealed/replays'
-import { type MaybePromise, placeholders, type QueryEngine, then, type Walk } from './engine'
+import type { Retry } from '../../../src/domain/booking-request'
+import type { KeptAnswer } from '../../../src/domain/decide-replay'
+import type { Vault } from '../../../src/domain/vault'
+import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/replays'
+import { type MaybePromise, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the responses that are kept for retries (Idempotency-Key). */
 export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine, vault: Vault) {
@@ -34,10 +34,10 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 
     /** Ids of the requests whose kept response cannot be opened. */
-    async *listUnreadable(walk: Walk): AsyncGenerator<number> {
-      for await (const row of walk((id, most) => after({ id, most }))) {
-        if (!isReadable(vault, row)) yield row.id
-      }
-    },
+    listUnreadable: (walk: Walk) =>
+      unreadable(
+        walk((id, most) => after({ id, most })),
+        (row) => openReceipt(vault, row),
+      ),
   }
 }

@@ -1,90 +1,84 @@
-import type { Watched } from '../../src/domain/database'
-import { Refusal } from '../../src/domain/errors'
-import type { Report } from '../../src/domain/report'
-import { Readiness } from '../findings/readiness'
-import { DatabaseFailure, unwrapped } from './client/failure'
-import { ClockWatch } from './server/clock'
-import { beatMillis, type Node } from './server/nodes'
+import type { Watched } from '../../../src/domain/database'
+import { Refusal } from '../../../src/domain/errors'
+import type { Report } from '../../../src/domain/report'
+import { Readiness } from '../../findings/readiness'
+import { DatabaseFailure, unwrapped } from '../client/failure'
+import { ClockWatch } from './clock'
+import { beatMillis, type Node } from './nodes'
 
-/** How often the server is asked how large the database is. */
+/** How often the database's size is read. */
 const sizeMillis = 60_000
 
-/** Whether writes can be made to a server, by what became of those that were asked for, or by a beat of this node. */
+/** Whether the server accepts writes: shown by the writes of callers, or by a heartbeat of this node. */
 export class Health extends Readiness {
+  /** The size of the database in bytes; null until it was read. */
+  size: number | null = null
+  readonly #clock = new ClockWatch()
+  #sizeAt = -Infinity
   #beating: Timer | undefined
   #lastBeat: Promise<void> = Promise.resolve()
   #hasEnded = false
-  readonly #clock = new ClockWatch()
-  #size: number | null = null
-  #sizeAt = -Infinity
 
   constructor(private readonly node: Node) {
     super()
   }
 
-  /** What the server's clock shows beyond this machine's, in ms; null until it was read. */
+  /** How far the server's clock is ahead of this machine's, in ms; null until it was read. */
   get clockDifference(): number | null {
     return this.#clock.difference
   }
 
-  /** How large the database is, in bytes; null until the server was asked. */
-  get size(): number | null {
-    return this.#size
-  }
-
-  /** Takes what made a write fail; what is not the database's fault is none of its concern. */
+  /** Notes why a write failed. Constraints and retries are normal with several nodes. */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
-    // A constraint that stops a statement, and one that has to be tried again, are the everyday life of several nodes.
     if (failure.meaning !== 'constraint' && failure.meaning !== 'retry') this.noteFault(failure.message)
   }
 
-  /** Begins to look after the database. @param isServer whether the other nodes are to see this one at work from now on */
+  /** @param isServer whether this node sends heartbeats, by which the other nodes see it */
   watch(tell: Report, isServer: boolean): Watched {
     this.tellTo(tell)
     if (isServer && this.#beating === undefined) {
-      // The others go by it too, so it beats even while bookings show that all is well.
       this.#beating = setInterval(() => this.#keepBeating(tell), beatMillis)
       this.#beating.unref()
-      // At once: an upgrade that this server could not go on beside is refused from now on.
+      // At once: it blocks upgrades that this server could not go on working with.
       this.#keepBeating(tell)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
   }
 
-  /** Takes leave of the other nodes, as far as the server can be reached. */
+  /** Removes this node from the list of servers, if the database can be reached. */
   async end(): Promise<void> {
     clearInterval(this.#beating)
-    // One that is under way, or comes later, would bring it back.
+    // A heartbeat that came later would list it again.
     this.#hasEnded = true
     await this.#lastBeat
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
+  /** Heartbeats run one after another. A failure to read the clock or size is not reported: the heartbeat reports it. */
   #keepBeating(tell: Report): void {
-    // Whatever keeps it from being read is told by the beat. One after another: the last is waited for at the end.
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
-      .then(() => this.#lookAround(tell).catch(() => {}))
+      .then(() => this.#readServer(tell).catch(() => {}))
       .then(() => this.node.noteReadiness(this.isFaultless && this.#clock.isFit).catch(() => {}))
   }
 
-  async #lookAround(tell: Report): Promise<void> {
+  async #readServer(tell: Report): Promise<void> {
     this.#clock.note(await this.node.readClock(), tell)
     if (performance.now() - this.#sizeAt < sizeMillis) return
     this.#sizeAt = performance.now()
-    this.#size = await this.node.readSize()
+    this.size = await this.node.readSize()
   }
 
-  /** At once, whatever is under way. */
+  /** Does not wait for a heartbeat that is running. */
   #tryBeat(): Promise<void> {
     const beat = this.#beat()
     this.#lastBeat = Promise.all([this.#lastBeat, beat]).then(() => {})
     return beat
   }
 
-  /** However it ends, it is noted. */
+  /** Notes the outcome, and never rejects. */
   async #beat(): Promise<void> {
     if (this.#hasEnded) return
     try {

@@ -1,0 +1,45 @@
+import type { Connection } from '../client/connection'
+import { DatabaseFailure } from '../client/failure'
+import type { OnConnection } from '../client/pool'
+
+/** Tables with personal data, and with the data key as former master keys sealed it. */
+const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']
+
+/** How long to wait for transactions that may still see deleted rows. */
+const waitMillis = 2_000
+const pauseMillis = 50
+const vacuumMillis = 10 * 60 * 1_000
+
+/**
+ * Removes deleted and replaced rows from tables and indexes. Returns false if older transactions kept it from removing all.
+ *
+ * @throws DatabaseFailure
+ */
+export async function purge(on: OnConnection): Promise<boolean> {
+  const endsAt = performance.now() + waitMillis
+  try {
+    return await on(async (connection) => {
+      let isClear = true
+      for (const table of tables) isClear = (await vacuumUntil(endsAt, connection, table)) && isClear
+      return isClear
+    }, vacuumMillis)
+  } catch (error) {
+    if (error instanceof DatabaseFailure && (error.meaning === 'retry' || error.meaning === 'lost'))
+      return false
+    throw error
+  }
+}
+
+/** Returns whether no dead row was left. VACUUM stores their number, and cannot share a message with other statements. */
+async function vacuumUntil(endsAt: number, connection: Connection, table: string): Promise<boolean> {
+  for (;;) {
+    await connection.send(`VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) public.${table}`)
+    const [row] = await connection.run(
+      `SELECT pg_stat_get_dead_tuples('public.${table}'::regclass)::float8`,
+      [],
+    )
+    if (row?.[0] === 0) return true
+    if (performance.now() > endsAt) return false
+    await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+  }
+}

@@ -1,0 +1,74 @@
+import { unusable } from '../../findings/unusable'
+import { hashBytes, migrationsName, settingsOver } from '../../settings'
+import type { Connection } from '../client/connection'
+
+/** What a database of ours stores about itself. */
+export interface Recognized {
+  readonly purpose: string
+  /** SHA-256 of each step of the schema that it has had, concatenated. */
+  readonly hashes: Uint8Array
+  /** The number of these steps. */
+  readonly schema: number
+  /** The oldest schema whose nodes may work with it. */
+  readonly oldestBeside: number
+}
+
+export const oldestBesideName = 'oldest_beside'
+
+const oldestMajor = 15
+
+/** Servers that speak PostgreSQL's protocol without exclusion constraints, which keep a slot from being sold twice. */
+const others: readonly (readonly [version: RegExp, name: string])[] = [
+  [/CockroachDB/, 'CockroachDB'],
+  [/-YB-|Yugabyte/i, 'YugabyteDB'],
+]
+
+/** @param version the answer of version() @throws Refusal database_unusable unless it is PostgreSQL 15 or newer, in UTF8 */
+export function requirePostgres(version: string, encoding: string): void {
+  const needed = 'PostgreSQL 15 or newer is needed'
+  const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []
+  if (name) throw unusable(`the server is ${name}, which has no exclusion constraints over time: ${needed}`)
+  const [, major] = /^PostgreSQL (\d+)/.exec(version) ?? []
+  if (major === undefined || Number(major) < oldestMajor)
+    throw unusable(`the server runs ${major ? `PostgreSQL ${major}` : 'another program'}: ${needed}`)
+  if (encoding !== 'UTF8')
+    throw unusable(`the database has the encoding ${encoding}: make one with the encoding UTF8`)
+}
+
+/**
+ * What a database stores about itself; null if it has no tables.
+ *
+ * @throws Refusal database_unusable for a server that is not supported, and for tables of another application
+ */
+export async function recognize(connection: Connection): Promise<Recognized | null> {
+  const [about] = await connection.run('SELECT version(), getdatabaseencoding()', [])
+  requirePostgres(...(about as [string, string]))
+  const schemas = await connection.run(schemasWithTables, [])
+  if (schemas.length === 0) return null
+  const [shape] = await connection.run(shapeOfSettings, [])
+  const found = shape?.[0] === '2' ? await readOwn(connection) : null
+  if (found) return found
+  const where = schemas.map(([name]) => JSON.stringify(name)).join(', ')
+  throw unusable(
+    `the database belongs to another application, which has tables in the schema ${where}: make one of its own`,
+  )
+}
+
+/** Without the tables of extensions. */
+const schemasWithTables = `SELECT DISTINCT namespace.nspname FROM pg_class AS relation
+  JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+  WHERE relation.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+    AND namespace.nspname !~ '^pg_' AND namespace.nspname <> 'information_schema'
+    AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = relation.oid AND deptype = 'e')
+  ORDER BY 1`
+
+const shapeOfSettings = `SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('public.settings')
+  AND (attname, format_type(atttypid, NULL)) IN (('name', 'text'), ('value', 'bytea'))`
+
+async function readOwn(connection: Connection): Promise<Recognized | null> {
+  const settings = settingsOver(connection)
+  const [purpose, hashes] = [await settings.readPurpose(), await settings.read(migrationsName)]
+  if (purpose === null || !hashes) return null
+  const oldestBeside = Number(await settings.readText(oldestBesideName))
+  return { purpose, hashes, schema: hashes.length / hashBytes, oldestBeside }
+}

@@ -1,0 +1,97 @@
+import { emptyAudit, formatState } from '../src/domain/audit'
+import type { CopyNote } from '../src/domain/copy-note'
+import type { Purpose } from '../src/domain/database'
+import type { MasterKey } from '../src/domain/vault'
+import { auditHashes, auditStateName } from './audit/verification'
+import { unusable } from './findings/unusable'
+import { all, type MaybePromise, then } from './queries/engine'
+import { dataKeyName, isSealedUnder, newDataKey, openVault, resealed } from './sealed/data-key'
+
+/** Names of settings. */
+export const migrationsName = 'migrations'
+export const copyNoteName = 'copied'
+export const zoneDataName = 'zone_data'
+export const lastDrillName = 'last_drill_at'
+const purposeName = 'purpose'
+
+/** Runs one statement and returns its rows as arrays. */
+interface Running {
+  run(text: string, values: readonly (string | Uint8Array)[]): MaybePromise<unknown[][]>
+}
+
+const upsert =
+  'INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2'
+
+/** What a database stores about itself, by name. */
+export function settingsOver(database: Running) {
+  const read = (name: string) =>
+    then(
+      database.run('SELECT value FROM settings WHERE name = $1', [name]),
+      ([row]) => row?.[0] as Uint8Array | undefined,
+    )
+  const readText = (name: string) =>
+    then(read(name), (value) => (value ? Buffer.from(value).toString() : null))
+  const write = (name: string, value: string | Uint8Array) =>
+    then(database.run(upsert, [name, Buffer.from(value as string)]), () => {})
+  return {
+    ...{ read, readText, write },
+    remove: (name: string) => then(database.run('DELETE FROM settings WHERE name = $1', [name]), () => {}),
+    readPurpose: () => readText(purposeName),
+    readCopyNote: () => then(readText(copyNoteName), parseCopyNote),
+    markCopied: ({ to, at }: CopyNote) => write(copyNoteName, JSON.stringify({ to, at })),
+    /** Writes the settings of a new database. */
+    writeFirst(purpose: Purpose, masterKey: MasterKey) {
+      const { sealed, vault } = newDataKey(purpose, masterKey)
+      const state = formatState(auditHashes(vault), emptyAudit)
+      const written = [write(purposeName, purpose), write(dataKeyName, sealed), write(auditStateName, state)]
+      return then(all(written), () => {})
+    },
+    openVault: (purpose: Purpose, masterKey: MasterKey) =>
+      then(read(dataKeyName), (sealed) => openVault(sealed, purpose, masterKey)),
+    isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
+      then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
+    /**
+     * Seals the data key under the next master key. Returns false if it already is. Needs a transaction that blocks another
+     * rotation: otherwise the database could end with a key that neither has.
+     */
+    rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>
+      then(read(dataKeyName), (current) => {
+        const sealed = resealed(current, purpose, masterKey, next)
+        return sealed ? then(write(dataKeyName, sealed), () => true) : false
+      }),
+  }
+}
+
+export function parseCopyNote(text: string | null): CopyNote | null {
+  return text === null ? null : JSON.parse(text)
+}
+
+/** @throws Refusal database_unusable */
+export function requirePurpose(found: string | null, purpose: Purpose): void {
+  if (found !== purpose) throw unusable(`the database is not a ${purpose} database`)
+}
+
+// The schema of a database is the number of steps that it has had.
+
+/** Length of a step's SHA-256. */
+export const hashBytes = 32
+
+/** The SHA-256 of each step, concatenated. */
+export function hashesOf(steps: readonly string[]): Buffer {
+  return Buffer.concat(steps.map((sql) => new Bun.CryptoHasher('sha256').update(sql).digest()))
+}
+
+/** @throws Refusal database_unusable if a database has had other steps */
+export function requireSteps(hashes: Uint8Array | undefined, steps: readonly string[]): void {
+  if (hashesOf(steps).equals(hashes ?? new Uint8Array())) return
+  throw unusable('the database was made or upgraded by a build of this program with other migrations')
+}
+
+export function newerSchema() {
+  return unusable('the database was written by a newer version of this program')
+}
+
+/** @param way what the operator does about it */
+export function olderSchema(way: string) {
+  return unusable(`the database has an older schema: ${way}`)
+}

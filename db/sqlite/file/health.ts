@@ -1,0 +1,68 @@
+import { Refusal } from '../../../src/domain/errors'
+import { Readiness } from '../../findings/readiness'
+import { isBusy, isDamage, toRefusal } from '../constraint'
+import type { Watch } from '../writer'
+import { beginQuickCheck, type QuickCheck } from './aside'
+import type { FileGuard } from './guard'
+
+/** Whether writes to a file succeed, by SQLite's errors. */
+export class Health extends Readiness implements Watch {
+  constructor(private readonly guard: FileGuard) {
+    super()
+  }
+
+  requireFile(): void {
+    this.guard.require()
+  }
+
+  /** Notes the error of a write, if the storage caused it. */
+  noteFailed(error: unknown): void {
+    const refusal = toRefusal(error)
+    if (isBusy(error)) this.noteFault('another process holds the database')
+    else if (!(refusal instanceof Refusal) || refusal.kind !== 'storage_failed') return
+    else if (isDamage(error)) this.noteDamaged(refusal.message)
+    else this.noteFault(refusal.message)
+  }
+
+  /** Notes the error of a read: a write to a damaged file is not safe. */
+  noteUnread(error: unknown): void {
+    if (isDamage(error)) this.noteFailed(error)
+  }
+}
+
+/** The pause between two checks of a damaged database. */
+const againMillis = 5_000
+
+/**
+ * Checks the pages of a database again and again while it is known to be damaged: a disk that fails to read looks the same.
+ *
+ * @param isChecked whether to check at once too
+ */
+export function checkPages(
+  path: string,
+  health: Health,
+  tell: (line: string) => void,
+  isChecked: boolean,
+): QuickCheck {
+  let check: QuickCheck | undefined
+  const begin = () => {
+    check = beginQuickCheck(path, (verdict) => {
+      check = undefined
+      if (verdict === 'sound') health.noteSound()
+      if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
+      if (verdict === 'unchecked' && !health.isDamaged)
+        tell('the database could not be checked: run anteroom doctor')
+    })
+  }
+  if (isChecked) begin()
+  const again = setInterval(() => {
+    if (health.isDamaged && !check) begin()
+  }, againMillis)
+  again.unref()
+  return {
+    async stop() {
+      clearInterval(again)
+      await check?.stop()
+    },
+  }
+}

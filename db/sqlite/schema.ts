@@ -1,3 +1,0 @@
-import { sqliteColumns, tablesOf } from '../queries/tables'
-
-export const tables = tablesOf(sqliteColumns)
