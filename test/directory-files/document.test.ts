@@ -469,63 +469,6 @@ describe('loading a directory file', () => {
     }
   }
 
-  test('shows at once, and again under the same ids; what it leaves out is no longer there', async () => {
-    const load = (...providers: DirectoryFile['providers']) =>
-      loadDirectory(
-        service.context,
-        { regions: [region(), countryWide('GB', 'United Kingdom')], providers },
-        service.act(),
-      )
-
-    expect(await load(provider('first'), provider('second'))).toEqual({
-      added: ['CA-ON', 'GB', 'first', 'second'],
-      changed: [],
-      deactivated: [],
-      unchanged: 0,
-    })
-    const before = await search()
-    expect(before).toEqual({
-      regions: [
-        {
-          id: expect.any(Number),
-          countryCode: 'CA',
-          stateProvinceCode: 'ON',
-          stateProvinceNameLocal: 'Ontario',
-          stateProvinceLabel: 'Province',
-        },
-      ],
-      providers: [
-        { providerId: expect.any(Number), firstName: 'Marlow', slots: 88 },
-        { providerId: expect.any(Number), firstName: 'Marlow', slots: 88 },
-      ],
-    })
-    const [first, second] = before.providers
-
-    expect(await load(provider('first'), provider('second'))).toEqual({
-      added: [],
-      changed: [],
-      deactivated: [],
-      unchanged: 4,
-    })
-    expect(await search()).toEqual(before)
-
-    expect(
-      await load(provider('third'), provider('second', { firstName: 'Odette', workingHours: [] })),
-    ).toEqual({ added: ['third'], changed: ['second'], deactivated: ['first'], unchanged: 2 })
-    const after = await search()
-    expect(after).toEqual({
-      regions: before.regions,
-      providers: [
-        { providerId: second?.providerId as number, firstName: 'Odette', slots: 0 },
-        { providerId: expect.any(Number), firstName: 'Marlow', slots: 88 },
-      ],
-    })
-    expect(after.providers[1]?.providerId).not.toBe(first?.providerId as number)
-
-    await load(provider('first'), provider('second'))
-    expect(await search()).toEqual(before)
-  })
-
   test('that is bad changes nothing', async () => {
     await loadDirectory(service.context, file({ regions: [region()] }), service.act())
     const before = await search()
