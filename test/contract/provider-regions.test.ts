@@ -128,31 +128,7 @@ describe('the list', () => {
 })
 
 describe('a country_code that is not an assigned ISO 3166-1 alpha-2 code is 400', () => {
-  const rows = [
-    '',
-    'C',
-    'CAN',
-    'XX',
-    'ZZ',
-    'QQ',
-    'UK',
-    'EU',
-    'AN',
-    'XK',
-    '12',
-    '124',
-    'CA ',
-    ' CA',
-    'C A',
-    'CA,GB',
-    'CA-ON',
-    'C\u0410',
-    'c\u00e4',
-    'canary-country',
-    '__proto__',
-    'CA\u0000',
-    "CA'--",
-  ]
+  const rows = ['', 'CAN', 'UK', ' CA', 'CA,GB', 'canary-country', '__proto__', 'CA\u0000']
   for (const code of rows) {
     test(JSON.stringify(code), async () => {
       const answer = await service.get(`${paths.regions}?country_code=${encodeURIComponent(code)}`)

@@ -151,16 +151,6 @@ describe('a budget that is used up', () => {
     expect((await send(service.partner, method, path)).status).not.toBe(429)
   })
 
-  test('is one partner’s alone, and leaves the other budget as it is', async () => {
-    await start({ reads: perMinute(1), bookings: perMinute(1) })
-    const other = await service.addPartner('Other')
-    expect((await send(service.partner, 'GET', regions)).status).toBe(200)
-    expect((await send(service.partner, 'GET', regions)).status).toBe(429)
-    expect((await service.post(paths.booking, booking('m-1'))).status).toBe(201)
-    expect((await service.post(paths.booking, booking('m-1'))).status).toBe(429)
-    expect((await send(other, 'GET', regions)).status).toBe(200)
-  })
-
   test('changes nothing, and whoever sends the same again once it is time is served', async () => {
     await start({ bookings: perMinute(1) })
     expect((await service.post(paths.booking, booking('first'))).status).toBe(201)
@@ -201,34 +191,6 @@ describe('a budget that is used up', () => {
       expect((await send(partner, 'GET', '/partners/v1/nothing/')).status).toBe(404)
     }
     expectUnauthorized(await service.get(regions, `${service.partner.token}x`), 'token_invalid')
-  })
-
-  test('lets all through who were refused together and wait as they were told, each its own time', async () => {
-    await start({ reads: perMinute(60) })
-    const sizes = [100, 1, 20, 58, 1, 100, 7]
-    const search = (size: number) => service.get(`${paths.providers}?region_id=9&page_size=${size}`)
-    expect((await search(59)).status).toBe(200)
-    const waiting: { size: number; seconds: number }[] = []
-    for (const size of sizes) {
-      const { status, headers } = await search(size)
-      expect(status).toBe(429)
-      waiting.push({ size, seconds: Number(headers.get('retry-after')) })
-    }
-    expect(new Set(waiting.map(({ seconds }) => seconds)).size).toBe(sizes.length)
-    for (const { size, seconds } of waiting.toSorted((one, other) => one.seconds - other.seconds)) {
-      service.setNow(later(seconds))
-      expect([size, (await search(size)).status]).toEqual([size, 200])
-    }
-  })
-
-  test('is there again in time, though the clock is set back a day meanwhile', async () => {
-    await start({ reads: perMinute(1) })
-    service.setNow(later(86_400))
-    expect((await send(service.partner, 'GET', regions)).status).toBe(200)
-    service.setNow(now)
-    expect((await send(service.partner, 'GET', regions)).headers.get('retry-after')).toBe('60')
-    service.setNow(later(60))
-    expect((await send(service.partner, 'GET', regions)).status).toBe(200)
   })
 })
 

@@ -11,6 +11,7 @@ import {
   actAt,
   type Connection,
   compare,
+  draftOf,
   endOf,
   entry,
   everything,
@@ -1012,20 +1013,14 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const other = await place.openAgain()
       const version = await versionOf(other)
       await book('robin', nine)
-      const theirs = {
+      const theirs = draftOf('kim', {
         partnerId: partner.id,
-        externalUserId: 'kim',
-        member: { ...update, email: 'kim@example.com' },
         slot: { providerId: first, startsAt: nine },
-        slotState: 'offered' as const,
+        slotState: 'offered',
         localOffsetMinutes: 0,
         authorizationNumber: 'AUTH-OTHER',
-        screeningAnswers: [],
-        retry: null,
-        submittedAt: now,
-        limits: unlimited,
         version,
-      }
+      })
       expect(await endOf(other.store.submit(theirs))).toBe('slot_unavailable')
       await intake('lee')
       const later = { ...theirs, slot: { providerId: first, startsAt: nine + minutes(90) } }
@@ -1041,19 +1036,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const sent = { limits, member: update }
       expect(await endOf(intake('kim', sent))).toBe('email_taken')
       const { store, feed } = await place.openAgain()
-      const theirs = {
-        ...sent,
-        partnerId: partner.id,
-        externalUserId: 'kim',
-        slot: null,
-        slotState: null,
-        localOffsetMinutes: null,
-        authorizationNumber: null,
-        screeningAnswers: [],
-        retry: null,
-        submittedAt: now + 1,
-        version: await versionOf({ feed }),
-      }
+      const version = await versionOf({ feed })
+      const theirs = draftOf('kim', { ...sent, partnerId: partner.id, submittedAt: now + 1, version })
       expect(await endOf(store.submit(theirs))).toBe('email_conflicts_limited')
     })
 
@@ -1063,20 +1047,16 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const other = await place.openAgain()
       const version = await versionOf(other)
       const book = ({ store }: Connection, providerId: number, authorizationNumber: string) =>
-        store.submit({
-          partnerId: partner.id,
-          externalUserId: 'robin',
-          member: update,
-          slot: { providerId, startsAt: nine },
-          slotState: 'offered',
-          localOffsetMinutes: 0,
-          authorizationNumber,
-          screeningAnswers: [],
-          retry: null,
-          submittedAt: now,
-          limits: unlimited,
-          version,
-        })
+        store.submit(
+          draftOf('robin', {
+            partnerId: partner.id,
+            slot: { providerId, startsAt: nine },
+            slotState: 'offered',
+            localOffsetMinutes: 0,
+            authorizationNumber,
+            version,
+          }),
+        )
       const ends = await Promise.all([
         endOf(book(place, first, 'AUTH-HERE')),
         endOf(book(other, second, 'AUTH-THERE')),

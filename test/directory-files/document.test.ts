@@ -404,26 +404,6 @@ describe('a directory file', () => {
     )
   })
 
-  test('that is wrongly shaped in many places has all of them told', () => {
-    const document = {
-      regions: [without(region(), 'countryCode')],
-      providers: [
-        { ...provider('first'), firstName: 5, extra: 1 },
-        { ...provider('second'), modalities: ['x'] },
-      ],
-      more: true,
-    }
-    expect(faultsOf(document).sort()).toEqual(
-      [
-        'more: is not known here',
-        'regions[0].countryCode: is required',
-        'providers[0].firstName: must be a string',
-        'providers[0].extra: is not known here',
-        'providers[1].modalities[0]: must be one of in-person, telephonic, in-video',
-      ].sort(),
-    )
-  })
-
   test('that is wrongly shaped in one place and breaks a rule in another has both told', () => {
     const document = file({
       providers: [provider('same', { timeZone: 'Nowhere' }), { ...provider('same'), firstName: 5 }],
