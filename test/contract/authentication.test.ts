@@ -12,6 +12,7 @@ import {
 import { rotateToken } from '../../src/operations/tokens'
 import { booking, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
+import { words } from '../support/words'
 import {
   expectAbsent,
   expectSuccess,
@@ -604,23 +605,13 @@ describe('no path and no Host gets round the token', () => {
     expectUnauthorized(answer, 'token_invalid', [email])
   })
 
-  const targets = [
-    '/health/partners/v1/user/',
-    '/docs/partners/v1/user/',
-    '/openapi.json/partners/v1/user/',
-    '/docs/../partners/v1/user/',
-    '//partners/v1/user/',
-    '/partners//v1/user/',
-    '/partners/v1/./user/',
-    '/partners/v1/x/../user/',
-    '/partners/v1/user/%2e%2e/user/',
-    '/partners%2Fv1%2Fuser/',
-    '/partners/v1/%75ser/',
-    '/partners/v1/user/;x',
-    '/partners/v1/user//',
-    'http://localhost/partners/v1/user/',
-    'http://x/health/partners/v1/user/',
-  ]
+  const targets = words`
+    /health/partners/v1/user/ /docs/partners/v1/user/ /openapi.json/partners/v1/user/
+    /docs/../partners/v1/user/ //partners/v1/user/ /partners//v1/user/ /partners/v1/./user/
+    /partners/v1/x/../user/ /partners/v1/user/%2e%2e/user/ /partners%2Fv1%2Fuser/ /partners/v1/%75ser/
+    /partners/v1/user/;x /partners/v1/user// http://localhost/partners/v1/user/
+    http://x/health/partners/v1/user/
+  `
   for (const target of targets) {
     test(`${target} tells nothing of a member without a token`, async () => {
       for (const host of ['localhost', 'x']) {

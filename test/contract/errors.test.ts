@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
+import { words } from '../support/words'
 import { chunked, daily, entryOf, expectRefusal, expectSuccess, lookUp, paths, sendRaw } from './contract'
 
 const directory = {
@@ -26,17 +27,10 @@ const postHead = (...lines: string[]) => [
 ]
 
 describe('a path that is not in the contract', () => {
-  const unknown = [
-    '/partners',
-    '/partners/v1/',
-    '/partners/v1/users/',
-    '/partners/v1/user/x/',
-    '/partners/v1/providers/1/',
-    '/partners/v2/user/',
-    '/canary-path/',
-    '/health/partners/v1/user/',
-    '/__proto__/',
-  ]
+  const unknown = words`
+    /partners /partners/v1/ /partners/v1/users/ /partners/v1/user/x/ /partners/v1/providers/1/
+    /partners/v2/user/ /canary-path/ /health/partners/v1/user/ /__proto__/
+  `
   for (const path of unknown) {
     test(`${path} is 404 with a token, without one and with a bad one, by any method`, async () => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {

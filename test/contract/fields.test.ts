@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { untold } from '../../src/domain/member'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService } from '../support/service'
+import { words } from '../support/words'
 import { daily, endOf, entryOf, expectAbsent, expectRefusal, expectSuccess, lookUp, paths } from './contract'
 
 const start = () =>
@@ -67,18 +68,10 @@ interface Field {
 }
 
 const names = ['firstName', 'lastName', 'preferredName']
-const texts = [
-  'preferredPronouns',
-  'gender',
-  'maritalStatus',
-  'clientType',
-  'streetAddress',
-  'suite',
-  'city',
-  'state',
-  'zipCode',
-  'preferredModality',
-]
+const texts = words`
+  preferredPronouns gender maritalStatus clientType streetAddress suite city state zipCode
+  preferredModality
+`
 const fields: Field[] = [
   { path: 'user.external_user_id', maxLength: 255, isRequired: true },
   ...names.map((name) => ({
@@ -379,13 +372,8 @@ describe('bookingData', () => {
         null,
         '',
         Date.parse(endOf(slot)),
-        '2026-12-03T09:45:00',
-        '2026-12-03T09:45:00+00:00',
-        '2026-12-03T09:45:00.5Z',
-        '2026-12-03T09:44:59Z',
-        '2026-12-03T09:45:01Z',
-        '2026-12-03T09:00:00Z',
-        '2026-12-04T09:45:00Z',
+        ...words`2026-12-03T09:45:00 2026-12-03T09:45:00+00:00 2026-12-03T09:45:00.5Z 2026-12-03T09:44:59Z
+          2026-12-03T09:45:01Z 2026-12-03T09:00:00Z 2026-12-04T09:45:00Z`,
       ],
     },
   ]

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { booking, region } from '../support/builders'
 import { startService } from '../support/service'
+import { words } from '../support/words'
 import { expectRefusal, expectSuccess, lookUp, paths } from './contract'
 
 const start = () => startService({ directory: { regions: [region({ id: 31 })], providers: [] } })
@@ -45,13 +46,7 @@ describe('the look-up', () => {
 
   const odd = [
     'with space',
-    'plus+sign',
-    'amper&sand=equals',
-    'per%cent%41',
-    'slash/dot/../x',
-    '東京-😀',
-    '__proto__',
-    'null',
+    ...words`plus+sign amper&sand=equals per%cent%41 slash/dot/../x 東京-😀 __proto__ null`,
     'tab\tline\n',
   ]
   for (const [i, externalUserId] of odd.entries()) {

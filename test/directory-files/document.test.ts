@@ -5,6 +5,7 @@ import { Refusal } from '../../src/domain/errors'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { countryWide, provider, region } from '../support/builders'
 import { startService, type TestService } from '../support/service'
+import { words } from '../support/words'
 
 const isZone = (name: string) => ['America/Toronto', 'Europe/London'].includes(name)
 
@@ -479,15 +480,7 @@ describe('loading a directory file', () => {
     ]) {
       expect((await load(zone)).changed, zone).toEqual(['first'])
     }
-    for (const zone of [
-      'asia/kolkata',
-      'Kolkata',
-      '+05:30',
-      'UTC+1',
-      'America',
-      'constructor',
-      '../etc/passwd',
-    ]) {
+    for (const zone of words`asia/kolkata Kolkata +05:30 UTC+1 America constructor ../etc/passwd`) {
       await expect(load(zone), zone).rejects.toThrow(
         `providers[0].timeZone: ${JSON.stringify(zone)} must be an IANA time zone`,
       )

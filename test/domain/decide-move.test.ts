@@ -131,32 +131,21 @@ describe('the moves of a request', () => {
     expect(ends).toEqual(Array(9).fill('record_unknown'))
   })
 
-  test('accepting notes when, and leaves the slot where it is', () => {
-    expect(done(decideAcceptance(booking, act))).toEqual({
-      writes: [{ set: 'request', id: 12, to: { state: 'accepted', acceptedAt: now } }],
-      taken: [],
-      audit: { action: 'request.accept', noun: 'request', id: 12 },
-      answer: expect.any(Function),
-    })
-  })
-
-  test('declining notes when, and tells whose slot is free', () => {
-    expect(done(decideDecline(booking, act))).toEqual({
-      writes: [{ set: 'request', id: 12, to: { state: 'declined', declinedAt: now } }],
-      taken: [5],
-      audit: { action: 'request.decline', noun: 'request', id: 12 },
-      answer: expect.any(Function),
-    })
-  })
-
-  test('closing notes when, and nobody gets a slot by it', () => {
-    expect(done(decideClosing(intake, act))).toEqual({
-      writes: [{ set: 'request', id: 11, to: { state: 'closed', declinedAt: now } }],
-      taken: [],
-      audit: { action: 'request.close', noun: 'request', id: 11 },
-      answer: expect.any(Function),
-    })
-  })
+  test.each([
+    ['accepting', decideAcceptance(booking, act), { state: 'accepted', acceptedAt: now }, [], 'accept', 12],
+    ['declining', decideDecline(booking, act), { state: 'declined', declinedAt: now }, [5], 'decline', 12],
+    ['closing', decideClosing(intake, act), { state: 'closed', declinedAt: now }, [], 'close', 11],
+  ] as const)(
+    '%s stores when, and reports whose slots have changed',
+    (_, decision, to, taken, action, id) => {
+      expect(done(decision) as unknown).toEqual({
+        writes: [{ set: 'request', id, to }],
+        taken,
+        audit: { action: `request.${action}`, noun: 'request', id },
+        answer: expect.any(Function),
+      })
+    },
+  )
 
   test('keep a reason as a note beside the change, and the audit log knows nothing of it', () => {
     const note = { kind: 'decline' as const, at: now, actor: 'olive', text: 'moved away' }

@@ -11,6 +11,7 @@ import { paths, signed } from '../contract/contract'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { misfits, type Schema } from '../support/json-schema'
 import { type Answer, startService } from '../support/service'
+import { words } from '../support/words'
 
 /** The address of a sandbox started without options, for the agreed copy to be the same everywhere. */
 const agreedBaseUrl = 'http://127.0.0.1:8080'
@@ -187,16 +188,11 @@ describe('what generated clients read', () => {
 
   test('each error is described once, and each of an operation is one that it gives', () => {
     const text = JSON.stringify(served.body)
-    expect(Object.keys(document.components.responses)).toEqual([
-      'Unauthenticated',
-      'HttpsRequiredOrOrganizationDeactivated',
-      'MethodNotAllowed',
-      'OrganizationNotConfigured',
-      'AuthenticationLimitedOrRateLimited',
-      'InternalError',
-      'OverloadedOrStorageBusyOrStorageFailed',
-      'HttpsRequiredOrOrganizationDeactivatedOrMemberDeactivated',
-    ])
+    expect(Object.keys(document.components.responses)).toEqual(words`
+      Unauthenticated HttpsRequiredOrOrganizationDeactivated MethodNotAllowed OrganizationNotConfigured
+      AuthenticationLimitedOrRateLimited InternalError OverloadedOrStorageBusyOrStorageFailed
+      HttpsRequiredOrOrganizationDeactivatedOrMemberDeactivated
+    `)
     for (const name of Object.keys(document.components.responses)) {
       expect(text.split(`"#/components/responses/${name}"`).length, name).toBeGreaterThan(2)
     }
