@@ -488,6 +488,10 @@ describe('rotation and revocation', () => {
 
 describe('the 401 comes before everything else', () => {
   const megabyte = JSON.stringify({ padding: 'p'.repeat(1_000_000) })
+  const json = (body: NonNullable<RequestInit['body']>) => ({
+    headers: { 'Content-Type': 'application/json' },
+    body,
+  })
   const attempts: { name: string; method: string; path: string; init?: RequestInit }[] = [
     { name: 'without a required parameter', method: 'GET', path: paths.regions },
     { name: 'with a bad parameter', method: 'GET', path: `${paths.providers}?region_id=canary&page=0` },
@@ -498,24 +502,9 @@ describe('the 401 comes before everything else', () => {
     },
     { name: 'for a page out of range', method: 'GET', path: `${paths.regions}?country_code=CA&page=99` },
     { name: 'with broken percent signs', method: 'GET', path: `${paths.user}?external_user_id=%zz%` },
-    {
-      name: 'with broken JSON',
-      method: 'POST',
-      path: paths.booking,
-      init: { headers: { 'Content-Type': 'application/json' }, body: '{"user": canary' },
-    },
-    {
-      name: 'with an empty body',
-      method: 'POST',
-      path: paths.booking,
-      init: { headers: { 'Content-Type': 'application/json' }, body: '' },
-    },
-    {
-      name: 'with a body of 1 MB',
-      method: 'POST',
-      path: paths.booking,
-      init: { headers: { 'Content-Type': 'application/json' }, body: megabyte },
-    },
+    { name: 'with broken JSON', method: 'POST', path: paths.booking, init: json('{"user": canary') },
+    { name: 'with an empty body', method: 'POST', path: paths.booking, init: json('') },
+    { name: 'with a body of 1 MB', method: 'POST', path: paths.booking, init: json(megabyte) },
     {
       name: 'with a body of 1 MB and of another type',
       method: 'POST',
@@ -526,7 +515,7 @@ describe('the 401 comes before everything else', () => {
       name: 'with a body that is not UTF-8',
       method: 'POST',
       path: paths.booking,
-      init: { headers: { 'Content-Type': 'application/json' }, body: new Uint8Array([0x22, 0xff, 0x22]) },
+      init: json(new Uint8Array([0x22, 0xff, 0x22])),
     },
     {
       name: 'with a form',

@@ -151,30 +151,6 @@ describe('the next 30 days', () => {
       await service.stop()
     }
   })
-
-  test('bound a booking as they bound a search', async () => {
-    const service = await startService({
-      now: '2026-12-01T12:00:00Z',
-      directory: inOntario(working('Noon', { workingHours: [daily('12:00', '12:45')] })),
-    })
-    try {
-      const { providerId } = await entryOf(service, 31, 'Noon')
-      const book = (utcStartTime: string) =>
-        service.post(paths.booking, booking('noon', { providerId, utcStartTime }))
-      for (const start of ['2026-11-30T12:00:00Z', '2026-12-31T12:00:00Z', '2027-12-01T12:00:00Z']) {
-        expectRefusal(await book(start), { status: 400, path: /bookingData/ })
-      }
-      for (const start of ['2026-12-01T12:00:00Z', '2026-12-30T12:00:00Z']) {
-        expect((await book(start)).status).toBe(201)
-      }
-      service.setNow('2026-12-01T12:00:01Z')
-      expect((await book('2026-12-31T12:00:00Z')).status).toBe(201)
-      service.setNow('2026-12-02T12:00:01Z')
-      expectRefusal(await book('2026-12-02T12:00:00Z'), { status: 400, path: /bookingData/ })
-    } finally {
-      await service.stop()
-    }
-  })
 })
 
 describe('a booking in the grid', () => {
@@ -224,24 +200,6 @@ describe('a booking in the grid', () => {
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== third)))
       expect((await service.post(paths.booking, late, other.token)).status).toBe(201)
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== second && at !== third)))
-    } finally {
-      await service.stop()
-    }
-  })
-
-  test('holds off the grid no slot: between two, beside the window, across its end', async () => {
-    const service = await start()
-    try {
-      const { providerId } = await entryOf(service, 31, 'Grid')
-      const offGrid = ['09:01', '09:15', '09:44', '08:15', '08:59', '11:16', '12:00', '21:00']
-      for (const time of offGrid) {
-        const utcStartTime = `2026-12-03T${time}:00Z`
-        const answer = await service.post(paths.booking, booking('off', { providerId, utcStartTime }))
-        expectRefusal(answer, { status: 400, path: /bookingData/, absent: [utcStartTime] })
-      }
-      const byASecond = booking('off', { providerId, utcStartTime: '2026-12-03T09:00:01Z' })
-      expectRefusal(await service.post(paths.booking, byASecond), { status: 400, path: /bookingData/ })
-      expect((await entryOf(service, 31, 'Grid')).availability).toEqual(slotsAt(...grid))
     } finally {
       await service.stop()
     }

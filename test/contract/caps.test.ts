@@ -141,20 +141,3 @@ describe('addresses of different members', () => {
     expect((await lookUp(service, 'member')).body.email).toBe('member@example.com')
   })
 })
-
-describe('without limits', () => {
-  test('nothing but an overlap is refused to a member, and an address of another is 409 each time', async () => {
-    service = await startService({ directory })
-    const { providerId } = await entryOf(service, 31, 'First')
-    const days = Array.from({ length: 15 }, (_, index) => `2026-12-${String(index + 3).padStart(2, '0')}`)
-    for (const day of days) {
-      const slot = { providerId, utcStartTime: `${day}T09:00:00Z` }
-      expect((await post(booking('many', slot))).status).toBe(201)
-    }
-    for (let count = 0; count < 25; count++) {
-      const refused = await post(booking('new', undefined, { email: 'many@example.com' }))
-      expectRefusal(refused, { status: 409, kind: 'email_taken' })
-    }
-    await service.stop()
-  })
-})

@@ -284,12 +284,4 @@ describe('full URLs', () => {
       }
     })
   }
-
-  test('are the same for a path without the trailing slash, up to that slash', async () => {
-    const path = paths.providers.slice(0, -1)
-    const answer = await service.get(`${path}?country_code=GB&page=2`)
-    expect(idsOf(await call(answer.body.next))).toEqual(
-      idsOf(await service.get(`${paths.providers}?country_code=GB&page=3`)),
-    )
-  })
 })

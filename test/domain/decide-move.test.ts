@@ -21,7 +21,6 @@ import {
   decideMove,
   type MoveDraft,
   type PlacementFacts,
-  refuseAssignment,
 } from '../../src/domain/decide-placement'
 import { Refusal } from '../../src/domain/errors'
 import { holdsSlot } from '../../src/domain/request-states'
@@ -402,27 +401,6 @@ describe('assigning a provider', () => {
       ),
     )
   })
-
-  test('writes one request or nothing, whatever is found', () => {
-    const found = fc.record({
-      request: fc.option(requests),
-      isProviderKnown: fc.boolean(),
-      since: changes,
-      holders,
-      held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
-    })
-    fc.assert(
-      fc.property(found, (facts) => {
-        const decision = decideAssignment(draft, facts)
-        if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
-        const { writes, taken } = done(decision)
-        expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
-        expect(taken).toContain(5)
-        expect(refuseAssignment(facts.request as NonNullable<typeof facts.request>)).toBeNull()
-      }),
-      { numRuns: 500 },
-    )
-  })
 })
 
 describe('moving to another slot', () => {
@@ -496,25 +474,32 @@ describe('moving to another slot', () => {
     const request = { ...booking, isIntake: true, startsAt: null, localOffsetMinutes: null }
     expect(done(decideMove(move, { ...moving, request })).writes).toMatchObject([{ to: { startsAt: later } }])
   })
+})
 
-  test('writes one request or nothing, whatever is found', () => {
-    const found = fc.record({
-      request: fc.option(requests),
-      isProviderKnown: fc.boolean(),
-      since: changes,
-      holders,
-      held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
-    })
-    fc.assert(
-      fc.property(found, (facts) => {
-        const decision = decideMove(move, facts)
-        if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
-        const { writes, taken } = done(decision)
-        expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
-        expect(taken).toContain(5)
-        expect(['pending', 'accepted']).toContain(facts.request?.state as string)
-      }),
-      { numRuns: 500 },
-    )
+test.each([
+  [
+    'an assignment',
+    (facts: PlacementFacts) => decideAssignment(draft, facts),
+    ['unassigned', 'pending', 'accepted', 'declined'],
+  ],
+  ['a move', (facts: PlacementFacts) => decideMove(move, facts), ['pending', 'accepted']],
+] as const)('%s writes one request or nothing, whatever is found', (_, decide, from) => {
+  const found = fc.record({
+    request: fc.option(requests),
+    isProviderKnown: fc.boolean(),
+    since: changes,
+    holders,
+    held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
   })
+  fc.assert(
+    fc.property(found, (facts) => {
+      const decision = decide(facts)
+      if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
+      const { writes, taken } = done(decision)
+      expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
+      expect(taken).toContain(5)
+      expect(from).toContain(facts.request?.state as never)
+    }),
+    { numRuns: 500 },
+  )
 })

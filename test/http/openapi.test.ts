@@ -137,19 +137,6 @@ describe('the document', () => {
       expect(text).not.toContain(absent)
     }
   })
-
-  test('gives an example of every body and of every refusal', () => {
-    for (const path of Object.values(paths)) {
-      const { responses } = operation(path)
-      for (const [status, { content }] of Object.entries(responses)) {
-        // It has no body.
-        if (status === '304') continue
-        expect(Object.keys(content['application/json']?.examples ?? {}), `${path} ${status}`).not.toEqual([])
-      }
-    }
-    const requests = operation(paths.booking).requestBody?.content['application/json']?.examples
-    expect(Object.keys(requests ?? {})).toEqual(['booking', 'intake'])
-  })
 })
 
 describe('what generated clients read', () => {

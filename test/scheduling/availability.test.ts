@@ -159,12 +159,6 @@ describe('the two edges of what is offered', () => {
     })
   })
 
-  test('notice is asked from the moment itself, its seconds and milliseconds too', () => {
-    const noticed = { ...one, minimumNoticeMinutes: 120 }
-    expect(starts(slot - 7_200_000, noticed)).toHaveLength(1)
-    expect(starts(slot - 7_200_000 + 1, noticed)).toHaveLength(0)
-  })
-
   test('a notice of 30 days or more leaves nothing, and one a minute shorter a minute', () => {
     const always = practice({ workingHours: [daily('00:00', '24:00')] })
     const now = at('2026-12-01T12:00:00Z')
