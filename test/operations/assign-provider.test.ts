@@ -5,7 +5,6 @@ import type { Store } from '../../src/domain/store'
 import { assignProvider, concernOf } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -25,19 +24,14 @@ let context: Context
 let on1: Provider
 
 beforeEach(async () => {
-  service = await startService({ directory })
+  service = await startService({ directory, listens: false })
   context = service.context
   on1 = requireProvider(context, 'on-1')
 })
 afterEach(() => service.stop())
 
-async function submit(externalUserId: string, slot: RequestedSlot | null = null, country = 'CA') {
-  const email = `${externalUserId}@example.com`
-  const member = { email, firstName: 'R', lastName: 'S', country, state: 'ON' }
-  const partnerId = service.partner.partner.id
-  const submission = { partnerId, externalUserId, member, slot, screeningAnswers: [], retry: null }
-  return (await submitBookingRequest(context, submission, now)).id
-}
+const submit = async (externalUserId: string, slot: RequestedSlot | null = null, country = 'CA') =>
+  (await service.submit(externalUserId, { slot, member: { country, state: 'ON' } })).id
 
 const isFree = ({ id }: Provider, at: number) => {
   const listing = context.directory.findListing(id)

@@ -6,7 +6,6 @@ import { assignProvider } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
 import { moveRequest } from '../../src/operations/move-request'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -23,25 +22,15 @@ let on2: Provider
 
 beforeEach(async () => {
   const providers = [provider('on-1'), provider('on-2')]
-  service = await startService({ directory: { regions: [region()], providers } })
+  service = await startService({ directory: { regions: [region()], providers }, listens: false })
   context = service.context
   on1 = requireProvider(context, 'on-1')
   on2 = requireProvider(context, 'on-2')
 })
 afterEach(() => service.stop())
 
-async function submit(externalUserId: string, slot: RequestedSlot | null) {
-  const email = `${externalUserId}@example.com`
-  const submission = {
-    partnerId: service.partner.partner.id,
-    externalUserId,
-    member: { email, firstName: 'R', lastName: 'S', country: 'CA', state: 'ON' },
-    slot,
-    screeningAnswers: [],
-    retry: null,
-  }
-  return submitBookingRequest(context, submission, now)
-}
+const submit = (externalUserId: string, slot: RequestedSlot | null) =>
+  service.submit(externalUserId, { slot, member: { state: 'ON' } })
 
 const book = (externalUserId: string, startsAt = first, { id: providerId } = on1) =>
   submit(externalUserId, { providerId, startsAt })
