@@ -374,6 +374,13 @@ describe('a deactivated member', () => {
     })
     expect((await book(booking('sleeper', slot))).status).toBe(201)
   })
+
+  test('keeps their e-mail address', async () => {
+    const { body } = await book(booking('keeper'))
+    await service.context.store.setMemberActive(body.member.id, false, service.act())
+    const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
+    expectRefusal(await book(thief), { status: 409, kind: 'email_taken', absent: ['KEEPER', 'keeper'] })
+  })
 })
 
 describe('the order of the checks of a booking', () => {
