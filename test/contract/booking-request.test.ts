@@ -1,18 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
-import {
-  daily,
-  entryOf,
-  expectRefusal,
-  expectSuccess,
-  lastNames,
-  lookUp,
-  on,
-  paths,
-  slotsAt,
-} from './contract'
+import { daily, entryOf, expectRefusal, expectSuccess, lookUp, on, paths, slotsAt } from './contract'
 
 type Provider = ReturnType<typeof provider>
 
@@ -108,27 +97,9 @@ describe('a booking', () => {
     expect([answer.status, answer.body.phoneNumber, answer.body.preferredModality]).toEqual([201, '', ''])
   })
 
-  test('is made without the trailing slash too', async () => {
-    const body = booking('slashless', at('First', '2026-12-02T10:30:00Z'))
-    const answer = await service.send(paths.booking.slice(0, -1), {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${service.partner.token}` },
-      body: JSON.stringify(body),
-    })
-    expect([answer.status, answer.body.utcStartTime]).toEqual([201, '2026-12-02T10:30:00Z'])
-  })
-
   test('ignores its query', async () => {
     const answer = await service.post(`${paths.booking}?page=0&page=x&external_user_id=y`, booking('queried'))
     expect([answer.status, (await lookUp(service, 'queried')).body.id]).toEqual([201, answer.body.member.id])
-  })
-
-  test('of a provider on another date than the UTC one is at the instant that the search said', async () => {
-    const { availability } = await entryOf(service, 31, 'Ottawan')
-    expect(availability).toEqual(slotsAt('2026-12-03T00:00:00Z'))
-    const answer = await book(booking('evening', at('Ottawan', '2026-12-03T00:00:00Z')))
-    expect([answer.status, answer.body.utcStartTime]).toEqual([201, '2026-12-03T00:00:00Z'])
   })
 
   test('authorization numbers and ids are unique', async () => {
@@ -141,16 +112,6 @@ describe('a booking', () => {
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(10)
     expect(new Set(answers.map(({ body }) => body.authorizationNumber)).size).toBe(10)
     expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
-  })
-})
-
-describe('a provider of a country-wide region', () => {
-  test('is booked like any other', async () => {
-    const { providerId, availability } = await entryOf(service, 44, 'Briton')
-    expect(availability).toEqual(slotsAt('2026-12-03T09:00:00Z'))
-    const answer = await book(booking('traveller', { providerId, utcStartTime: '2026-12-03T09:00:00Z' }))
-    expect([answer.status, answer.body.providerId]).toEqual([201, providerId])
-    expect((await entryOf(service, 44, 'Briton')).availability).toEqual([])
   })
 })
 
@@ -191,16 +152,6 @@ describe('a slot that cannot be had', () => {
       absent: ['canary', '99999', '2026-12-03'],
     })
     expect((await lookUp(service, 'canary-unknown')).status).toBe(404)
-  })
-
-  test('of a provider who was deactivated is 400, and can be had again after reactivation', async () => {
-    const body = booking('leaver', at('Leaving', '2026-12-03T09:00:00Z'))
-    await loadDirectory(service.context, directory(true), service.act())
-    expect(await lastNames(service, 'region_id=31')).not.toContain('Leaving')
-    expectRefusal(await book(body), { status: 400, path: /(^|\W)bookingData(\.\w+)?: /, absent: ['leaver'] })
-    expect((await lookUp(service, 'leaver')).status).toBe(404)
-    await loadDirectory(service.context, directory(), service.act())
-    expect((await book(body)).status).toBe(201)
   })
 
   test('that another member took is 400 slot_unavailable for everybody', async () => {
@@ -244,15 +195,6 @@ describe('a slot that cannot be had', () => {
     const namesake = await service.addPartner('Namesake Partner')
     const sameId = booking('holder', slot, { email: 'namesake@example.com' })
     expectRefusal(await book(sameId, namesake.token), { status: 400, kind: 'slot_unavailable' })
-  })
-
-  test('that the same member held and that was declined can be booked again', async () => {
-    const body = booking('second-thoughts', at('First', '2026-12-04T12:00:00Z'))
-    const first = await book(body)
-    await service.context.store.decline(first.body.id, service.act())
-    const second = await book(body)
-    expect([first.status, second.status, second.body.member.id]).toEqual([201, 201, first.body.member.id])
-    expect([second.body.id === first.body.id, second.body.declinedAt]).toEqual([false, null])
   })
 })
 
@@ -330,29 +272,6 @@ describe('a second call for one member', () => {
     }
     expect(codes).toEqual(['de', 'de', 'pt-BR', 'pt-BR'])
   })
-
-  test('finds the member by the exact external_user_id', async () => {
-    const externalIds = ['Exact-1', 'exact-1', 'Exact-1 ', 'Exact-11', 'Éxact-1', 'E\u0301xact-1']
-    const members = await Promise.all(
-      externalIds.map((id, i) => book(booking(id, undefined, { email: `exact-${i}@example.com` }))),
-    )
-    expect(members.map(({ status }) => status)).toEqual(externalIds.map(() => 201))
-    expect(new Set(members.map(({ body }) => body.member.id)).size).toBe(externalIds.length)
-    for (const [i, externalUserId] of externalIds.entries()) {
-      const { body } = await lookUp(service, externalUserId)
-      expect([body.externalUserId, body.email]).toEqual([externalUserId, `exact-${i}@example.com`])
-    }
-  })
-
-  test('may come after an intake, and an intake after it', async () => {
-    const intake = await book(booking('mixed'))
-    const slot = await book(booking('mixed', at('First', '2026-12-07T12:00:00Z')))
-    const last = await book(booking('mixed'))
-    expect([intake, slot, last].map(({ status, body }) => [status, body.member.id])).toEqual(
-      [1, 2, 3].map(() => [201, intake.body.member.id]),
-    )
-    expect([intake, slot, last].map(({ body }) => body.providerId)).toEqual([null, ids.First, null])
-  })
 })
 
 describe('external ids are namespaced to the partner', () => {
@@ -367,16 +286,6 @@ describe('external ids are namespaced to the partner', () => {
     expect(theirs.body.member.id).not.toBe(mine.body.member.id)
     expect((await lookUp(service, 'shared-id')).body.firstName).toBe('Mine')
     expect((await lookUp(service, 'shared-id', other.token)).body.firstName).toBe('Theirs')
-  })
-
-  test('two partners of one organization do not share members either', async () => {
-    const one = await service.addPartner('Sibling One')
-    const two = await service.addPartner('Sibling Two', one.organization)
-    const first = await book(booking('sibling', undefined, { email: 'sibling-1@example.com' }), one.token)
-    expect((await lookUp(service, 'sibling', two.token)).status).toBe(404)
-    const second = await book(booking('sibling', undefined, { email: 'sibling-2@example.com' }), two.token)
-    expect([first.status, second.status]).toEqual([201, 201])
-    expect(second.body.member.id).not.toBe(first.body.member.id)
   })
 })
 
@@ -444,39 +353,6 @@ describe('an email that belongs to another member', () => {
     const back = booking('giver', undefined, { email: 'passed-on@example.com' })
     expectRefusal(await book(back), { status: 409, kind: 'email_taken' })
   })
-
-  test('is not taken by a request that failed', async () => {
-    const taken = at('First', '2026-12-08T12:00:00Z')
-    expect((await book(booking('first-in', taken))).status).toBe(201)
-    const email = 'never-written@example.com'
-    expectRefusal(await book(booking('failed', taken, { email })), { status: 400 })
-    expect((await book(booking('another', undefined, { email }))).status).toBe(201)
-  })
-})
-
-describe('a booking that fails on its slot', () => {
-  test('leaves a known member as they were', async () => {
-    const taken = at('First', '2026-12-09T09:00:00Z')
-    await book(booking('slot-owner', taken))
-    await book(
-      booking('unchanged', undefined, { phoneNumber: '+14165550100', preferredSpokenLanguage: 'fr-CA' }),
-    )
-    const before = await lookUp(service, 'unchanged')
-    const changes = {
-      email: 'canary-changed@example.com',
-      firstName: 'Canary',
-      country: 'US',
-      phoneNumber: '+14165550199',
-      preferredSpokenLanguage: 'de',
-    }
-    expectRefusal(await book(booking('unchanged', taken, changes)), {
-      status: 400,
-      kind: 'slot_unavailable',
-      absent: ['canary', 'Canary', '+14165550199'],
-    })
-    expectSuccess(await lookUp(service, 'unchanged'), 200, before.body)
-    expect((await book(booking('unchanged'))).body.phoneNumber).toBe('+14165550100')
-  })
 })
 
 describe('a deactivated member', () => {
@@ -499,17 +375,7 @@ describe('a deactivated member', () => {
     expect((await book(booking('sleeper', slot))).status).toBe(201)
   })
 
-  test("is no other partner's", async () => {
-    const other = await service.addPartner('Waking Partner')
-    const { body } = await book(booking('one-sided'))
-    await service.context.store.setMemberActive(body.member.id, false, service.act())
-    const theirs = booking('one-sided', undefined, { email: 'other-side@example.com' })
-    expect((await book(theirs, other.token)).status).toBe(201)
-    expect((await lookUp(service, 'one-sided')).status).toBe(403)
-    expect((await lookUp(service, 'one-sided', other.token)).status).toBe(200)
-  })
-
-  test('keeps their email', async () => {
+  test('keeps their e-mail address', async () => {
     const { body } = await book(booking('keeper'))
     await service.context.store.setMemberActive(body.member.id, false, service.act())
     const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
@@ -528,17 +394,5 @@ describe('the order of the checks of a booking', () => {
   test('fields come before the deactivated member, the email and the slot', async () => {
     const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com', firstName: '' })
     expectRefusal(await book(body), { status: 400, path: 'memberData.firstName' })
-  })
-
-  test('the deactivated member comes before the email and the slot', async () => {
-    const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com' })
-    expectRefusal(await book(body), { status: 403 })
-    expectRefusal(await book(booking('order-sleeper', taken())), { status: 403 })
-  })
-
-  test('the slot comes before the email: one that cannot be had does not tell whose an address is', async () => {
-    const body = booking('order-newcomer', taken(), { email: 'order-owner@example.com' })
-    expectRefusal(await book(body), { status: 400, kind: 'slot_unavailable' })
-    expectRefusal(await book(booking('order-newcomer', taken())), { status: 400, kind: 'slot_unavailable' })
   })
 })

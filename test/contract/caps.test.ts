@@ -51,23 +51,6 @@ describe('what one member can hold', () => {
     expect((await post(booking('other', at(second, '10:30')))).status).toBe(201)
   })
 
-  test('is told after what makes the slot unavailable to anybody', async () => {
-    expect((await post(booking('ordered', at(first, '12:00')))).status).toBe(201)
-    expectRefusal(await post(booking('ordered', at(first, '12:00'))), {
-      status: 400,
-      kind: 'slot_already_yours',
-    })
-    expectRefusal(await post(booking('ordered', at(second, '12:10'))), {
-      status: 400,
-      kind: 'slot_unavailable',
-    })
-    expect((await post(booking('another', at(second, '12:00')))).status).toBe(201)
-    expectRefusal(await post(booking('ordered', at(second, '12:00'))), {
-      status: 400,
-      kind: 'slot_unavailable',
-    })
-  })
-
   test('is so many open requests with a slot to come, and any number of intakes', async () => {
     for (const time of ['14:15', '15:00', '15:45']) {
       expect((await post(booking('eager', at(first, time)))).status).toBe(201)
@@ -81,22 +64,6 @@ describe('what one member can hold', () => {
     service.setNow('2026-12-03T14:15:00Z')
     expect((await post(booking('eager', at(second, '16:30')))).status).toBe(201)
     service.setNow(defaultNow)
-  })
-
-  test('is not more for 40 bookings at once, and what was refused changed nothing', async () => {
-    const starts = Array.from({ length: 20 }, (_, index) =>
-      [first, second].map((id) => ({ id, index })),
-    ).flat()
-    const answers = await Promise.all(
-      starts.map(({ id, index }) => {
-        const minutes = 9 * 60 + (index % 10) * 45
-        const time = `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
-        return post(booking('greedy', at(id, time, index < 10 ? '2026-12-08' : '2026-12-09')))
-      }),
-    )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
-    const kinds = new Set(answers.map(({ headers }) => headers.get('x-error-code')))
-    expect([...kinds].sort()).toEqual([null, 'slot_conflicts_with_yours', 'too_many_open_requests'].sort())
   })
 })
 
@@ -124,13 +91,6 @@ describe('addresses of different members', () => {
     return body.member.id
   }
 
-  test('leave a line each before they are answered: who asked, and whose address it is', async () => {
-    const memberId = await exhaust()
-    const line = [`partner ${service.partner.partner.id}`, 'member.email-conflict', 'email_taken']
-    expect(await linesOf(memberId)).toEqual(Array(limits.emailConflicts).fill(line))
-    expect((await service.context.store.verifyAudit(null)).intact).toBe(true)
-  })
-
   test('beyond the limit are 429 with when to ask again, and then they are answered', async () => {
     const memberId = await exhaust()
     service.setNow('2026-12-01T12:20:00Z')
@@ -144,34 +104,6 @@ describe('addresses of different members', () => {
     service.setNow('2026-12-01T13:00:00Z')
     const again = await post(booking('asker', undefined, { email: 'known@example.com' }))
     expectRefusal(again, { status: 409, kind: 'email_taken' })
-  })
-
-  test('are the affair of the partner who sends them: members with their own address, and others, are served on', async () => {
-    await post(booking('loyal'))
-    await exhaust()
-    expect((await post(booking('loyal'))).status).toBe(201)
-    expect((await post(booking('loyal', undefined, { email: 'LOYAL@example.com' }))).status).toBe(201)
-    expect((await lookUp(service, 'loyal')).status).toBe(200)
-    const other = await service.addPartner('Other')
-    expect((await post(booking('new'), other.token)).status).toBe(201)
-  })
-
-  test('are told after the slot, also beyond the limit', async () => {
-    await exhaust()
-    const { providerId } = await entryOf(service, 31, 'First')
-    const unavailable = { providerId, utcStartTime: '2026-12-03T09:10:00Z' }
-    expectRefusal(await post(booking('asker', unavailable, { email: 'known@example.com' })), {
-      status: 400,
-      kind: 'slot_unavailable',
-    })
-    const available = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
-    expectRefusal(await post(booking('asker', available, { email: 'known@example.com' })), {
-      status: 429,
-      kind: 'email_conflicts_limited',
-    })
-    expect((await entryOf(service, 31, 'First')).availability[0]).toMatchObject({
-      utcStartTime: '2026-12-01T12:00:00Z',
-    })
   })
 
   test('beyond the limit no answer depends on whether an address is somebody’s', async () => {
@@ -207,22 +139,5 @@ describe('addresses of different members', () => {
     service.setNow(defaultNow)
     expect((await lookUp(service, 'asker')).status).toBe(404)
     expect((await lookUp(service, 'member')).body.email).toBe('member@example.com')
-  })
-})
-
-describe('without limits', () => {
-  test('nothing but an overlap is refused to a member, and an address of another is 409 each time', async () => {
-    service = await startService({ directory })
-    const { providerId } = await entryOf(service, 31, 'First')
-    const days = Array.from({ length: 15 }, (_, index) => `2026-12-${String(index + 3).padStart(2, '0')}`)
-    for (const day of days) {
-      const slot = { providerId, utcStartTime: `${day}T09:00:00Z` }
-      expect((await post(booking('many', slot))).status).toBe(201)
-    }
-    for (let count = 0; count < 25; count++) {
-      const refused = await post(booking('new', undefined, { email: 'many@example.com' }))
-      expectRefusal(refused, { status: 409, kind: 'email_taken' })
-    }
-    await service.stop()
   })
 })

@@ -2,6 +2,7 @@ import { expect } from 'bun:test'
 import { createHmac, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import type { DirectoryFile } from '../../src/directory-files/document'
+import { weekdays } from '../../src/domain/provider'
 import type { Answer, TestService } from '../support/service'
 
 /** The paths of the contract. */
@@ -107,15 +108,7 @@ export function slotsAt(...starts: string[]): { utcStartTime: string; utcEndTime
 
 type WorkingHours = DirectoryFile['providers'][number]['workingHours'][number]
 
-export const everyDay: WorkingHours['weekdays'] = [
-  'monday',
-  'tuesday',
-  'wednesday',
-  'thursday',
-  'friday',
-  'saturday',
-  'sunday',
-]
+export const everyDay: WorkingHours['weekdays'] = [...weekdays]
 
 /** Working hours on one date only. */
 export function on(date: string, start: string, end: string, more: Partial<WorkingHours> = {}): WorkingHours {

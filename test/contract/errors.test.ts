@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
+import { words } from '../support/words'
 import { chunked, daily, entryOf, expectRefusal, expectSuccess, lookUp, paths, sendRaw } from './contract'
 
 const directory = {
@@ -26,24 +27,10 @@ const postHead = (...lines: string[]) => [
 ]
 
 describe('a path that is not in the contract', () => {
-  const unknown = [
-    '/partners',
-    '/partners/v1',
-    '/partners/v1/',
-    '/partners/v1/users/',
-    '/partners/v1/user/1',
-    '/partners/v1/user/x/',
-    '/partners/v1/provider/',
-    '/partners/v1/providers/1/',
-    '/partners/v1/booking-requests/',
-    '/partners/v1/booking-request/1',
-    '/partners/v2/user/',
-    '/partners/user/',
-    '/v1/user/',
-    '/canary-path/',
-    '/health/partners/v1/user/',
-    '/__proto__/',
-  ]
+  const unknown = words`
+    /partners /partners/v1/ /partners/v1/users/ /partners/v1/user/x/ /partners/v1/providers/1/
+    /partners/v2/user/ /canary-path/ /health/partners/v1/user/ /__proto__/
+  `
   for (const path of unknown) {
     test(`${path} is 404 with a token, without one and with a bad one, by any method`, async () => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
@@ -169,18 +156,12 @@ describe('the organization', () => {
           name: 'regions with a bad parameter',
           send: () => service.get(`${paths.regions}?country_code=x&page=0`, token),
         },
-        { name: 'regions without the slash', send: () => service.get(paths.regions.slice(0, -1), token) },
         { name: 'providers', send: () => service.get(`${paths.providers}?region_id=31`, token) },
         {
           name: 'providers with a repeated parameter',
           send: () => service.get(`${paths.providers}?region_id=1&region_id=2`, token),
         },
-        {
-          name: 'a page out of range',
-          send: () => service.get(`${paths.providers}?region_id=31&page=9`, token),
-        },
         { name: 'a look-up', send: () => lookUp(service, 'canary-member', token) },
-        { name: 'a look-up without the id', send: () => service.get(paths.user, token) },
         { name: 'an intake', send: () => service.post(paths.booking, booking('canary-member'), token) },
         {
           name: 'an intake with a bad field',
@@ -188,14 +169,9 @@ describe('the organization', () => {
             service.post(paths.booking, booking('canary-member', undefined, { email: 'canary' }), token),
         },
         { name: 'broken JSON', send: () => service.post(paths.booking, '{"canary', token) },
-        { name: 'an empty body', send: () => service.post(paths.booking, '', token) },
         {
           name: 'another content type',
           send: () => service.post(paths.booking, 'canary', token, { 'Content-Type': 'text/plain' }),
-        },
-        {
-          name: 'a body of 1 MB',
-          send: () => service.post(paths.booking, `"canary${'x'.repeat(1_000_000)}"`, token),
         },
         {
           name: 'a body of 1 MB of another type',
@@ -244,10 +220,8 @@ describe('the content type', () => {
   const right = [
     'application/json',
     'Application/JSON',
-    'application/json; charset=utf-8',
     'application/json;charset=UTF-8',
     'application/json; charset="utf-8"',
-    'application/json ; Charset=utf-8',
   ]
   for (const [i, type] of right.entries()) {
     test(`${type} is JSON`, async () => {
@@ -260,21 +234,12 @@ describe('the content type', () => {
 
   const wrong = [
     'text/plain',
-    'text/json',
     'application/jsonp',
-    'application/x-json',
     'application/problem+json',
-    'application/json5',
-    'xapplication/json',
-    'application/xml',
-    'application/octet-stream',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
-    'json',
     '*/*',
     'text/plain; application/json',
-    'text/plain; x=application/json',
-    'application/json; charset=utf8',
     'application/json; charset=utf-16',
   ]
   for (const type of wrong) {

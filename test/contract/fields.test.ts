@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { untold } from '../../src/domain/member'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService } from '../support/service'
+import { words } from '../support/words'
 import { daily, endOf, entryOf, expectAbsent, expectRefusal, expectSuccess, lookUp, paths } from './contract'
 
 const start = () =>
@@ -67,18 +68,10 @@ interface Field {
 }
 
 const names = ['firstName', 'lastName', 'preferredName']
-const texts = [
-  'preferredPronouns',
-  'gender',
-  'maritalStatus',
-  'clientType',
-  'streetAddress',
-  'suite',
-  'city',
-  'state',
-  'zipCode',
-  'preferredModality',
-]
+const texts = words`
+  preferredPronouns gender maritalStatus clientType streetAddress suite city state zipCode
+  preferredModality
+`
 const fields: Field[] = [
   { path: 'user.external_user_id', maxLength: 255, isRequired: true },
   ...names.map((name) => ({
@@ -138,20 +131,10 @@ describe('memberData.email', () => {
       '',
       'canary',
       'canary@',
-      '@canary.example',
       'canary@@canary.example',
-      'can@ary@canary.example',
-      'canary canary@canary.example',
-      'canary@canary example',
-      'canary@.example',
-      'canary@canary..example',
       'canary@canary.example\n',
-      'canary@canary.example\u0000',
       'canary@canary.example, other@canary.example',
-      'Canary <canary@canary.example>',
-      'mailto:canary@canary.example',
       `c${longest}`,
-      `canary@${'d'.repeat(300)}.com`,
     ]
     for (const value of wrong) {
       const answer = await service.post(paths.booking, request('canary-mail', 'memberData.email', value))
@@ -162,13 +145,7 @@ describe('memberData.email', () => {
 
   test('may be what addresses may be, up to 254 characters, and is kept as it was sent', async () => {
     expect(longest.length).toBe(254)
-    const right = [
-      longest,
-      'first.last+tag@sub.domain.example',
-      "o'hara_99%x@example.co",
-      'UPPER.Case@Example.Com',
-      '1@2.example',
-    ]
+    const right = [longest, 'first.last+tag@sub.domain.example', 'UPPER.Case@Example.Com']
     for (const [i, email] of right.entries()) {
       const answer = await service.post(paths.booking, request(`mail-${i}`, 'memberData.email', email))
       expect([answer.status, answer.body.member?.email]).toEqual([201, email])
@@ -181,71 +158,18 @@ describe('members with a form of their own', () => {
   const rows: { path: string; wrong: unknown[]; right: unknown[] }[] = [
     {
       path: 'memberData.country',
-      wrong: [absentMember, '', 'C', 'CAN', 'XX', 'ZZ', 'UK', 'Canada', 'canary', '12', ' CA', 'CA '],
-      right: ['CA', 'ca', 'gB', 'AQ'],
+      wrong: [absentMember, '', 'CAN', 'XX', 'UK', 'canary', ' CA'],
+      right: ['CA', 'ca', 'AQ'],
     },
     {
       path: 'memberData.dob',
-      wrong: [
-        '',
-        '1990-02-29',
-        '1990-02-31',
-        '2026-04-31',
-        '1990-13-01',
-        '1990-00-10',
-        '1990-01-00',
-        '1900-02-29',
-        '2026-12-03',
-        '2027-01-01',
-        '9999-12-31',
-        '1990-1-1',
-        '19900101',
-        '90-01-01',
-        '01-01-1990',
-        '1990/01/01',
-        '1990-01-01T00:00:00Z',
-        '1990-01-01 ',
-        '+001990-01-01',
-        'canary-date',
-      ],
-      right: [absentMember, '1990-02-28', '2000-02-29', '1912-06-23', '2026-11-30'],
+      wrong: ['', '1990-02-31', '2026-12-03', '19900101', '1990-01-01T00:00:00Z', 'canary-date'],
+      right: [absentMember, '2000-02-29', '2026-11-30'],
     },
     {
       path: 'memberData.phoneNumber',
-      wrong: [
-        '',
-        '+',
-        '+123456',
-        '+1234567890123456',
-        '14165550100',
-        '4165550100',
-        '0014165550100',
-        '++14165550100',
-        '+1416+5550100',
-        '+1416555010a',
-        '+1 800 CANARY 0',
-        '+1 416 555 0100 ext 5',
-        '+1 416 555 0100 x5',
-        '+1/416/555/0100',
-        '+1_416_555_0100',
-        '+1\t4165550100',
-        '+1416555010０',
-        '+14165550100\n',
-        'canary-phone',
-        '+1 (------) 2 3',
-        `+1${' '.repeat(600)}4165550100`,
-      ],
-      right: [
-        absentMember,
-        '+1234567',
-        '+123456789012345',
-        '+14165550100',
-        '+1 416 555 0100',
-        '+1.416.555.0100',
-        '+1-416-555-0100',
-        '+1 (416) 555-0100',
-        '+44 (20) 7946.0018',
-      ],
+      wrong: ['', '+123456', '14165550100', '+1 800 CANARY 0', '+1 416 555 0100 ext 5', '+14165550100\n'],
+      right: [absentMember, '+1234567', '+123456789012345', '+44 (20) 7946.0018'],
     },
     {
       path: 'memberData.leaveVoicemail',
@@ -254,21 +178,8 @@ describe('members with a form of their own', () => {
     },
     {
       path: 'memberData.preferredSpokenLanguage',
-      wrong: [
-        '',
-        'e',
-        'x',
-        'en_US',
-        'en-',
-        '-en',
-        'en--US',
-        'abcdefghi',
-        'canary-languages',
-        'en US',
-        '12',
-        '*',
-      ],
-      right: [absentMember, 'en', 'en-US', 'fr-CA', 'zh-Hant-TW', 'de'],
+      wrong: ['', 'x', 'en_US', 'canary-languages', '*'],
+      right: [absentMember, 'en', 'fr-CA', 'zh-Hant-TW'],
     },
   ]
   for (const { path, wrong, right } of rows) {
@@ -348,57 +259,36 @@ describe('user, memberData and the body', () => {
 
 describe('phq9Data', () => {
   const element = { question: 'canary-question', answer: 'canary-answer' }
-  const rows: { name: string; value: unknown; path: string }[] = [
-    { name: 'missing', value: absentMember, path: 'phq9Data' },
-    { name: 'null', value: null, path: 'phq9Data' },
-    { name: 'an object', value: element, path: 'phq9Data' },
-    { name: 'an object with a length', value: { length: 0 }, path: 'phq9Data' },
-    { name: 'a string', value: 'canary', path: 'phq9Data' },
-    { name: 'a number', value: 9, path: 'phq9Data' },
-    { name: 'of 101 elements', value: Array(101).fill(element), path: 'phq9Data' },
-    { name: 'with an element that is null', value: [element, null], path: 'phq9Data[1]' },
-    { name: 'with an element that is a string', value: ['canary'], path: 'phq9Data[0]' },
-    { name: 'without a question', value: [{ answer: 'canary' }], path: 'phq9Data[0].question' },
-    { name: 'without an answer', value: [element, { question: 'canary' }], path: 'phq9Data[1].answer' },
-    {
-      name: 'with a question of null',
-      value: [{ ...element, question: null }],
-      path: 'phq9Data[0].question',
-    },
-    { name: 'with an answer of 3', value: [{ ...element, answer: 3 }], path: 'phq9Data[0].answer' },
-    {
-      name: 'with a list as answer',
-      value: [{ ...element, answer: ['canary'] }],
-      path: 'phq9Data[0].answer',
-    },
-    {
-      name: 'with a question of 1,001 characters',
-      value: [{ ...element, question: 'canary'.padEnd(1001, '?') }],
-      path: 'phq9Data[0].question',
-    },
-    {
-      name: 'with an answer of 1,001 characters',
-      value: [element, element, { ...element, answer: '😀'.repeat(1001) }],
-      path: 'phq9Data[2].answer',
-    },
-    {
-      name: 'with NUL in an answer',
-      value: [{ ...element, answer: 'canary\u0000' }],
-      path: 'phq9Data[0].answer',
-    },
-    {
-      name: 'with a lone surrogate in a question',
-      value: [{ ...element, question: 'canary\ud800' }],
-      path: 'phq9Data[0].question',
-    },
-  ]
-  for (const { name, value, path } of rows) {
-    test(`${name} is 400, named by its path, never by what was answered`, async () => {
-      const answer = await service.post(paths.booking, request('canary-phq9', 'phq9Data', value))
-      expectRefusal(answer, { status: 400, path, absent: canaries })
-      expect((await lookUp(service, 'canary-phq9')).status).toBe(404)
-    })
-  }
+  test.each<[name: string, value: unknown, path: string]>([
+    ['missing', absentMember, 'phq9Data'],
+    ['null', null, 'phq9Data'],
+    ['an object', element, 'phq9Data'],
+    ['a string', 'canary', 'phq9Data'],
+    ['of 101 elements', Array(101).fill(element), 'phq9Data'],
+    ['with an element that is null', [element, null], 'phq9Data[1]'],
+    ['without a question', [{ answer: 'canary' }], 'phq9Data[0].question'],
+    ['with an answer of 3', [{ ...element, answer: 3 }], 'phq9Data[0].answer'],
+    [
+      'with a question of 1,001 characters',
+      [{ ...element, question: 'canary'.padEnd(1001, '?') }],
+      'phq9Data[0].question',
+    ],
+    [
+      'with an answer of 1,001 characters',
+      [element, element, { ...element, answer: '😀'.repeat(1001) }],
+      'phq9Data[2].answer',
+    ],
+    ['with NUL in an answer', [{ ...element, answer: 'canary\u0000' }], 'phq9Data[0].answer'],
+    [
+      'with a lone surrogate in a question',
+      [{ ...element, question: 'canary\ud800' }],
+      'phq9Data[0].question',
+    ],
+  ])('%s is 400, named by its path, never by what was answered', async (_, value, path) => {
+    const answer = await service.post(paths.booking, request('canary-phq9', 'phq9Data', value))
+    expectRefusal(answer, { status: 400, path, absent: canaries })
+    expect((await lookUp(service, 'canary-phq9')).status).toBe(404)
+  })
 
   const right: { name: string; value: unknown }[] = [
     { name: 'empty', value: [] },
@@ -432,23 +322,7 @@ describe('bookingData', () => {
     },
     {
       path: 'bookingData.selfSchedulingProviderId',
-      wrong: [
-        absentMember,
-        null,
-        '',
-        '1',
-        'canary',
-        1.5,
-        0,
-        -1,
-        1e300,
-        2 ** 53,
-        true,
-        [],
-        [1],
-        {},
-        987_654_321,
-      ],
+      wrong: [absentMember, null, '', '1', 1.5, 0, -1, 2 ** 53, true, [1], {}, 987_654_321],
     },
     {
       path: 'bookingData.utcStartTime',
@@ -458,39 +332,16 @@ describe('bookingData', () => {
         '',
         'canary',
         Date.parse(slot),
-        true,
-        {},
         [slot],
         '2026-12-03',
         '2026-12-03T09:00:00',
-        '2026-12-03T09:00Z',
-        '2026-12-03T09Z',
         '2026-12-03T09:00:00z',
-        '2026-12-03 09:00:00Z',
-        '20261203T090000Z',
-        '2026-12-03T090000Z',
         '2026-12-03T09:00:00+00:00',
-        '2026-12-03T09:00:00-00:00',
-        '2026-12-03T10:00:00+01:00',
-        '2026-12-03T09:00:00',
-        '2026-12-03T09:00:00ZZ',
-        '2026-12-03T09:00:00 Z',
-        ' 2026-12-03T09:00:00Z',
         '2026-12-03T09:00:00Z\n',
-        '2026-12-03T09:00:00Z[UTC]',
-        '2026-12-03T09:00:00.Z',
-        '2026-12-03T09:00:00,000Z',
         '2026-12-03T09:00:00.001Z',
-        '2026-12-03T09:00:00.0000000001Z',
         '2026-12-03T09:00:60Z',
-        '2026-12-03T09:60:00Z',
-        '2026-12-03T24:00:00Z',
-        '2026-12-03T25:00:00Z',
         '2026-02-30T09:00:00Z',
-        '2026-13-03T09:00:00Z',
         '+002026-12-03T09:00:00Z',
-        '26-12-03T09:00:00Z',
-        '２026-12-03T09:00:00Z',
       ],
     },
     {
@@ -499,22 +350,9 @@ describe('bookingData', () => {
         absentMember,
         null,
         '',
-        'canary',
         Date.parse(endOf(slot)),
-        '2026-12-03T09:45Z',
-        '2026-12-03T09:45:00',
-        '2026-12-03T09:45:00z',
-        '2026-12-03T09:45:00+00:00',
-        '2026-12-03T09:45:00.5Z',
-        '2026-12-03 09:45:00Z',
-        '2026-12-03T09:44:00Z',
-        '2026-12-03T09:44:59Z',
-        '2026-12-03T09:45:01Z',
-        '2026-12-03T09:46:00Z',
-        '2026-12-03T09:00:00Z',
-        '2026-12-03T08:15:00Z',
-        '2026-12-03T10:30:00Z',
-        '2026-12-04T09:45:00Z',
+        ...words`2026-12-03T09:45:00 2026-12-03T09:45:00+00:00 2026-12-03T09:45:00.5Z 2026-12-03T09:44:59Z
+          2026-12-03T09:45:01Z 2026-12-03T09:00:00Z 2026-12-04T09:45:00Z`,
       ],
     },
   ]
@@ -600,39 +438,19 @@ describe('members that the contract does not know', () => {
   })
 
   const whole = JSON.stringify(booking('by-proto'))
-  const { user, memberData, phq9Data } = booking('by-proto')
+  const { user, memberData } = booking('by-proto')
   const json = JSON.stringify
   const tricks: { name: string; body: string; path: RegExp }[] = [
     { name: 'the whole body', body: `{"__proto__":${whole}}`, path: /(^|\W)user(\.\w+)?: / },
-    {
-      name: 'user',
-      body: `{"__proto__":{"user":${json(user)}},"memberData":${json(memberData)},"phq9Data":[]}`,
-      path: /(^|\W)user(\.\w+)?: /,
-    },
-    {
-      name: 'external_user_id',
-      body: `{"user":{"__proto__":${json(user)}},"memberData":${json(memberData)},"phq9Data":[]}`,
-      path: /(^|\W)user\.external_user_id: /,
-    },
     {
       name: 'external_user_id by constructor',
       body: `{"user":{"constructor":{"prototype":${json(user)}}},"memberData":${json(memberData)},"phq9Data":[]}`,
       path: /(^|\W)user\.external_user_id: /,
     },
     {
-      name: 'memberData',
-      body: `{"user":${json(user)},"memberData":{"__proto__":${json(memberData)}},"phq9Data":[]}`,
-      path: /(^|\W)memberData\.email: /,
-    },
-    {
       name: 'one member of memberData',
       body: `{"user":${json(user)},"memberData":${json({ ...memberData, lastName: undefined }).replace('{', '{"__proto__":{"lastName":"X"},')},"phq9Data":[]}`,
       path: /(^|\W)memberData\.lastName: /,
-    },
-    {
-      name: 'phq9Data',
-      body: `{"user":${json(user)},"memberData":${json(memberData)},"__proto__":{"phq9Data":${json(phq9Data)}}}`,
-      path: /(^|\W)phq9Data: /,
     },
     {
       name: 'an answer',

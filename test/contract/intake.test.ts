@@ -86,17 +86,6 @@ describe('an intake', () => {
     expect((await entryOf(service, 31, 'Only')).availability).toEqual(slotsAt('2026-12-03T09:00:00Z'))
   })
 
-  test('may be sent again and again: one member, an intake each time', async () => {
-    const answers = [
-      await service.post(paths.booking, booking('again')),
-      await service.post(paths.booking, booking('again')),
-      await service.post(paths.booking, booking('again')),
-    ]
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201])
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(3)
-    expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
-  })
-
   test('needs user, memberData and phq9Data only, and of memberData four members', async () => {
     const answer = await service.post(paths.booking, {
       user: { external_user_id: 'least' },

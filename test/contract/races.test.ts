@@ -105,18 +105,6 @@ describe('at once', () => {
 
   const memberRounds = times(8, 200)
 
-  test(`50 first intakes of one new member: 50 times 201, one member, 50 intakes, ${memberRounds} times`, async () => {
-    for (let round = 0; round < memberRounds; round++) {
-      const before = await stored()
-      const answers = await atOnce(50, () => service.post(paths.booking, booking(`newborn-${round}`)))
-      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 50 } })
-      expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
-      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50)
-      expect(await stored()).toEqual({ requests: before.requests + 50, members: before.members + 1 })
-      expect((await lookUp(service, `newborn-${round}`)).body.id).toBe(answers[0]?.body.member.id)
-    }
-  })
-
   test(`50 members of two partners with one email: one 201, the rest 409, one member, ${memberRounds} times`, async () => {
     for (let round = 0; round < memberRounds; round++) {
       const before = await stored()
@@ -138,67 +126,6 @@ describe('at once', () => {
       const found = await lookUp(service, `claimant-${round}-${winner}`, tokenOf(winner))
       expect(found.body.id).toBe(answers[winner]?.body.member.id)
     }
-  })
-
-  test('50 bookings of one slot by one new member: one 201, the rest 400, one member', async () => {
-    const slot = { providerId, utcStartTime: '2026-12-04T09:00:00Z' }
-    const answers = await atOnce(50, () => service.post(paths.booking, booking('hasty', slot)))
-    expect(tally(answers)).toEqual({ 201: 1, 400: 49 })
-    for (const answer of refusalsIn(answers)) {
-      expectRefusal(answer, { status: 400, kind: 'slot_already_yours', absent: ['hasty'] })
-    }
-    expect((await lookUp(service, 'hasty')).status).toBe(200)
-  })
-
-  test('bookings of one member at two providers at the same time: one 201, the rest 400', async () => {
-    const rival = (await entryOf(service, 31, 'Rival')).providerId
-    const utcStartTime = '2026-12-07T09:00:00Z'
-    for (const member of ['ubiquitous', 'ubiquitous-too', 'ubiquitous-again']) {
-      const answers = await atOnce(2, (i) =>
-        service.post(paths.booking, booking(member, { providerId: i ? rival : providerId, utcStartTime })),
-      )
-      expect(tally(answers)).toEqual({ 201: 1, 400: 1 })
-      for (const answer of refusalsIn(answers)) {
-        expectRefusal(answer, { status: 400, kind: 'slot_conflicts_with_yours', absent: ['ubiquitous'] })
-      }
-      const held = answers.find(({ status }) => status === 201)?.body.id
-      await service.context.store.decline(held, service.act())
-    }
-  })
-
-  test('one external id at two partners: a member each', async () => {
-    const other = await service.addPartner('Racing Partner')
-    const answers = await atOnce(40, (i) => {
-      const isOther = i % 2 === 1
-      const email = `${isOther ? 'their' : 'my'}-twin@example.com`
-      return service.post(
-        paths.booking,
-        booking('twin', undefined, { email }),
-        isOther ? other.token : undefined,
-      )
-    })
-    expect(tally(answers)).toEqual({ 201: 40 })
-    const idsOf = (rest: number) =>
-      new Set(answers.filter((_, i) => i % 2 === rest).map(({ body }) => body.member.id))
-    expect([idsOf(0).size, idsOf(1).size]).toEqual([1, 1])
-    expect(idsOf(0).isDisjointFrom(idsOf(1))).toBe(true)
-  })
-
-  test('every slot of a day by its own member and a rival: each slot once', async () => {
-    const starts = Array.from(
-      { length: 12 },
-      (_, i) =>
-        `${new Date(Date.parse('2026-12-05T09:00:00Z') + i * 45 * 60_000).toISOString().slice(0, 19)}Z`,
-    )
-    const answers = await atOnce(starts.length * 2, (i) => {
-      const utcStartTime = starts[i % starts.length] ?? ''
-      return service.post(paths.booking, booking(`day-${i}`, { providerId, utcStartTime }))
-    })
-    expect(tally(answers)).toEqual({ 201: 12, 400: 12 })
-    const won = answers.filter(({ status }) => status === 201).map(({ body }) => body.utcStartTime)
-    expect(won.toSorted()).toEqual(starts)
-    const numbers = answers.filter(({ status }) => status === 201).map(({ body }) => body.authorizationNumber)
-    expect(new Set(numbers).size).toBe(12)
   })
 
   test('searches beside bookings answer 200, and a slot that was granted is gone from the next search', async () => {

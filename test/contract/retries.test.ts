@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
-import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { booking, provider, region } from '../support/builders'
 import { defaultNow, startService, type TestService } from '../support/service'
 import { ask, countRows } from '../support/storage'
@@ -103,40 +102,6 @@ describe('a retry', () => {
     }
   })
 
-  test('is answered so after the request was accepted, declined, and its slot booked by another', async () => {
-    const slot = nextSlot()
-    const body = booking('moved', slot)
-    const { replay, id } = await first('moved', body)
-    await acceptRequest(service.context, id, service.act())
-    expect(await send('moved', body)).toEqual(replay)
-    await declineRequest(service.context, id, service.act())
-    expect(await send('moved', body)).toEqual(replay)
-    expect((await send(null, booking('mover', slot))).status).toBe(201)
-    expect(await send('moved', body)).toEqual(replay)
-  })
-
-  test('is answered so after the member was told anew, has lost the address, and was deactivated', async () => {
-    const body = booking('changed', nextSlot(), { preferredModality: 'Video' })
-    const { replay, member } = await first('changed', body)
-    const anew = booking('changed', undefined, { email: 'else@example.com', firstName: 'Else' })
-    expect((await send(null, anew)).status).toBe(201)
-    expect(await send('changed', body)).toEqual(replay)
-    await service.context.store.releaseEmail(member.id, service.act())
-    await service.context.store.setMemberActive(member.id, false, service.act())
-    expect((await send(null, body)).code).toBe('member_deactivated')
-    expect(await send('changed', body)).toEqual(replay)
-  })
-
-  test('is answered so after the provider was deactivated', async () => {
-    const other = (await entryOf(service, 31, 'Other')).providerId
-    const slot = { providerId: other, utcStartTime: '2026-12-03T09:00:00Z' }
-    const { replay } = await first('gone', booking('gone', slot))
-    await service.context.store.setProviderActive(other, false, service.act())
-    await service.context.directory.catchUp()
-    expect((await send(null, booking('late', slot))).code).toBe('provider_unknown')
-    expect(await send('gone', booking('gone', slot))).toEqual(replay)
-  })
-
   test('with another body is 422 and changes nothing, were it another space alone', async () => {
     const body = booking('other')
     await first('other', body)
@@ -159,29 +124,6 @@ describe('a retry', () => {
     }
   })
 
-  test('of a request that was refused is judged anew, and stored once it can be', async () => {
-    const slot = nextSlot()
-    const holder = JSON.parse((await send(null, booking('holder', slot))).text)
-    const body = booking('waiting', slot)
-    for (let round = 0; round < 2; round++) {
-      expect(await send('waiting', body)).toMatchObject({ status: 400, code: 'slot_unavailable' })
-    }
-    // The key of a refusal names no request yet: it can go with another body too.
-    await declineRequest(service.context, holder.id, service.act())
-    const { replay } = await first('waiting', body)
-    expect(await send('waiting', body)).toEqual(replay)
-  })
-
-  test('under the key of another partner is a request of its own', async () => {
-    const { token } = await service.addPartner('Second')
-    const { answer } = await first('shared', booking('shared'))
-    const theirs = booking('shared', undefined, { email: 'theirs@example.com' })
-    const other = await send('shared', theirs, service, token)
-    expect([other.status, other.replayed]).toEqual([201, null])
-    expect(await send('shared', theirs, service, token)).toEqual({ ...other, replayed: 'true' })
-    expect(JSON.parse(other.text).id).not.toBe(JSON.parse(answer.text).id)
-  })
-
   test('is let in by a token in force alone, and by an organization that is active', async () => {
     const { partner, organization, token } = await service.addPartner('Closing')
     expect((await send('closing', booking('closing'), service, token)).status).toBe(201)
@@ -197,24 +139,6 @@ describe('a retry', () => {
 })
 
 describe('at once under one key', () => {
-  test('50 bookings are one: 50 equal answers, 49 of them replays', async () => {
-    const body = booking('fifty', nextSlot())
-    const answers = await Promise.all(Array.from({ length: 50 }, () => send('fifty', body)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201))
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    expect(answers.filter(({ replayed }) => replayed === 'true')).toHaveLength(49)
-    const requests = await service.context.store.listRequests({})
-    expect(requests.filter(({ member }) => member?.externalUserId === 'fifty')).toHaveLength(1)
-  })
-
-  test('20 of which the first is refused are judged each on its own', async () => {
-    const slot = nextSlot()
-    await send(null, booking('quick', slot))
-    const answers = await Promise.all(Array.from({ length: 20 }, () => send('slow', booking('slow', slot))))
-    const refused = { status: 400, code: 'slot_unavailable', replayed: null }
-    for (const answer of answers) expect(answer).toMatchObject(refused)
-  })
-
   test('two different bodies are one 201 and one 422', async () => {
     const answers = await Promise.all(['left', 'right'].map((name) => send('both', booking(name))))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422])
@@ -280,13 +204,6 @@ describe('the key', () => {
     const headers = { Authorization: `Bearer ${service.partner.token}`, 'Idempotency-Key': '' }
     const answer = await service.send(`${paths.regions}?country_code=CA`, { headers })
     expect(answer.status).toBe(200)
-  })
-
-  test('left out makes a new request each time', async () => {
-    const ids = new Set()
-    for (let round = 0; round < 2; round++)
-      ids.add(JSON.parse((await send(null, booking('keyless'))).text).id)
-    expect(ids.size).toBe(2)
   })
 })
 

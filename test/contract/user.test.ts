@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { booking, region } from '../support/builders'
 import { startService } from '../support/service'
+import { words } from '../support/words'
 import { expectRefusal, expectSuccess, lookUp, paths } from './contract'
 
 const start = () => startService({ directory: { regions: [region({ id: 31 })], providers: [] } })
@@ -29,13 +30,7 @@ describe('the look-up', () => {
   })
 
   const languages: [code: string, name: string][] = [
-    ['en', 'English'],
-    ['en-US', 'English (United States)'],
-    ['fr', 'French'],
     ['fr-CA', 'French (Canada)'],
-    ['es-MX', 'Spanish (Mexico)'],
-    ['pt-BR', 'Portuguese (Brazil)'],
-    ['de', 'German'],
     ['pa', 'Punjabi'],
   ]
   for (const [code, name] of languages) {
@@ -51,19 +46,7 @@ describe('the look-up', () => {
 
   const odd = [
     'with space',
-    'plus+sign',
-    'amper&sand=equals',
-    'per%cent%41',
-    'slash/dot/../x',
-    'quote\'"`; DROP TABLE members',
-    '東京-😀',
-    'ünïcödé',
-    '__proto__',
-    'constructor',
-    '0',
-    'null',
-    '%',
-    '*',
+    ...words`plus+sign amper&sand=equals per%cent%41 slash/dot/../x 東京-😀 __proto__ null`,
     'tab\tline\n',
   ]
   for (const [i, externalUserId] of odd.entries()) {
@@ -121,15 +104,7 @@ describe('the look-up is refused', () => {
     }
   })
 
-  const unknown = [
-    'canary-nobody',
-    'canary%',
-    '%nary-known',
-    "canary' OR '1'='1",
-    '_anary-known',
-    'canary-known ',
-    'CANARY-KNOWN',
-  ]
+  const unknown = ['canary-nobody', '%nary-known', '_anary-known', 'canary-known ', 'CANARY-KNOWN']
   for (const externalUserId of unknown) {
     test(`with 404 where no member has it: ${externalUserId}`, async () => {
       await service.post(

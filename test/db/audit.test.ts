@@ -1,11 +1,10 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { auditHashes } from '../../db/audit/verification'
 import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
-import { type AuditEntry, addLine, auditStart, emptyAudit, formatState } from '../../src/domain/audit'
+import { type AuditEntry, auditStart } from '../../src/domain/audit'
 import type { Store } from '../../src/domain/store'
-import { createVault, masterKeyOf } from '../../src/vault/vault'
+import { masterKeyOf } from '../../src/vault/vault'
 import { act, now } from './furniture'
 import { openPlace, openTestDatabase, testKey } from './place'
 
@@ -42,8 +41,6 @@ async function openOther(place: OpenPlace): Promise<OpenPlace> {
   return other
 }
 
-const others: Readonly<Record<string, string>> = { at: '7', action: "'member.erase'" }
-
 /** Somebody with the file and without the key. */
 function attack({ path }: OpenPlace, ...statements: string[]): void {
   using database = new Database(path)
@@ -61,42 +58,25 @@ describe('without the key, and with no head noted elsewhere, there is found', ()
     `INSERT INTO audit SELECT ${id}, at, actor, action, record, outcome, hash FROM audit WHERE id = 4`
   test.each<[what: string, statements: string[], id: number, fault: string]>([
     ['a line that is gone from the middle', ['DELETE FROM audit WHERE id = 5'], 5, 'the line is missing'],
-    ['the first line gone', ['DELETE FROM audit WHERE id = 1'], 1, 'the line is missing'],
     [
       'a tail that was cut off, and its number with it',
       ['DELETE FROM audit WHERE id > 7', "UPDATE sqlite_sequence SET seq = 7 WHERE name = 'audit'"],
       8,
       'the lines from here to line 10 are missing',
     ],
-    ['a refused authentication gone', ['DELETE FROM audit WHERE id = 6'], 6, 'the line is missing'],
     [
       'the last refused authentication gone',
       ['DELETE FROM audit WHERE id = 9'],
       9,
       'the lines from here to line 9 are missing',
     ],
-    ['all lines gone', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],
-    ['a line put in at the end', [inserted(11)], 11, asWritten],
-    ['a line put in before the first', [inserted(0)], 0, 'the line stands among those that were pruned'],
     [
       'a line put in before all numbers',
       [inserted(-9e15)],
       -9e15,
       'the line stands among those that were pruned',
     ],
-    ['a line in the place of another', ['DELETE FROM audit WHERE id = 8', inserted(8)], 8, asWritten],
     ['a seal that is gone', ["DELETE FROM settings WHERE name = 'audit'"], 10, unsealed],
-    ['a seal that is nothing', ["UPDATE settings SET value = x'7b7d' WHERE name = 'audit'"], 10, unsealed],
-    [
-      'a seal that tells of fewer lines',
-      [
-        'DELETE FROM audit WHERE id = 10',
-        `UPDATE settings SET value = CAST(json_set(CAST(value AS TEXT), '$.acts.head.id', 8,
-          '$.acts.head.hash', (SELECT hash FROM audit WHERE id = 8)) AS BLOB) WHERE name = 'audit'`,
-      ],
-      9,
-      unsealed,
-    ],
     [
       'a seal that says that all before was pruned',
       [
@@ -118,71 +98,6 @@ describe('without the key, and with no head noted elsewhere, there is found', ()
       state: 'bad',
       detail: `broken at line ${id}: ${fault}`,
     })
-  })
-
-  test.each(['at', 'actor', 'action', 'record', 'outcome', 'hash'])(
-    'another %s of any line',
-    async (column) => {
-      await using place = await openPlace()
-      await tenLines(place.store)
-      using database = new Database(place.path)
-      database.run('DROP TRIGGER IF EXISTS audit_keeps_words')
-      for (let id = 1; id <= 10; id++) {
-        const other = others[column] ?? "'x'"
-        const [kept] = database.query(`SELECT ${column} FROM audit WHERE id = ?`).values(id) as [[string]]
-        database.run(`UPDATE audit SET ${column} = ${other} WHERE id = ${id}`)
-        // A refused authentication that is called something else stands in the other chain, and breaks that too.
-        expect(await place.store.verifyAudit(null)).toEqual(broken(id, asWritten))
-        database.run(`UPDATE audit SET ${column} = ? WHERE id = ${id}`, kept)
-        expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
-      }
-    },
-  )
-
-  test('a log that was written anew under another key, seal and all', async () => {
-    await using place = await openPlace()
-    await tenLines(place.store)
-    const mine = auditHashes(createVault(Buffer.alloc(32, 66)))
-    const lines = await place.store.listAudit(100)
-    let state = emptyAudit
-    using database = new Database(place.path)
-    database.run('DROP TRIGGER audit_keeps_words')
-    for (const line of lines) {
-      const { id } = line
-      const added = addLine(mine, state, id, { ...line, actor: 'mallory' })
-      database.run('UPDATE audit SET actor = ?, hash = ? WHERE id = ?', ['mallory', added.line.hash, id])
-      state = added.state
-    }
-    expect(await place.store.verifyAudit(null)).toEqual(broken(1, asWritten))
-    database.run("UPDATE settings SET value = ? WHERE name = 'audit'", [
-      Buffer.from(formatState(mine, state)),
-    ])
-    expect(await place.store.verifyAudit(null)).toEqual(broken(10, unsealed))
-  })
-
-  test('the lines of an older database put back, and with its seal too by a head that was noted', async () => {
-    await using place = await openPlace()
-    await place.upkeep?.backUp(place.freeTarget, null, act)
-    const old = await place.store.auditHead()
-    await place.store.appendAudit([line(1)])
-    const noted = await place.store.auditHead()
-    attack(
-      place,
-      `ATTACH '${place.freeTarget}' AS old`,
-      'DELETE FROM audit',
-      'INSERT INTO audit SELECT * FROM old.audit',
-      'DETACH old',
-    )
-    // The copy was made before its own line was written.
-    const missing = `the lines from here to line ${noted.id} are missing`
-    expect(await place.store.verifyAudit(null)).toEqual(broken(old.id, missing))
-    attack(
-      place,
-      `ATTACH '${place.freeTarget}' AS old`,
-      "UPDATE settings SET value = (SELECT value FROM old.settings WHERE name = 'audit') WHERE name = 'audit'",
-    )
-    expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
-    expect(await place.store.verifyAudit(noted)).toMatchObject({ intact: false })
   })
 })
 
@@ -259,24 +174,6 @@ describe('a prune', () => {
       archive: { start: head },
       next: 'the log goes on from it',
     })
-  })
-
-  test.each([
-    ['a line changed at the new start', "UPDATE audit SET actor = 'x' WHERE id = 7", 7, asWritten],
-    ['the line at the new start gone', 'DELETE FROM audit WHERE id = 7', 7, 'the line is missing'],
-    [
-      'a line put in before the new start',
-      "INSERT INTO audit VALUES (2, 0, 'x', 'member.show', NULL, 'done', 'x')",
-      2,
-      'the line stands among those that were pruned',
-    ],
-  ])('leaves a log in which %s is found', async (_, statement, id, fault) => {
-    await using place = await openPlace()
-    await tenLines(place.store)
-    await prune(place, 'acts', now + 6)
-    await prune(place, 'refusals', now + 6, `${place.freeTarget}-2`)
-    attack(place, statement)
-    expect(await place.store.verifyAudit(null)).toEqual(broken(id, fault))
   })
 
   test('never gives the id of a pruned line again', async () => {

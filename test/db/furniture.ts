@@ -188,6 +188,25 @@ export async function stored(
   return answer
 }
 
+/** An intake of partner 1, except for what is given. */
+export const draftOf = (
+  externalUserId: string,
+  different: Partial<SubmissionDraft> & Pick<SubmissionDraft, 'version'>,
+): SubmissionDraft => ({
+  partnerId: 1,
+  externalUserId,
+  member: { ...update, email: `${externalUserId}@example.com` },
+  slot: null,
+  slotState: null,
+  localOffsetMinutes: null,
+  authorizationNumber: null,
+  screeningAnswers: answers,
+  retry: null,
+  submittedAt: now,
+  limits: unlimited,
+  ...different,
+})
+
 /** Two regions, two providers and a partner, and what submits to them. */
 export async function furnish(connection: Connection) {
   const { store } = connection
@@ -197,22 +216,13 @@ export async function furnish(connection: Connection) {
   const { providers, regions } = await everything(connection)
   const [first, second] = providers.map(({ id }) => id) as [number, number]
   let numbers = 0
-  const intake = async (externalUserId: string, different: Partial<SubmissionDraft> = {}) =>
-    store.submit({
-      partnerId: partner.id,
-      externalUserId,
-      member: { ...update, email: `${externalUserId}@example.com` },
-      slot: null,
-      slotState: null,
-      localOffsetMinutes: different.slot ? 0 : null,
-      authorizationNumber: null,
-      screeningAnswers: answers,
-      retry: null,
-      submittedAt: now,
-      limits: unlimited,
-      version: different.version ?? (await versionOf(connection)),
-      ...different,
-    })
+  const intake = async (externalUserId: string, different: Partial<SubmissionDraft> = {}) => {
+    const version = different.version ?? (await versionOf(connection))
+    const localOffsetMinutes = different.slot ? 0 : null
+    return store.submit(
+      draftOf(externalUserId, { partnerId: partner.id, localOffsetMinutes, ...different, version }),
+    )
+  }
   const book = (
     externalUserId: string,
     startsAt: number,

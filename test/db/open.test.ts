@@ -71,16 +71,6 @@ describe('an open database', () => {
     await engine.close()
   })
 
-  test('has the same in force when it is opened again', () => {
-    using folder = new Folder()
-    openTestDatabase(folder.file('a.sqlite')).close()
-    const again = openTestDatabase(folder.file('a.sqlite'))
-    expect(
-      ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete'].map((name) => read(again, name)),
-    ).toEqual(['wal', 2, 1, 1])
-    again.close()
-  })
-
   test('has strict tables alone', () => {
     using folder = new Folder()
     const database = openTestDatabase(folder.file('a.sqlite'))

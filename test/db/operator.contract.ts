@@ -7,7 +7,6 @@ import {
   act,
   actAt,
   answers,
-  compare,
   endOf,
   entry,
   everything,
@@ -105,24 +104,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         ['b', 500, 'cancelled'],
         ['c', null, null],
       ])
-    })
-
-    test('that are revoked end at once, and a successor that waits never begins', async () => {
-      await using place = await open()
-      const { store } = place
-      const { partner } = await furnish(place)
-      await store.issueKey(partner.id, key('a', 100), actAt(100))
-      await store.rotateKey(partner.id, key('b', 500), actAt(200))
-      await store.revokeKeys(partner.id, actAt(300))
-      const ends = (await store.listKeys()).map(({ kid, endsAt, endReason }) => [kid, endsAt, endReason])
-      expect(ends).toEqual([
-        ['a', 300, 'revoked'],
-        ['b', 500, 'cancelled'],
-      ])
-      expect(await endOf(store.revokeKeys(partner.id, actAt(400)))).toBe('record_unknown')
-      await store.issueKey(partner.id, key('c', 400), actAt(400))
-      const [a, b, c] = await store.listKeys()
-      expect([a?.endsAt, b?.endsAt, c?.endsAt]).toEqual([300, 500, null])
     })
   })
 
@@ -269,25 +250,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await store.setProviderActive(first, true, act)
       expect(await since(() => store.removeTimeOff(first, absence, act))).toEqual([before])
     })
-
-    test('a comparison of a directory tells what loading it would do, and does nothing', async () => {
-      await using place = await open()
-      const { store } = place
-      await furnish(place)
-      const before = await everything(place)
-      const head = await store.auditHead()
-      const described = [[ontario], [entry('first', { bio: 'New' }), entry('third')]] as const
-      const preview = await compare(place, ...described)
-      expect(preview.load).toEqual({
-        added: ['third'],
-        changed: ['first'],
-        deactivated: ['CA-QC', 'second'],
-        unchanged: 1,
-      })
-      expect(await everything(place)).toEqual(before)
-      expect(await store.auditHead()).toEqual(head)
-      expect(await load(place, ...described)).toEqual(preview.load)
-    })
   })
 
   describe('requests', () => {
@@ -431,65 +393,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findRequest(id)).toMatchObject({ providerId: first, startsAt: null })
     })
 
-    test('an intake may keep or move within the time that it holds itself, and nobody else’s', async () => {
-      await using place = await open()
-      const { first, assign, book } = await furnishWithIntake(place)
-      await book('kim', nine + minutes(90))
-      expect(await assign(first, nine)).toBe('done')
-      expect(await assign(first, nine)).toBe('done')
-      expect(await assign(first, nine + minutes(30))).toBe('done')
-      expect(await endOf(assign(first, nine + minutes(60)))).toBe('slot_unavailable')
-      expect(await takenOf(place, first)).toEqual([nine + minutes(30), nine + minutes(90)])
-    })
-
-    test('a booking request is not an intake, and a decision before a change is stale', async () => {
-      await using place = await open()
-      const { store } = place
-      const { id, first, book } = await furnishWithIntake(place)
-      const booked = await stored(book('kim', nine))
-      const assignment = {
-        providerId: first,
-        startsAt: null,
-        localOffsetMinutes: null,
-        version: await versionOf(place),
-        authorizationNumber: 'AUTH-X',
-      }
-      expect(await endOf(store.assign(booked.id, assignment, act))).toBe('move_unknown')
-      await store.setProviderActive(first, false, act)
-      expect(await store.assign(id, assignment, act)).toBe('stale')
-      expect(await store.findRequest(id)).toMatchObject({ state: 'unassigned', providerId: null })
-    })
-
-    test('move as the table of states says and no other way, and a declined one frees its slot', async () => {
-      await using place = await open()
-      const { store } = place
-      const { first, book } = await furnish(place)
-      const { id } = await stored(book('kim', nine))
-      await store.accept(id, actAt(now + 1))
-      expect(await store.findRequest(id)).toMatchObject({
-        state: 'accepted',
-        acceptedAt: now + 1,
-        declinedAt: null,
-      })
-      expect(await endOf(store.accept(id, actAt(now + 2)))).toBe('move_unknown')
-      expect(await takenOf(place, first)).toEqual([nine])
-      await store.decline(id, actAt(now + 3))
-      expect(await store.findRequest(id)).toMatchObject({
-        state: 'declined',
-        acceptedAt: now + 1,
-        declinedAt: now + 3,
-        startsAt: nine,
-        providerId: first,
-      })
-      expect(await takenOf(place, first)).toEqual([])
-      expect(await endOf(store.accept(id, actAt(now + 4)))).toBe('move_unknown')
-      expect(await endOf(store.decline(id, actAt(now + 5)))).toBe('move_unknown')
-      expect(await endOf(store.acknowledge(id, 60, actAt(now + 6)))).toBe('move_unknown')
-      const next = await stored(book('lee', nine))
-      await store.decline(next.id, actAt(now + 6))
-      expect(await store.findRequest(next.id)).toMatchObject({ state: 'declined', declinedAt: now + 6 })
-    })
-
     test.each(['pending', 'accepted'] as const)(
       'that are %s move to another slot under their number, pending again, and the earlier one is free',
       async (state) => {
@@ -523,80 +426,22 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       },
     )
 
-    test('move within the time that they hold themselves, and into nobody else’s nor their member’s other slots', async () => {
-      await using place = await open()
-      const { store } = place
-      const { first, second, book, move } = await furnishWithIntake(place)
-      const { id } = await stored(book('kim', nine))
-      await book('lee', nine + minutes(90))
-      const other = await stored(book('kim', nine + minutes(180), { providerId: second }))
-      expect(await move(id, first, nine + minutes(30))).toBe('done')
-      const refused = [
-        await endOf(move(id, first, nine + minutes(60))),
-        await endOf(move(id, first, nine + minutes(180 - 44))),
-        await endOf(move(id, first, nine + minutes(30))),
-      ]
-      expect(refused).toEqual(['slot_unavailable', 'slot_conflicts_with_yours', 'move_unknown'])
-      expect(await takenOf(place, first)).toEqual([nine + minutes(30), nine + minutes(90)])
-      await store.decline(other.id, act)
-      expect(await move(id, first, nine + minutes(180 - 44))).toBe('done')
-      expect(await endOf(move(other.id, second, nine))).toBe('move_unknown')
-    })
-
-    test('of an intake move once it has a provider; a decision before a change is stale', async () => {
-      await using place = await open()
-      const { store } = place
-      const { id, first, assign, move } = await furnishWithIntake(place)
-      expect(await endOf(move(id, first, nine))).toBe('move_unknown')
-      await assign(first, null)
-      const version = await versionOf(place)
-      await store.setProviderActive(first, false, act)
-      const draft = { providerId: first, startsAt: nine, localOffsetMinutes: 60, version }
-      expect(await store.move(id, draft, act)).toBe('stale')
-      expect(await store.findRequest(id)).toMatchObject({ startsAt: null })
-      expect(await move(id, first, nine)).toBe('done')
-      expect(await store.findRequest(id)).toMatchObject({
-        startsAt: nine,
-        authorizationNumber: 'AUTH-INTAKE',
-      })
-    })
-
     test('that wait for a provider are closed, and nothing opens them again', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member, first, assign, move } = await furnishWithIntake(place)
+      const { id, member, first, move } = await furnishWithIntake(place)
       const before = await store.findRequest(id)
       expect(await audited(store, () => store.close(id, actAt(now + 4)))).toEqual([
         ['request.close', `request ${id}`],
       ])
       const closed = { ...before, state: 'closed', declinedAt: now + 4 }
       expect((await store.findRequest(id)) as unknown).toEqual(closed)
-      const ends = [
-        () => assign(first, nine),
-        () => assign(first, null),
-        () => move(id, first, nine),
-        () => store.accept(id, act),
-        () => store.decline(id, act),
-        () => store.close(id, act),
-        () => store.acknowledge(id, 0, act),
-      ].map((again) => endOf(again()))
-      expect(await Promise.all(ends)).toEqual(Array(7).fill('move_unknown'))
+      expect(await endOf(move(id, first, nine))).toBe('move_unknown')
       expect(await store.declineAll([id], act)).toBe(0)
       expect((await store.findRequest(id)) as unknown).toEqual(closed)
       expect(await store.listRequests({ state: 'unassigned' })).toEqual([])
       expect(await store.eraseMember(member.id, act)).toEqual([])
       expect((await store.findRequest(id)) as unknown).toEqual({ ...closed, member: null })
-    })
-
-    test('that have a provider are not closed', async () => {
-      await using place = await open()
-      const { store } = place
-      const { id, first, assign, book } = await furnishWithIntake(place)
-      const booked = await stored(book('kim', nine))
-      await assign(first, null)
-      for (const each of [booked.id, id]) expect(await endOf(store.close(each, act))).toBe('move_unknown')
-      await store.decline(id, act)
-      expect(await endOf(store.close(id, act))).toBe('move_unknown')
     })
 
     test('keep what staff write about them, in order, and why they were declined or closed', async () => {
@@ -688,19 +533,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await endOf(assign(first, nine + minutes(60)))).toBe('stored')
       await place.store.decline(booked.id, act)
       expect(await endOf(assign(second, nine))).toBe('stored')
-    })
-
-    test('an intake without a provider can be neither accepted nor declined', async () => {
-      await using place = await open()
-      const { store } = place
-      const { id } = await furnishWithIntake(place)
-      expect(await endOf(store.accept(id, act))).toBe('move_unknown')
-      expect(await endOf(store.decline(id, act))).toBe('move_unknown')
-      expect(await store.findRequest(id)).toMatchObject({
-        state: 'unassigned',
-        acceptedAt: null,
-        declinedAt: null,
-      })
     })
 
     test('a slot whose clock will show another time is acknowledged under the new one', async () => {
@@ -863,33 +695,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine])
       expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
     })
-
-    test('who is erased leaves word of the requests that still hold a slot, and of no other', async () => {
-      await using place = await open()
-      const { store } = place
-      const { member, first, second, assign, book } = await furnishWithIntake(place)
-      const pending = await stored(book('robin', nine))
-      const accepted = await stored(book('robin', nine + minutes(45)))
-      const declined = await stored(book('robin', nine + minutes(90)))
-      await book('kim', nine + minutes(135))
-      await store.accept(accepted.id, act)
-      await store.decline(declined.id, act)
-      await assign(second, null)
-      expect(await store.eraseMember(member.id, act)).toEqual([pending.id, accepted.id])
-      expect(await takenOf(place, first)).toEqual([nine, nine + minutes(45), nine + minutes(135)])
-      expect(await endOf(store.eraseMember(member.id, act))).toBe('record_unknown')
-    })
-
-    test('who was erased cannot be assigned to, and what they held can be declined', async () => {
-      await using place = await open()
-      const { store } = place
-      const { id, member, first, assign } = await furnishWithIntake(place)
-      await assign(first, nine)
-      expect(await store.eraseMember(member.id, act)).toEqual([id])
-      expect(await endOf(assign(first, null))).toBe('move_unknown')
-      await store.decline(id, act)
-      expect(await takenOf(place, first)).toEqual([])
-    })
   })
 
   describe('the audit log', () => {
@@ -990,20 +795,6 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         ['bob', now + 2, 'organization.reactivate'],
         ['alice', now + 1, 'partner.add'],
       ])
-    })
-
-    test('tells the lines about one record alone, oldest first', async () => {
-      await using place = await open()
-      const { store } = place
-      const { organization, partner } = await furnish(place)
-      for (let others = 0; others < 10; others++) await store.addPartner(`Other ${others}`, null, act)
-      await store.setPartnerActive(partner.id, false, act)
-      await store.setOrganizationActive(organization.id, false, act)
-      const lines = await store.listAudit(10, { record: `partner ${partner.id}` })
-      expect(lines.map(({ action }) => action)).toEqual(['partner.add', 'partner.deactivate'])
-      const all = await store.listAudit(100)
-      expect(lines).toEqual(all.filter(({ record }) => record === `partner ${partner.id}`))
-      expect(await store.listAudit(10, { record: 'partner 4711' })).toEqual([])
     })
 
     test('has no line of what was refused, nor of what a partner submits', async () => {

@@ -52,32 +52,6 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       )
     })
 
-    test('of an intake gets the answer to an intake, after it was closed too', async () => {
-      await using place = await furnished()
-      const { intake, counted, store } = place
-      const { id } = await stored(intake('robin'))
-      await store.close(id, act, 'Sent twice')
-      expect(await intake('robin')).toMatchObject({
-        id,
-        state: 'unassigned',
-        providerId: null,
-        declinedAt: null,
-        isReplay: true,
-      })
-      expect(await counted()).toBe(1)
-    })
-
-    test('with another body is idempotency_key_reused, and changes nothing', async () => {
-      await using place = await furnished()
-      const { book, intake, counted, store, partner } = place
-      await stored(book('robin'))
-      expect(await endOf(intake('kim', { retry: { ...retry, body: 'sent ' } }))).toBe(
-        'idempotency_key_reused',
-      )
-      expect(await store.findMember(partner.id, 'kim')).toBeNull()
-      expect(await counted()).toBe(1)
-    })
-
     test('is another than under another key, or of another partner under the same', async () => {
       await using place = await furnished()
       const { intake, counted, store } = place
@@ -129,18 +103,6 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
   })
 
   describe('what is kept for retries', () => {
-    test('is kept for 24 hours less a millisecond; then its key can be used again', async () => {
-      await using place = await furnished()
-      const { intake } = place
-      const { id } = await stored(intake('robin'))
-      expect(await intake('robin', { submittedAt: now + day - 1 })).toMatchObject({ id, isReplay: true })
-      const next = await stored(
-        intake('robin', { retry: { ...retry, body: 'other' }, submittedAt: now + day }),
-      )
-      expect(next.id).not.toBe(id)
-      expect(await endOf(intake('robin', { submittedAt: now + day }))).toBe('idempotency_key_reused')
-    })
-
     test('is removed once it has expired, so many at a time, and nothing sooner', async () => {
       await using place = await furnished()
       const { intake, store } = place

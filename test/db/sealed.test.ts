@@ -3,9 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { newKey } from '../../src/auth/token'
 import type { Engine } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
-import { unlimited } from '../../src/domain/limits'
 import { Folder } from '../support/folder'
-import { actAt, type Connection, versionOf } from './furniture'
+import { actAt, type Connection, draftOf, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** An engine with two partners, a key each, and intakes of two of the first one's members. */
@@ -17,20 +16,15 @@ async function furnished(folder: Folder): Promise<Connection> {
     await store.issueKey(id, { ...newKey(), startsAt: 0 }, actAt(0))
   }
   const submit = async (externalUserId: string, submittedAt: number, partnerId = 1) =>
-    store.submit({
-      partnerId,
-      externalUserId,
-      member: { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' },
-      slot: null,
-      screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
-      retry: { key: `${externalUserId} at ${submittedAt}`, body: '{}' },
-      version: await versionOf(engine),
-      slotState: null,
-      localOffsetMinutes: null,
-      authorizationNumber: null,
-      submittedAt,
-      limits: unlimited,
-    })
+    store.submit(
+      draftOf(externalUserId, {
+        partnerId,
+        screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
+        retry: { key: `${externalUserId} at ${submittedAt}`, body: '{}' },
+        submittedAt,
+        version: await versionOf(engine),
+      }),
+    )
   await submit('m-1', 0)
   await submit('m-2', 0)
   await submit('m-1', 1)

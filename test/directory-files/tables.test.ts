@@ -62,7 +62,7 @@ const awkward: DirectoryFile = {
 
 let service: TestService
 beforeAll(async () => {
-  service = await startService({ directory: awkward })
+  service = await startService({ directory: awkward, listens: false })
 })
 afterAll(() => service.stop())
 

@@ -2,22 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import { Directory, type Listing } from '../../src/directory/directory'
 import type { DirectoryChanges } from '../../src/domain/directory-feed'
 import type { Provider } from '../../src/domain/provider'
-import type { Region } from '../../src/domain/region'
 import { availabilityAt } from '../../src/scheduling/availability'
 import { builtInZones } from '../../src/zones/packed'
-import { provider, version } from '../domain/values'
+import { ontario, provider, version } from '../domain/values'
 
 const monday = Date.UTC(2026, 11, 7, 14)
 const hour = 3_600_000
-
-const ontario: Region = {
-  id: 1,
-  countryCode: 'CA',
-  code: 'ON',
-  localName: 'Ontario',
-  label: 'Province',
-  active: true,
-}
 
 /** A directory of one provider, or what differs of them, and how to store something that it is to catch up with. */
 async function directoryOf(different: Partial<Provider> = {}) {

@@ -15,16 +15,8 @@ import { Refusal } from '../../src/domain/errors'
 import type { Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Change, Write } from '../../src/domain/writes'
-import { done, endOf, provider, version } from './values'
+import { done, endOf, ontario, provider, version } from './values'
 
-const ontario: Region = {
-  id: 1,
-  countryCode: 'CA',
-  code: 'ON',
-  localName: 'Ontario',
-  label: 'Province',
-  active: true,
-}
 const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
 const ireland: Region = { ...ontario, id: 3, countryCode: 'IE', code: 'IE', localName: 'Ireland' }
 

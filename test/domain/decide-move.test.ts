@@ -21,7 +21,6 @@ import {
   decideMove,
   type MoveDraft,
   type PlacementFacts,
-  refuseAssignment,
 } from '../../src/domain/decide-placement'
 import { Refusal } from '../../src/domain/errors'
 import { holdsSlot } from '../../src/domain/request-states'
@@ -131,32 +130,21 @@ describe('the moves of a request', () => {
     expect(ends).toEqual(Array(9).fill('record_unknown'))
   })
 
-  test('accepting notes when, and leaves the slot where it is', () => {
-    expect(done(decideAcceptance(booking, act))).toEqual({
-      writes: [{ set: 'request', id: 12, to: { state: 'accepted', acceptedAt: now } }],
-      taken: [],
-      audit: { action: 'request.accept', noun: 'request', id: 12 },
-      answer: expect.any(Function),
-    })
-  })
-
-  test('declining notes when, and tells whose slot is free', () => {
-    expect(done(decideDecline(booking, act))).toEqual({
-      writes: [{ set: 'request', id: 12, to: { state: 'declined', declinedAt: now } }],
-      taken: [5],
-      audit: { action: 'request.decline', noun: 'request', id: 12 },
-      answer: expect.any(Function),
-    })
-  })
-
-  test('closing notes when, and nobody gets a slot by it', () => {
-    expect(done(decideClosing(intake, act))).toEqual({
-      writes: [{ set: 'request', id: 11, to: { state: 'closed', declinedAt: now } }],
-      taken: [],
-      audit: { action: 'request.close', noun: 'request', id: 11 },
-      answer: expect.any(Function),
-    })
-  })
+  test.each([
+    ['accepting', decideAcceptance(booking, act), { state: 'accepted', acceptedAt: now }, [], 'accept', 12],
+    ['declining', decideDecline(booking, act), { state: 'declined', declinedAt: now }, [5], 'decline', 12],
+    ['closing', decideClosing(intake, act), { state: 'closed', declinedAt: now }, [], 'close', 11],
+  ] as const)(
+    '%s stores when, and reports whose slots have changed',
+    (_, decision, to, taken, action, id) => {
+      expect(done(decision) as unknown).toEqual({
+        writes: [{ set: 'request', id, to }],
+        taken,
+        audit: { action: `request.${action}`, noun: 'request', id },
+        answer: expect.any(Function),
+      })
+    },
+  )
 
   test('keep a reason as a note beside the change, and the audit log knows nothing of it', () => {
     const note = { kind: 'decline' as const, at: now, actor: 'olive', text: 'moved away' }
@@ -413,27 +401,6 @@ describe('assigning a provider', () => {
       ),
     )
   })
-
-  test('writes one request or nothing, whatever is found', () => {
-    const found = fc.record({
-      request: fc.option(requests),
-      isProviderKnown: fc.boolean(),
-      since: changes,
-      holders,
-      held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
-    })
-    fc.assert(
-      fc.property(found, (facts) => {
-        const decision = decideAssignment(draft, facts)
-        if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
-        const { writes, taken } = done(decision)
-        expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
-        expect(taken).toContain(5)
-        expect(refuseAssignment(facts.request as NonNullable<typeof facts.request>)).toBeNull()
-      }),
-      { numRuns: 500 },
-    )
-  })
 })
 
 describe('moving to another slot', () => {
@@ -507,25 +474,32 @@ describe('moving to another slot', () => {
     const request = { ...booking, isIntake: true, startsAt: null, localOffsetMinutes: null }
     expect(done(decideMove(move, { ...moving, request })).writes).toMatchObject([{ to: { startsAt: later } }])
   })
+})
 
-  test('writes one request or nothing, whatever is found', () => {
-    const found = fc.record({
-      request: fc.option(requests),
-      isProviderKnown: fc.boolean(),
-      since: changes,
-      holders,
-      held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
-    })
-    fc.assert(
-      fc.property(found, (facts) => {
-        const decision = decideMove(move, facts)
-        if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
-        const { writes, taken } = done(decision)
-        expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
-        expect(taken).toContain(5)
-        expect(['pending', 'accepted']).toContain(facts.request?.state as string)
-      }),
-      { numRuns: 500 },
-    )
+test.each([
+  [
+    'an assignment',
+    (facts: PlacementFacts) => decideAssignment(draft, facts),
+    ['unassigned', 'pending', 'accepted', 'declined'],
+  ],
+  ['a move', (facts: PlacementFacts) => decideMove(move, facts), ['pending', 'accepted']],
+] as const)('%s writes one request or nothing, whatever is found', (_, decide, from) => {
+  const found = fc.record({
+    request: fc.option(requests),
+    isProviderKnown: fc.boolean(),
+    since: changes,
+    holders,
+    held: fc.array(fc.constantFrom({ requestId: 11, startsAt: nine }, { requestId: 80, startsAt: nine })),
   })
+  fc.assert(
+    fc.property(found, (facts) => {
+      const decision = decide(facts)
+      if (endOf(decision) !== 'done') return expect(decision).not.toHaveProperty('writes')
+      const { writes, taken } = done(decision)
+      expect(writes).toMatchObject([{ set: 'request', id: facts.request?.id, to: { state: 'pending' } }])
+      expect(taken).toContain(5)
+      expect(from).toContain(facts.request?.state as never)
+    }),
+    { numRuns: 500 },
+  )
 })

@@ -34,33 +34,6 @@ describe('an organization', () => {
       new Refusal('name_taken', 'there is an organization of that name'),
     )
   })
-
-  test('is renamed, to a name that none has, itself included', () => {
-    expect(done(decideOrganizationRename(organization, null, 'Haven'))).toEqual({
-      writes: [{ set: 'organization', id: 2, to: { name: 'Haven' } }],
-      taken: [],
-      audit: { action: 'organization.rename', noun: 'organization', id: 2 },
-      answer,
-    })
-    const taken = new Refusal('name_taken', 'there is an organization of that name')
-    for (const known of [organization, { ...organization, id: 9 }]) {
-      expect(decideOrganizationRename(organization, known, known.name)).toEqual(taken)
-    }
-    expect(decideOrganizationRename(null, null, 'Haven')).toEqual(noOrganization)
-  })
-
-  test.each([
-    [false, 'organization.deactivate'],
-    [true, 'organization.reactivate'],
-  ] as const)('active or not: %p', (active, action) => {
-    expect(done(decideOrganizationState(organization, active))).toEqual({
-      writes: [{ set: 'organization', id: 2, to: { active } }],
-      taken: [],
-      audit: { action, noun: 'organization', id: 2 },
-      answer,
-    })
-    expect(decideOrganizationState(null, active)).toEqual(noOrganization)
-  })
 })
 
 describe('a partner', () => {
@@ -97,33 +70,6 @@ describe('a partner', () => {
     expect(decidePartner(partner, undefined, 'Harbourlight', act)).toEqual(noOrganization)
   })
 
-  test('is renamed, to a name that none has, itself included', () => {
-    expect(done(decidePartnerRename(partner, null, 'Haven'))).toEqual({
-      writes: [{ set: 'partner', id: 3, to: { name: 'Haven' } }],
-      taken: [],
-      audit: { action: 'partner.rename', noun: 'partner', id: 3 },
-      answer,
-    })
-    const taken = new Refusal('name_taken', 'there is a partner of that name')
-    for (const known of [partner, { ...partner, id: 9 }]) {
-      expect(decidePartnerRename(partner, known, known.name)).toEqual(taken)
-    }
-    expect(decidePartnerRename(null, null, 'Haven')).toEqual(noPartner)
-  })
-
-  test.each([
-    [false, 'partner.deactivate'],
-    [true, 'partner.reactivate'],
-  ] as const)('active or not: %p', (active, action) => {
-    expect(done(decidePartnerState(partner, active))).toEqual({
-      writes: [{ set: 'partner', id: 3, to: { active } }],
-      taken: [],
-      audit: { action, noun: 'partner', id: 3 },
-      answer,
-    })
-    expect(decidePartnerState(null, active)).toEqual(noPartner)
-  })
-
   test.each([
     ['another organization', organization, 2],
     ['none', null, null],
@@ -153,5 +99,45 @@ describe('a partner', () => {
       { set: 'partner', id: 3, to: { bookingsPerMinute: null } },
     ])
     expect(decidePartnerRates(null, { readsPerMinute: 1 })).toEqual(noPartner)
+  })
+})
+
+describe.each([
+  [
+    'organization',
+    'an organization',
+    organization,
+    decideOrganizationRename,
+    decideOrganizationState,
+    noOrganization,
+  ],
+  ['partner', 'a partner', partner, decidePartnerRename, decidePartnerState, noPartner],
+] as const)('an existing %s', (noun, one, record, rename, setActive, unknown) => {
+  const { id, name } = record
+  const decided = (action: string, to: object) => ({
+    writes: [{ set: noun, id, to }],
+    taken: [],
+    audit: { action: `${noun}.${action}`, noun, id },
+    answer,
+  })
+
+  test('is renamed to a name that none has, not even itself', () => {
+    expect(done(rename(record as never, null, 'Haven')) as unknown).toEqual(
+      decided('rename', { name: 'Haven' }),
+    )
+    for (const known of [record, { ...record, id: 9 }]) {
+      expect(rename(record as never, known as never, name)).toEqual(
+        new Refusal('name_taken', `there is ${one} of that name`),
+      )
+    }
+    expect(rename(null, null, 'Haven')).toEqual(unknown)
+  })
+
+  test.each([
+    [false, 'deactivate'],
+    [true, 'reactivate'],
+  ] as const)('is active or not: %p', (active, action) => {
+    expect(done(setActive(record as never, active)) as unknown).toEqual(decided(action, { active }))
+    expect(setActive(null, active)).toEqual(unknown)
   })
 })

@@ -22,36 +22,16 @@ describe('a budget', () => {
   test('is spent at once or bit by bit, and comes back evenly', () => {
     const limiter = new Limiter<string>()
     const rate = perMinute(60)
-    expect(limiter.spend('a', rate, 59, now)).toEqual({
-      retryAfterSeconds: null,
-      remaining: 1,
-      secondsToFull: 59,
-    })
-    expect(limiter.spend('a', rate, 1, now)).toEqual({
-      retryAfterSeconds: null,
-      remaining: 0,
-      secondsToFull: 60,
-    })
-    expect(limiter.spend('a', rate, 1, now + 999)).toEqual({
-      retryAfterSeconds: 1,
-      remaining: 0,
-      secondsToFull: 60,
-    })
-    expect(limiter.spend('a', rate, 1, now + 1_000)).toEqual({
-      retryAfterSeconds: null,
-      remaining: 0,
-      secondsToFull: 60,
-    })
-    expect(limiter.spend('a', rate, 1, now + 31_000)).toEqual({
-      retryAfterSeconds: null,
-      remaining: 29,
-      secondsToFull: 31,
-    })
-    expect(limiter.spend('a', rate, 0, now + 3_600_000)).toEqual({
-      retryAfterSeconds: null,
-      remaining: 60,
-      secondsToFull: 0,
-    })
+    for (const [cost, at, retryAfterSeconds, remaining, secondsToFull] of [
+      [59, now, null, 1, 59],
+      [1, now, null, 0, 60],
+      [1, now + 999, 1, 0, 60],
+      [1, now + 1_000, null, 0, 60],
+      [1, now + 31_000, null, 29, 31],
+      [0, now + 3_600_000, null, 60, 0],
+    ] as const) {
+      expect(limiter.spend('a', rate, cost, at)).toEqual({ retryAfterSeconds, remaining, secondsToFull })
+    }
   })
 
   test('is of one caller and of no other', () => {

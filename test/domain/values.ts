@@ -7,6 +7,7 @@ import { Refusal } from '../../src/domain/errors'
 import type { Member, MemberProfile } from '../../src/domain/member'
 import type { Organization, Partner } from '../../src/domain/partner'
 import { type Provider, unsaid } from '../../src/domain/provider'
+import type { Region } from '../../src/domain/region'
 import type { Change, Outcome } from '../../src/domain/writes'
 
 // What decisions are asked about, without a database.
@@ -52,6 +53,15 @@ export const partner: Partner = {
   readsPerMinute: null,
   bookingsPerMinute: null,
   organization,
+}
+
+export const ontario: Region = {
+  id: 1,
+  countryCode: 'CA',
+  code: 'ON',
+  localName: 'Ontario',
+  label: 'Province',
+  active: true,
 }
 
 /** An intake that nobody has touched. */

@@ -4,7 +4,7 @@ import { readAppointments } from '../../src/operations/appointments'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { builtInZones } from '../../src/zones/packed'
-import { booking, provider, region } from '../support/builders'
+import { provider, region } from '../support/builders'
 import { startService } from '../support/service'
 
 const zones = builtInZones()
@@ -12,6 +12,7 @@ let service: Awaited<ReturnType<typeof startService>>
 
 beforeEach(async () => {
   service = await startService({
+    listens: false,
     // 09:30 in Toronto, 07:30 in Vancouver, and already Wednesday in Auckland.
     now: '2026-12-01T14:30:00Z',
     directory: {
@@ -29,11 +30,9 @@ afterEach(() => service.stop())
 
 const idOf = (ref: string) => requireProvider(service.context, ref).id
 
-async function book(externalUserId: string, ref: string, utcStartTime: string, memberData = {}) {
-  const body = booking(externalUserId, { providerId: idOf(ref), utcStartTime }, memberData)
-  const { status, body: answer } = await service.post('/partners/v1/booking-request/', body)
-  expect(status).toBe(201)
-  return answer.id as number
+async function book(externalUserId: string, ref: string, utcStartTime: string, member = {}) {
+  const slot = { providerId: idOf(ref), startsAt: Date.parse(utcStartTime) }
+  return (await service.submit(externalUserId, { slot, member })).id
 }
 
 async function read(on: string, different: { ref?: string; zone?: string } = {}) {

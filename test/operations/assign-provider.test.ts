@@ -5,7 +5,6 @@ import type { Store } from '../../src/domain/store'
 import { assignProvider, concernOf } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -17,41 +16,22 @@ const second = Date.parse('2026-12-02T14:45:00Z')
 
 const directory = {
   regions: [region(), countryWide('IE', 'Ireland')],
-  providers: [provider('on-1'), provider('on-2')],
+  providers: [provider('on-1')],
 }
 
 let service: Awaited<ReturnType<typeof startService>>
 let context: Context
 let on1: Provider
-let on2: Provider
 
 beforeEach(async () => {
-  service = await startService({ directory })
+  service = await startService({ directory, listens: false })
   context = service.context
   on1 = requireProvider(context, 'on-1')
-  on2 = requireProvider(context, 'on-2')
 })
 afterEach(() => service.stop())
 
-async function submit(externalUserId: string, slot: RequestedSlot | null = null, country = 'CA') {
-  const member = {
-    email: `${externalUserId}@example.com`,
-    firstName: 'R',
-    lastName: 'S',
-    country,
-    state: 'ON',
-  }
-  const { partner } = service.partner
-  const submission = {
-    partnerId: partner.id,
-    externalUserId,
-    member,
-    slot,
-    screeningAnswers: [],
-    retry: null,
-  }
-  return (await submitBookingRequest(context, submission, now)).id
-}
+const submit = async (externalUserId: string, slot: RequestedSlot | null = null, country = 'CA') =>
+  (await service.submit(externalUserId, { slot, member: { country, state: 'ON' } })).id
 
 const isFree = ({ id }: Provider, at: number) => {
   const listing = context.directory.findListing(id)
@@ -79,39 +59,11 @@ describe('an unassigned intake', () => {
 })
 
 describe('an intake that is assigned again', () => {
-  test.each(['pending', 'accepted', 'declined'] as const)(
-    'from %s is pending, without timestamps, its number the same and its earlier slot free',
-    async (state) => {
-      const id = await submit('a')
-      const { authorizationNumber } = await assign(id, on1, first)
-      if (state !== 'pending') await context.store.accept(id, act)
-      if (state === 'declined') await context.store.decline(id, act)
-      expect(await assign(id, on2, second)).toMatchObject({
-        state: 'pending',
-        providerId: on2.id,
-        startsAt: second,
-        acceptedAt: null,
-        declinedAt: null,
-        authorizationNumber,
-      })
-      expect([isFree(on1, first), isFree(on2, second)]).toEqual([true, false])
-    },
-  )
-
   test('may keep the slot that it holds', async () => {
     const id = await submit('a')
     await assign(id, on1, first)
     expect(await assign(id, on1, first)).toMatchObject({ startsAt: first })
     expect(isFree(on1, first)).toBe(false)
-  })
-
-  test('once declined has no claim to the slot that it held', async () => {
-    const id = await submit('a')
-    await assign(id, on1, first)
-    await context.store.decline(id, act)
-    await context.directory.catchUp()
-    await submit('b', { providerId: on1.id, startsAt: first })
-    await expect(assign(id, on1, first)).rejects.toMatchObject({ kind: 'slot_unavailable' })
   })
 })
 
@@ -124,11 +76,6 @@ describe('is refused, and nothing is changed:', () => {
     expect(await context.store.listAudit(1000)).toHaveLength(lines)
   }
 
-  test('a booking request', async () => {
-    const id = await submit('a', { providerId: on1.id, startsAt: first })
-    await expectRefused(id, on2, null, 'move_unknown')
-  })
-
   test('a provider who is deactivated', async () => {
     await context.store.setProviderActive(on1.id, false, act)
     await expectRefused(await submit('a'), on1, null, 'move_unknown')
@@ -140,23 +87,9 @@ describe('is refused, and nothing is changed:', () => {
     ['in the past', now - 86_400_000],
     ['after the horizon', first + 35 * 86_400_000],
   ])('a slot %s', async (_, at) => expectRefused(await submit('a'), on1, at, 'slot_unavailable'))
-
-  test("another's slot", async () => {
-    await submit('b', { providerId: on1.id, startsAt: first })
-    await expectRefused(await submit('a'), on1, first, 'slot_unavailable')
-  })
-
-  test('an intake whose person was erased', async () => {
-    const id = await submit('a')
-    await context.store.eraseMember((await context.store.findRequest(id))?.member?.id as number, act)
-    await expectRefused(id, on1, null, 'move_unknown')
-  })
-
-  test('a request that is not there', () =>
-    expect(assign(99, on1)).rejects.toMatchObject({ kind: 'record_unknown' }))
 })
 
-describe('what another process writes meanwhile is caught up with:', () => {
+describe('another process writes between the decision and the assignment:', () => {
   /** Does something right before the first assignment is written. */
   function meanwhile(happens: () => Promise<unknown>): Context {
     let isDone = false
@@ -187,16 +120,6 @@ describe('what another process writes meanwhile is caught up with:', () => {
       context.store.addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act),
     )
     await expect(assignProvider(sameDay, id, on1, second, act)).rejects.toMatchObject({
-      kind: 'slot_unavailable',
-    })
-  })
-
-  test('a slot that has been taken is refused', async () => {
-    const id = await submit('a')
-    const racing = meanwhile(async () => {
-      await submit('b', { providerId: on1.id, startsAt: first })
-    })
-    await expect(assignProvider(racing, id, on1, first, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })
   })

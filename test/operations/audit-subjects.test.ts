@@ -3,17 +3,13 @@ import { findMemberRecords, subjectsOfPartner } from '../../src/operations/audit
 import { eraseMember } from '../../src/operations/members'
 import { everyAuditLine, listAudit, noteAct } from '../../src/operations/upkeep'
 import { endOf } from '../db/furniture'
-import { booking } from '../support/builders'
 import { startService } from '../support/service'
 
 let service: Awaited<ReturnType<typeof startService>>
 
 beforeEach(async () => {
-  service = await startService()
-  for (const [name, email] of ['a', 'a', 'b'].map((one) => [one, `${one}@example.com`] as const)) {
-    const answer = await service.post('/partners/v1/booking-request/', booking(name, undefined, { email }))
-    expect(answer.status).toBe(201)
-  }
+  service = await startService({ listens: false })
+  for (const name of ['a', 'a', 'b']) await service.submit(name)
 })
 afterEach(() => service.stop())
 

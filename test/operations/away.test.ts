@@ -7,7 +7,7 @@ import { declineRequest } from '../../src/operations/requests'
 import { removeTimeOff } from '../../src/operations/time-off'
 import { formatInstant } from '../../src/scheduling/calendar'
 import { builtInZones } from '../../src/zones/packed'
-import { booking, countryWide, provider, region } from '../support/builders'
+import { countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 
 const zones = builtInZones()
@@ -16,6 +16,7 @@ let service: Awaited<ReturnType<typeof startService>>
 beforeEach(async () => {
   const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
   service = await startService({
+    listens: false,
     // A Tuesday, 07:00 in Toronto.
     now: '2026-12-01T12:00:00Z',
     directory: {
@@ -36,12 +37,10 @@ afterEach(() => service.stop())
 
 const named = (ref: string) => requireProvider(service.context, ref)
 
-async function book(externalUserId: string, utcStartTime: string, memberData = {}, ref = 'ill') {
-  const slot = { providerId: named(ref).id, utcStartTime }
-  const body = booking(externalUserId, slot, { state: 'ON', preferredModality: 'video', ...memberData })
-  const { status, body: answer } = await service.post('/partners/v1/booking-request/', body)
-  expect(status).toBe(201)
-  return answer.id as number
+async function book(externalUserId: string, utcStartTime: string, member = {}, ref = 'ill') {
+  const slot = { providerId: named(ref).id, startsAt: Date.parse(utcStartTime) }
+  const told = { state: 'ON', preferredModality: 'video', ...member }
+  return (await service.submit(externalUserId, { slot, member: told })).id
 }
 
 const tomorrow = { from: '2026-12-02', until: '2026-12-02' }

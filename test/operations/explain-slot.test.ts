@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Directory } from '../../src/directory/directory'
 import type { DirectoryChanges } from '../../src/domain/directory-feed'
-import { type Provider, unsaid } from '../../src/domain/provider'
+import type { Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import type { Context } from '../../src/operations/context'
 import { explainSlot } from '../../src/operations/explain-slot'
@@ -11,17 +11,10 @@ import { horizonMinutes } from '../../src/scheduling/availability'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import { slotMinutes } from '../../src/scheduling/slots'
 import { builtInZones } from '../../src/zones/packed'
+import { provider as anyone, ontario } from '../domain/values'
 import { asked } from '../scheduling/practices'
 import { daily, type Practice, practice } from '../scheduling/provider'
 
-const ontario: Region = {
-  id: 1,
-  countryCode: 'CA',
-  code: 'ON',
-  localName: 'Ontario',
-  label: 'Province',
-  active: true,
-}
 const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
 const zones = builtInZones()
 
@@ -32,18 +25,9 @@ async function directoryOf(
   regions: readonly Region[] = [ontario, quebec],
 ): Promise<{ context: Context; provider: Provider }> {
   const provider: Provider = {
+    ...anyone,
     id: 1,
     ref: 'on-1',
-    firstName: 'Marlow',
-    lastName: 'Fernhill',
-    credentials: null,
-    pronouns: null,
-    gender: null,
-    bio: null,
-    languagesSpoken: ['en'],
-    modalities: ['in-video'],
-    active: true,
-    ...unsaid,
     inPersonRegionIds: [],
     ...schedule,
     licenses: licenses.map((license, index) => ({ ...license, regionId: (index % 2) + 1 })),

@@ -16,7 +16,7 @@ import {
 } from '../../src/operations/load-directory'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { addTimeOff } from '../../src/operations/time-off'
-import { booking, provider, region } from '../support/builders'
+import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
 const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
@@ -36,7 +36,7 @@ type ProviderInFile = DirectoryFile['providers'][number]
 let service: Awaited<ReturnType<typeof startService>>
 
 beforeEach(async () => {
-  service = await startService({ directory: file })
+  service = await startService({ directory: file, listens: false })
 })
 afterEach(() => service.stop())
 
@@ -70,13 +70,8 @@ const find = (ref: string) => requireProvider(service.context, ref)
 
 /** Books a slot of a provider and tells its request's id. */
 async function book(ref: string, utcStartTime: string): Promise<number> {
-  const slot = { providerId: find(ref).id, utcStartTime }
-  const { status, body } = await service.post(
-    '/partners/v1/booking-request/',
-    booking(`m-${ref}-${utcStartTime}`.replaceAll(':', '').toLowerCase(), slot),
-  )
-  expect(status).toBe(201)
-  return body.id
+  const slot = { providerId: find(ref).id, startsAt: Date.parse(utcStartTime) }
+  return (await service.submit(`m-${ref}-${Date.parse(utcStartTime)}`, { slot })).id
 }
 
 describe('what staff have said of a provider', () => {

@@ -6,7 +6,6 @@ import { assignProvider } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
 import { moveRequest } from '../../src/operations/move-request'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -23,25 +22,15 @@ let on2: Provider
 
 beforeEach(async () => {
   const providers = [provider('on-1'), provider('on-2')]
-  service = await startService({ directory: { regions: [region()], providers } })
+  service = await startService({ directory: { regions: [region()], providers }, listens: false })
   context = service.context
   on1 = requireProvider(context, 'on-1')
   on2 = requireProvider(context, 'on-2')
 })
 afterEach(() => service.stop())
 
-async function submit(externalUserId: string, slot: RequestedSlot | null) {
-  const email = `${externalUserId}@example.com`
-  const submission = {
-    partnerId: service.partner.partner.id,
-    externalUserId,
-    member: { email, firstName: 'R', lastName: 'S', country: 'CA', state: 'ON' },
-    slot,
-    screeningAnswers: [],
-    retry: null,
-  }
-  return submitBookingRequest(context, submission, now)
-}
+const submit = (externalUserId: string, slot: RequestedSlot | null) =>
+  service.submit(externalUserId, { slot, member: { state: 'ON' } })
 
 const book = (externalUserId: string, startsAt = first, { id: providerId } = on1) =>
   submit(externalUserId, { providerId, startsAt })
@@ -54,25 +43,6 @@ const isFree = ({ id }: Provider, at: number) => {
 }
 
 describe('a request that is moved', () => {
-  test.each(['pending', 'accepted'] as const)(
-    'from %s is pending, its number the same, and its earlier slot can be booked',
-    async (state) => {
-      const { id, authorizationNumber } = await book('a')
-      if (state === 'accepted') await context.store.accept(id, act)
-      const before = await context.store.findRequest(id)
-      expect((await move(id, on2, second)) as unknown).toEqual({
-        ...before,
-        state: 'pending',
-        providerId: on2.id,
-        startsAt: second,
-        acceptedAt: null,
-        authorizationNumber,
-      })
-      expect([isFree(on1, first), isFree(on2, second)]).toEqual([true, false])
-      await book('b')
-    },
-  )
-
   test('of an intake too, once it has a provider', async () => {
     const { id } = await submit('a', null)
     await expect(move(id, on1, first)).rejects.toMatchObject({
@@ -119,28 +89,6 @@ describe('is refused, and nothing is changed:', () => {
     await expectRefused(later, on1, first, 'slot_conflicts_with_yours')
   })
 
-  test('the slot that it holds', async () => {
-    const said = await expectRefused((await book('a')).id, on1, first, 'move_unknown')
-    expect(said).toBe('the request holds that slot already')
-  })
-
-  test('one that is declined, one that is closed, and one whose person was erased', async () => {
-    const [declined, closed, erased] = [await book('a'), await submit('b', null), await book('c', second)]
-    await context.store.decline(declined.id, act)
-    await context.store.close(closed.id, act)
-    await context.store.eraseMember(erased.member.id as number, act)
-    const said = [
-      await expectRefused(declined.id, on1, first, 'move_unknown'),
-      await expectRefused(closed.id, on1, first, 'move_unknown'),
-      await expectRefused(erased.id, on1, first, 'move_unknown'),
-    ]
-    expect(said).toEqual([
-      'a request that is declined cannot be moved',
-      'a request that is closed cannot be moved',
-      'the person of this request was erased',
-    ])
-  })
-
   test('a provider who is deactivated, and a request that is not there', async () => {
     const { id } = await book('a')
     await context.store.setProviderActive(on2.id, false, act)
@@ -172,16 +120,6 @@ describe('what another process writes meanwhile is caught up with:', () => {
     const sameDay = meanwhile(away('2026-12-02'))
     await expect(moveRequest(sameDay, id, on1, first, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
-    })
-  })
-
-  test('a slot that has been taken, and a request that has been declined', async () => {
-    const { id } = await book('a')
-    const taken = meanwhile(() => book('b', second))
-    await expect(moveRequest(taken, id, on1, second, act)).rejects.toMatchObject({ kind: 'slot_unavailable' })
-    const declined = meanwhile(() => context.store.decline(id, act))
-    await expect(moveRequest(declined, id, on2, second, act)).rejects.toMatchObject({
-      message: 'a request that is declined cannot be moved',
     })
   })
 })

@@ -143,16 +143,6 @@ describe('what was noted', () => {
     await Promise.all([first, ...others])
     expect(lines).toEqual([line('10.0.0.1'), line('10.0.0.2')])
   })
-
-  test('of a key is told to the minute', async () => {
-    const { store, uses } = paper()
-    const notebook = new Notebook()
-    notebook.noteUse('kid-1', now + minute - 1)
-    await notebook.flush(store)
-    notebook.noteUse('kid-1', now + minute)
-    await notebook.flush(store)
-    expect(uses).toEqual([[['kid-1', now]], [['kid-1', now + minute]]])
-  })
 })
 
 async function written(note: (notebook: Notebook) => void): Promise<AuditEntry[]> {

@@ -5,6 +5,7 @@ import { isAnyAtRisk } from '../../src/operations/request-risk'
 import { listQueue, type QueueWish } from '../../src/operations/requests'
 import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'
 import { openPlace } from '../db/place'
+import { words } from '../support/words'
 
 let place: Place
 let records: Records
@@ -62,17 +63,9 @@ describe('the queue in order of risk', () => {
     await submit({ booked: phq9(0, '1'), bookedUnclear: phq9(0, 'un peu') }, nine)
     await submit({ raised: phq9(3, '2'), unread: phq9(3, 'often'), french: phq9(0, 'plusieurs jours') })
     const queue = await queueBy({})
-    expect(namesIn(queue)).toEqual([
-      'raised',
-      'booked',
-      'french',
-      'unread',
-      'bookedUnclear',
-      'severe',
-      'alsoSevere',
-      'mild',
-      'none',
-    ])
+    expect(namesIn(queue)).toEqual(words`
+      raised booked french unread bookedUnclear severe alsoSevere mild none
+    `)
     expect(queue).toMatchObject({ isMore: false, oldestWaitingAt: now + minutes(1) })
     expect(queue.requests.map(({ risk }) => [risk?.ninthItem, risk?.severity])).toEqual([
       ['non-zero', 'severe'],

@@ -4,7 +4,6 @@ import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
 import { readStatus, serviceState } from '../../src/operations/status'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
 import { noteAct } from '../../src/operations/upkeep'
 import { provider, region } from '../support/builders'
@@ -30,11 +29,9 @@ const unreadable: ScreeningAnswer[] = [{ question: ninth, answer: 'I would rathe
 const fine: ScreeningAnswer[] = [{ question: ninth, answer: 'Not at all' }]
 
 async function submit(externalUserId: string, screeningAnswers: ScreeningAnswer[], isBooking = false) {
-  const { context, partner } = service
-  const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
-  const slot = isBooking ? { providerId: requireProvider(context, 'on-1').id, startsAt: slotAt } : null
-  const submission = { partnerId: partner.partner.id, externalUserId, member, slot, screeningAnswers }
-  return (await submitBookingRequest(context, { ...submission, retry: null }, now)).id
+  const providerId = requireProvider(service.context, 'on-1').id
+  const slot = isBooking ? { providerId, startsAt: slotAt } : null
+  return (await service.submit(externalUserId, { slot, screeningAnswers })).id
 }
 
 test('of a service that is new, nothing waits', async () => {

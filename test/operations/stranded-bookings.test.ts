@@ -6,7 +6,6 @@ import { requireProvider } from '../../src/operations/find-records'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
 import { impedimentOfRequest, listStrandedBookings } from '../../src/operations/stranded-bookings'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -24,19 +23,15 @@ const directory = (different: Partial<DirectoryFile['providers'][number]> = {}, 
 
 let service: Awaited<ReturnType<typeof startService>>
 beforeEach(async () => {
-  service = await startService({ directory: directory() })
+  service = await startService({ directory: directory(), listens: false })
 })
 afterEach(() => service.stop())
 
 const book = (externalUserId: string, ref: string, startsAt: number): Promise<number> =>
   submit(externalUserId, { providerId: requireProvider(service.context, ref).id, startsAt })
 
-async function submit(externalUserId: string, slot: RequestedSlot | null): Promise<number> {
-  const { context, partner } = service
-  const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
-  const submission = { partnerId: partner.partner.id, externalUserId, member, slot }
-  return (await submitBookingRequest(context, { ...submission, screeningAnswers: [], retry: null }, now)).id
-}
+const submit = async (externalUserId: string, slot: RequestedSlot | null): Promise<number> =>
+  (await service.submit(externalUserId, { slot })).id
 
 const stranded = (at = now) =>
   listStrandedBookings(service.context, at).map(({ requestId, provider, startsAt, why }) => [

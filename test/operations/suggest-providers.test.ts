@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { MemberUpdate } from '../../src/domain/member'
 import type { Modality, Provider } from '../../src/domain/provider'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import {
   type Candidate,
   modalitiesIn,
@@ -105,18 +104,12 @@ describe('for an intake', () => {
 
   beforeEach(async () => {
     const regions = [region(), quebec, countryWide('IE', 'Ireland')]
-    service = await startService({ directory: { regions, providers } })
+    service = await startService({ directory: { regions, providers }, listens: false })
   })
   afterEach(() => service.stop())
 
-  async function suggestFor({ context, partner }: typeof service, profile: Partial<MemberUpdate>) {
-    const member = { email: 'r@example.com', firstName: 'R', lastName: 'S', country: 'CA', ...profile }
-    const submission = { partnerId: partner.partner.id, externalUserId: 'm', member, slot: null }
-    const { id } = await submitBookingRequest(
-      context,
-      { ...submission, screeningAnswers: [], retry: null },
-      now,
-    )
+  async function suggestFor({ context, submit }: typeof service, profile: Partial<MemberUpdate>) {
+    const { id } = await submit('m', { member: profile })
     return suggestProviders(context, id, now)
   }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { authenticate, kidOf } from '../../src/auth/authenticate'
+import { kidOf } from '../../src/auth/authenticate'
 import type { Organization, Partner } from '../../src/domain/partner'
 import {
   deactivateOrganization,
@@ -35,21 +35,6 @@ afterEach(() => service.stop())
 const inForce = ({ partner }: { partner: Partner }) =>
   service.context.directory.listKeys().filter((key) => key.partner.id === partner.id && key.endsAt === null)
 
-describe('a first token', () => {
-  test('asked for six times at once is given once, works, and the others are token_exists', async () => {
-    const given = await Promise.allSettled(
-      Array.from({ length: 6 }, () => issueFirstToken(service.context, fresh, act)),
-    )
-    const tokens = given.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const kinds = given.flatMap((one) => (one.status === 'rejected' ? [one.reason.kind] : []))
-    expect(kinds).toEqual(Array(5).fill('token_exists'))
-    expect(tokens).toHaveLength(1)
-    expect(inForce({ partner: fresh })).toHaveLength(1)
-    const find = (kid: string) => service.context.directory.findKey(kid)
-    expect((await authenticate(tokens[0] as string, find, now)).partner.id).toBe(fresh.id)
-  })
-})
-
 describe('a token that cannot be kept', () => {
   const keep = () => {
     throw new Error('no room')
@@ -72,15 +57,6 @@ describe('a token that cannot be kept', () => {
 })
 
 describe('a rotation', () => {
-  test('to an instant in the past is field_invalid, and the token in force goes on', async () => {
-    const { partner, token } = service.partner
-    for (const past of [now - 1, now - 86_400_000]) {
-      expect(await endOf(rotateToken(service.context, partner, past, act))).toBe('field_invalid')
-    }
-    expect(await verifyToken(service.context, token, now)).toMatchObject({ refusal: null })
-    expect(inForce(service.partner)).toHaveLength(1)
-  })
-
   test('to this very instant ends the token in force with it', async () => {
     const { partner, token } = service.partner
     const next = await rotateToken(service.context, partner, now, act)

@@ -72,20 +72,6 @@ describe('chains of windows that overlap from date to date', () => {
     ]
   }
 
-  test('a chain is counted from its beginning when one looks at it from its last day', () => {
-    const chain = shifts({ from: '2027-03-12', until: '2027-03-16', stepMinutes: 50 })
-    expect(moved(chain, '2027-03-11T12:00:00Z', '2027-03-16T12:34:56Z')).toEqual([])
-  })
-
-  test('a chain of ten days is counted from its beginning to its end', () => {
-    const chain = shifts({ from: '2026-12-01', until: '2026-12-10', stepMinutes: 50 })
-    expect(moved(chain, '2026-11-30T12:00:00Z', '2026-12-10T12:00:00Z')).toEqual([])
-  })
-
-  test('a chain without an end offers tomorrow what it offers today', () => {
-    expect(moved(shifts({ stepMinutes: 50 }), '2026-12-01T12:00:00Z', '2026-12-02T12:00:00Z')).toEqual([])
-  })
-
   test('a chain without an end offers the same slots while a clock change is left behind', () => {
     for (let day = 3; day < 15; day++) {
       const later = `2026-11-${String(day).padStart(2, '0')}T12:00:00Z`
@@ -148,12 +134,6 @@ describe('the two edges of what is offered', () => {
   const one = on('2026-12-01', '09:00', '09:45')
   const starts = (now: number, of: Practice = one) => availabilityOf(of, now).slots
 
-  test('a slot can be had until the millisecond at which it begins', () => {
-    expect(starts(slot - 1)).toHaveLength(1)
-    expect(starts(slot)).toHaveLength(1)
-    expect(starts(slot + 1)).toHaveLength(0)
-  })
-
   test('a slot can be had from the millisecond after that which is 30 days before it', () => {
     expect(starts(slot - 30 * dayMillis - 1)).toHaveLength(0)
     expect(starts(slot - 30 * dayMillis)).toHaveLength(0)
@@ -179,12 +159,6 @@ describe('the two edges of what is offered', () => {
     })
   })
 
-  test('notice is asked from the moment itself, its seconds and milliseconds too', () => {
-    const noticed = { ...one, minimumNoticeMinutes: 120 }
-    expect(starts(slot - 7_200_000, noticed)).toHaveLength(1)
-    expect(starts(slot - 7_200_000 + 1, noticed)).toHaveLength(0)
-  })
-
   test('a notice of 30 days or more leaves nothing, and one a minute shorter a minute', () => {
     const always = practice({ workingHours: [daily('00:00', '24:00')] })
     const now = at('2026-12-01T12:00:00Z')
@@ -198,78 +172,6 @@ describe('the two edges of what is offered', () => {
     expect(starts(now + 1, last)).toHaveLength(1)
     expect(starts(now + minuteMillis, last)).toHaveLength(1)
     expect(starts(now + minuteMillis + 1, last)).toHaveLength(0)
-  })
-
-  test('30 days are 720 hours, a clock change among them or not', () => {
-    const always = practice({ workingHours: [daily('00:00', '24:00')] })
-    for (const now of ['2026-10-20T12:00:00Z', '2027-02-20T12:00:00Z', '2026-12-01T12:00:00Z']) {
-      const last = slotsOf(always, now).at(-1) as string
-      expect(at(last)).toBeLessThan(at(now) + 720 * 3_600_000)
-      expect(at(last) + slotMinutes * minuteMillis).toBeGreaterThan(at(now) + 719 * 3_600_000)
-    }
-  })
-})
-
-describe('what stands in the way', () => {
-  const morning = on('2026-12-01', '09:00', '12:00')
-  const now = '2026-12-01T12:00:00Z'
-
-  test('time off over all 30 days leaves nothing', () => {
-    expect(slotsOf({ ...morning, timeOff: [{ from: '2026-11-01', until: '2027-02-01' }] }, now)).toEqual([])
-  })
-
-  test('time off and taken slots that lie far away change nothing', () => {
-    const far = {
-      ...morning,
-      timeOff: [
-        { from: '1990-01-01', until: '1999-12-31' },
-        { from: '2090-01-01', until: '2099-12-31' },
-      ],
-      taken: [0, at('2026-01-01T00:00:00Z') / minuteMillis, at('2035-01-01T00:00:00Z') / minuteMillis],
-    }
-    expect(slotsOf(far, now)).toEqual(slotsOf(morning, now))
-  })
-
-  test('a slot taken twice, or under time off as well, is gone once', () => {
-    const taken = at('2026-12-01T14:45:00Z') / minuteMillis
-    const off = [{ from: '2026-12-01T09:45', until: '2026-12-01T10:30' }]
-    expect(slotsOf({ ...morning, taken: [taken, taken], timeOff: off }, now)).toEqual([
-      '2026-12-01T14:00:00Z',
-      '2026-12-01T15:30:00Z',
-      '2026-12-01T16:15:00Z',
-    ])
-  })
-
-  test('a session that has begun still blocks what it touches', () => {
-    const taken = at('2026-12-01T13:30:00Z') / minuteMillis
-    expect(slotsOf({ ...morning, taken: [taken] }, '2026-12-01T13:50:00Z')[0]).toBe('2026-12-01T14:45:00Z')
-  })
-
-  test('the order of windows, absences and licenses does not matter', () => {
-    const of = practice({
-      workingHours: [
-        daily('13:00', '15:00'),
-        daily('09:00', '11:00'),
-        daily('10:00', '12:00'),
-        daily('23:00', '01:00'),
-      ],
-      timeOff: [
-        { from: '2026-12-03', until: '2026-12-03' },
-        { from: '2026-12-01T09:00', until: '2026-12-01T10:00' },
-      ],
-      licenses: [
-        { from: '2026-12-10', until: null },
-        { from: '2020-01-01', until: '2026-12-05' },
-      ],
-    })
-    const backwards = {
-      ...of,
-      workingHours: of.workingHours.toReversed(),
-      timeOff: of.timeOff.toReversed(),
-      licenses: of.licenses.toReversed(),
-    }
-    expect(slotsOf(backwards, now)).toEqual(slotsOf(of, now))
-    expect(slotsOf(of, now).length).toBeGreaterThan(100)
   })
 })
 
@@ -290,11 +192,6 @@ describe('times far from ours', () => {
     const mornings = practice({ workingHours: [daily('09:00', '09:45')] })
     expect(slotsOf(mornings, '2060-07-01T00:00:00Z')[0]).toBe('2060-07-01T13:00:00Z')
     expect(slotsOf(mornings, '2060-12-01T00:00:00Z')[0]).toBe('2060-12-01T14:00:00Z')
-  })
-
-  test('a step longer than the window leaves its first slot', () => {
-    const once = practice({ workingHours: [daily('09:00', '17:00', { stepMinutes: 1_440 })] })
-    expect(slotsOf(once, '2026-12-01T00:00:00Z')).toHaveLength(30)
   })
 })
 

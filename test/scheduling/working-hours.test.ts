@@ -65,48 +65,6 @@ describe('working time', () => {
     )
   }, 3_600_000)
 
-  test('of a chain with dates off is that, in whatever order its dates are asked about', () => {
-    const shift = { stepMinutes: 50 }
-    const dates = ['2026-12-01', '2026-12-06', '2026-12-09', '2026-12-15', '2026-12-22', '2026-12-29']
-    const orders = [
-      dates,
-      dates.toReversed(),
-      [...dates.slice(3), ...dates],
-      [...dates.slice(1, 4), ...dates],
-    ]
-    for (const order of orders) {
-      const schedule = scheduleOf(
-        practice({
-          workingHours: [daily('08:00', '20:00', shift), daily('19:30', '08:30', shift)],
-          overrides: ['2026-12-10', '2026-12-24'].map((date) => ({ date, windows: [] })),
-        }),
-      )
-      for (const date of order) {
-        const range = monthFrom(minutes(`${date}T21:00:00Z`))
-        expect(gridsFrom(workingTime(schedule, range), range.start)).toEqual(
-          gridsFrom(sinceTheBeginning(schedule, range), range.start),
-        )
-      }
-    }
-  })
-
-  test('of windows in any order is the same', () => {
-    const hours = [
-      daily('13:00', '15:00'),
-      daily('09:00', '11:00', { stepMinutes: 60 }),
-      daily('09:00', '10:00'),
-    ]
-    const range = monthFrom(minutes('2026-12-01T12:00:00Z'))
-    const [told, ...others] = [hours, hours.toReversed(), [...hours.slice(1), ...hours.slice(0, 1)]].map(
-      (workingHours) => workingTime(scheduleOf(practice({ workingHours })), range),
-    )
-    expect(told?.slice(0, 2)).toEqual([
-      { start: minutes('2026-12-01T14:00:00Z'), end: minutes('2026-12-01T16:00:00Z'), stepMinutes: 60 },
-      { start: minutes('2026-12-01T18:00:00Z'), end: minutes('2026-12-01T20:00:00Z'), stepMinutes: 45 },
-    ])
-    for (const other of others) expect(other).toEqual(told as Window[])
-  })
-
   test('of a chain is counted from the skipped hour in which two shifts hand over', () => {
     const shift = { stepMinutes: 50 }
     const handover = practice({

@@ -48,8 +48,11 @@ export interface TestDatabase extends AsyncDisposable {
 export async function newDatabase(template?: Template): Promise<TestDatabase> {
   const server = await sharedPostgres()
   const source = template ? await filled(server, template) : 'template0'
-  const name = `test_${count++}`
-  await server.run(`CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY file_copy`)
+  const name = await (spares.get(source) ?? create(server, source))
+  // The next one is created while the test runs.
+  const spare = create(server, source)
+  spare.catch(() => {})
+  spares.set(source, spare)
   const drop = async () => {
     await server.run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   }
@@ -57,6 +60,14 @@ export async function newDatabase(template?: Template): Promise<TestDatabase> {
 }
 
 let count = 0
+const spares = new Map<string, Promise<string>>()
+
+async function create(server: Postgres, source: string): Promise<string> {
+  const name = `test_${count++}`
+  await server.run(`CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY file_copy`)
+  return name
+}
+
 const filledTemplates = new Map<string, Promise<string>>()
 
 function filled(server: Postgres, { name, fill }: Template): Promise<string> {

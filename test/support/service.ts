@@ -1,11 +1,14 @@
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
+import type { BookingRequest, Replay, RequestedSlot, ScreeningAnswer } from '../../src/domain/booking-request'
 import type { DirectoryLoad } from '../../src/domain/compare-directory'
 import { type Limits, unlimited } from '../../src/domain/limits'
+import type { MemberUpdate } from '../../src/domain/member'
 import type { Networks } from '../../src/domain/networks'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
+import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { issueFirstToken } from '../../src/operations/tokens'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
@@ -42,6 +45,8 @@ export interface TestService {
   setNow(timestamp: string | number): void
   /** A new partner with a token; of an organization of its own unless told otherwise. */
   addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
+  /** Submits what the partner's request would lead to, without HTTP: a booking of a slot, or an intake. */
+  submit(externalUserId: string, submission?: Partial<Submitted>): Promise<BookingRequest | Replay>
   /** GET of a path below the base address; no token for null. */
   get(path: string, token?: string | null): Promise<Answer>
   /** POST of a JSON body, or of a text as it is. */
@@ -51,7 +56,15 @@ export interface TestService {
   stop(): Promise<void>
 }
 
+interface Submitted {
+  readonly slot: RequestedSlot | null
+  readonly member: Partial<MemberUpdate>
+  readonly screeningAnswers: readonly ScreeningAnswer[]
+}
+
 export interface TestServiceOptions {
+  /** False for a service that nobody calls over HTTP: it starts and stops sooner. */
+  readonly listens?: boolean
   /** Where the clock stands. */
   readonly now?: string
   readonly directory?: DirectoryFile
@@ -101,7 +114,10 @@ export async function startService(
   }
   const partner = options.beside?.partner ?? (await addPartner('Test Partner'))
 
-  const server = await service.listen('localhost', 0)
+  const server =
+    options.listens === false
+      ? { baseUrl: 'http://not-listening.invalid', metricsPort: null, stop: async () => {} }
+      : await service.listen('localhost', 0)
   const send = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${server.baseUrl}${path}`, init)
     const text = await response.text()
@@ -129,6 +145,12 @@ export async function startService(
     act: () => actAt(now),
     setNow: (timestamp) => {
       now = typeof timestamp === 'number' ? timestamp : instantOf(timestamp)
+    },
+    submit: (externalUserId, { slot = null, member = {}, screeningAnswers = [] } = {}) => {
+      const email = `${externalUserId}@example.com`
+      const told = { email, firstName: 'Robin', lastName: 'Sample', country: 'CA', ...member }
+      const draft = { partnerId: partner.partner.id, externalUserId, member: told, slot, screeningAnswers }
+      return submitBookingRequest(context, { ...draft, retry: null }, now)
     },
     get: (path, token) => send(path, { headers: bearer(token) }),
     post: (path, body, token, headers = {}) =>

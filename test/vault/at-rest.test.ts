@@ -2,10 +2,9 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { newKey, signToken } from '../../src/auth/token'
-import { unlimited } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
 import { createMasterKey } from '../../src/vault/master-key-file'
-import { act, actAt, endOf, stored, versionOf } from '../db/furniture'
+import { act, actAt, draftOf, endOf, stored, versionOf } from '../db/furniture'
 import { openTestEngine } from '../db/place'
 import { Folder } from '../support/folder'
 
@@ -32,25 +31,9 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
   await store.rotateKey(partner.id, keys[1] as NewKey, actAt(10))
   const version = await versionOf({ feed })
   for (const canary of canaries) {
-    const submission = store.submit({
-      partnerId: partner.id,
-      externalUserId: `readable-${canaries.indexOf(canary)}`,
-      member: {
-        email: `m${canaries.indexOf(canary)}@example.com`,
-        firstName: 'R',
-        lastName: 'S',
-        country: 'CA',
-      },
-      slot: null,
-      screeningAnswers: [{ question: `Q ${canary}`, answer: canary }],
-      retry: null,
-      version,
-      slotState: null,
-      localOffsetMinutes: null,
-      authorizationNumber: null,
-      submittedAt: 0,
-      limits: unlimited,
-    })
+    const screeningAnswers = [{ question: `Q ${canary}`, answer: canary }]
+    const draft = draftOf(`readable-${canaries.indexOf(canary)}`, { screeningAnswers, version })
+    const submission = store.submit({ ...draft, partnerId: partner.id })
     expect(await endOf(submission)).toBe('stored')
   }
   const tokens = await Promise.all(keys.map(signToken))
@@ -96,27 +79,21 @@ test('nothing of a member who was erased can be found in any file of the databas
   const partner = await store.addPartner('Readable Partner', null, act)
   const version = await versionOf({ feed })
   const submit = (name: string) =>
-    store.submit({
-      partnerId: partner.id,
-      externalUserId: `${name}-external`,
-      member: {
-        email: `${name}@example.com`,
-        firstName: `${name}-first`,
-        lastName: `${name}-last`,
-        country: 'CA',
-        phoneNumber: `${name}-phone`,
-        reasonForSeekingSupport: `${name} reason `.repeat(300),
-      },
-      slot: null,
-      screeningAnswers: [{ question: 'Q', answer: `${name}-answer` }],
-      retry: null,
-      version,
-      slotState: null,
-      localOffsetMinutes: null,
-      authorizationNumber: null,
-      submittedAt: 0,
-      limits: unlimited,
-    })
+    store.submit(
+      draftOf(`${name}-external`, {
+        partnerId: partner.id,
+        member: {
+          email: `${name}@example.com`,
+          firstName: `${name}-first`,
+          lastName: `${name}-last`,
+          country: 'CA',
+          phoneNumber: `${name}-phone`,
+          reasonForSeekingSupport: `${name} reason `.repeat(300),
+        },
+        screeningAnswers: [{ question: 'Q', answer: `${name}-answer` }],
+        version,
+      }),
+    )
   await submit('stays')
   await submit('leaver')
   const { member } = await stored(submit('leaver'))
