@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
-import { deactivateMember } from '../../src/operations/members'
 import { deactivatePartner, reactivatePartner } from '../../src/operations/partners'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { addTimeOff, parseTimeOff, removeTimeOff } from '../../src/operations/time-off'
@@ -274,44 +273,6 @@ describeOnPostgres('at four nodes at once', () => {
       }
     },
   )
-
-  testOnPostgres(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
-    for (let round = 0; round < rounds; round++) {
-      const answers = await submitAtOnce(40, (index) =>
-        booking(`eager-${round}`, {
-          ...slotOn(9 + (round % 3), (index % 30) * 45),
-          providerId: idOf(index < 30 ? 0 : 1),
-        }),
-      )
-      const told = tally(answers)
-      expect(told[201]).toBe(openMost)
-      expect(Object.keys(told).every((status) => ['201', '400', '409', '429'].includes(status))).toBe(true)
-    }
-  })
-
-  testOnPostgres('a member who is deactivated while all nodes store their requests stays so', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
-      const { id } = first.body.member
-      const changing = submitAtOnce(24, (index) =>
-        booking(`gone-${round}`, undefined, {
-          email: `gone-${round}@example.com`,
-          firstName: `Name ${index}`,
-        }),
-      )
-      await deactivateMember(staff.context, { id }, staff.act())
-      const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
-      expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
-        new Set(['member_deactivated']),
-      )
-      const codes = (await changing).map(({ status, headers }) =>
-        status === 201 ? '201' : headers.get('x-error-code'),
-      )
-      expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
-      const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
-      expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
-    }
-  })
 })
 
 /** How many answers there were of each status. */

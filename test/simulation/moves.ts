@@ -164,12 +164,10 @@ export interface Chooser {
   readonly persons: number
   /** The day at which it all begins. */
   readonly today: number
-  /** Whether the service itself meets with something. */
-  readonly upheavals: boolean
 }
 
 /** Makes moves one after another, without end. */
-export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => Move {
+export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   const { below, chance, pick } = dice
   let serial = 0
 
@@ -365,8 +363,7 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [1, () => ({ act: 'flush' })],
     [1.5, () => ({ act: 'census' })],
   ]
-  const kinds = upheavals ? [...everyday, ...rare] : everyday
-  return () => dice.weighed(kinds)
+  return () => dice.weighed([...everyday, ...rare])
 }
 
 /** How a world words what partners send. */

@@ -63,7 +63,7 @@ async function live(seed: number, tell: (line: string) => void): Promise<void> {
   const startsAt = dice.pick(beginnings)
   const today = Math.floor(startsAt / dayMillis)
   await using world = await openWorld(startsAt, dice.pick(capsTried), plain)
-  const next = movesFrom({ dice, persons: knownPersons - 2, today, upheavals: true })
+  const next = movesFrom({ dice, persons: knownPersons - 2, today })
   const first: Move = { act: 'load', via: 0, file: withKnownRegions(directoryFileFrom(dice, today)) }
   for (let step = 0; step <= steps; step++) {
     const move = step === 0 ? first : step === steps ? ({ act: 'census' } as const) : next()
