@@ -74,32 +74,6 @@ test.each(sizes)(
   },
 )
 
-const hasPrlimit = Bun.which('prlimit') !== null
-
-test.skipIf(!hasPrlimit)(
-  'once there is room again, bookings are stored without a restart (skipped without prlimit)',
-  async () => {
-    using folder = new Folder()
-    const path = folder.file('full.sqlite')
-    const furnished = await startSandbox(['--database', path, ...withFewProviders])
-    await furnished.stop()
-    await using sandbox = await startSandbox(['--database', path], { command: withFilesUpTo(300) })
-    const slots = await sandbox.offered()
-    let failed = 0
-    for (let index = 0; failed < 5; index++) {
-      const { status } = await sandbox.post(booking(`member-${index}`, slots[index]))
-      if (status !== 201) failed++
-    }
-    expect(Bun.spawnSync(['prlimit', `--pid=${sandbox.pid}`, '--fsize=unlimited']).exitCode).toBe(0)
-    const stored = await Promise.all(
-      slots.slice(-20).map((slot, index) => sandbox.post(booking(`roomy-${index}`, slot))),
-    )
-    expect(stored.map(({ status }) => status)).toEqual(stored.map(() => 201))
-    expect((await sandbox.stop()).code).toBe(0)
-    expect(faultsIn(path)).toEqual([])
-  },
-)
-
 test.each([
   [['key', 'rotate', '--yes'], 'The new master key is in', 'what the old master key opens'],
   [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of what was erased'],

@@ -1,7 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { booking } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
 import { Operator } from '../support/operator'
@@ -126,37 +125,6 @@ function fill(path: string): void {
 function lift({ pid }: Sandbox): void {
   expect(run('prlimit', `--pid=${pid}`, '--fsize=unlimited')).toBe(true)
 }
-
-/** Whether a file can be made such that it cannot be written by whoever has it open, which not every disk and user can. */
-function canBeSealed(): boolean {
-  using folder = new Folder(tmpdir())
-  const file = openSync(folder.file('a'), 'w')
-  try {
-    if (run('chattr', '+i', folder.file('a'))) writeSync(file, 'a')
-    return false
-  } catch {
-    return true
-  } finally {
-    run('chattr', '-i', folder.file('a'))
-    closeSync(file)
-  }
-}
-
-// A disk with a file that is open for writing is not made read-only by remounting: its files are.
-test.skipIf(!canBeSealed())(
-  'while its files are read-only bookings are refused, and stored after it (skipped where chattr +i has no such effect)',
-  async () => {
-    using folder = new Folder(tmpdir())
-    for (let round = 0; round < times(1, 20); round++) {
-      const path = folder.file(`sealed-${round}.sqlite`)
-      const change = (mode: string) => () => {
-        expect(run('chattr', mode, path, `${path}-wal`)).toBe(true)
-      }
-      const fault = { begin: change('+i'), end: change('-i') }
-      expect(await goThrough(path, fault)).toMatch(/may not be written|fails to read or write/)
-    }
-  },
-)
 
 /** A connection that is kept, on which one request is sent after the other. */
 class Connection {
