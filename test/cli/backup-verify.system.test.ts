@@ -122,21 +122,6 @@ describe('backup verify', () => {
       expect(readdirSync(temporary)).toEqual([])
     }
   })
-
-  test('restores what it has verified, without its manifest, and the next backup has one of its own', async () => {
-    const restored = file('restored.sqlite')
-    await operator.do('restore', file('backup.age'), '--to', restored, '--yes', '--master-key-file', key)
-    const at = ['--database', restored, '--master-key-file', key]
-    expect((await operator.run(['doctor', ...at])).code).toBe(0)
-    {
-      using database = new Database(restored, { readonly: true })
-      expect(database.query("SELECT name FROM settings WHERE name = 'manifest'").all()).toEqual([])
-    }
-    await operator.do('organization', 'add', 'Since', ...at)
-    await operator.do('backup', file('next.age'), ...at)
-    const { manifest } = JSON.parse((await verify(file('next.age'), '--json')).stdout)
-    expect(manifest.counts.organizations).toBe(2)
-  })
 })
 
 describe('what verify and drill make readable on the way', () => {
@@ -247,23 +232,6 @@ describe('backup drill', () => {
     expect((await lines()).slice(-2)).toEqual(['database.drill done', 'database.drill failed'])
     expect(readdirSync(temporary)).toEqual([])
   })
-
-  test('of a database in which nobody may call says what it could not try', async () => {
-    await operator.do('token', 'revoke', 'Lantern', '--yes')
-    const { code, stdout } = await drill()
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/; no partner has a token in force, so no search was tried\.\n$/),
-    ])
-    expect(JSON.parse((await drill('--json')).stdout).answers).toBeNull()
-  })
-})
-
-test('backup verify says where it looked for a key', async () => {
-  const words = [...theProgram, 'backup', 'verify', file('backup.age')]
-  const child = Bun.spawnSync(words, { env: { TMPDIR: temporary } })
-  const fault = `there is no master key file at ${file('backup.age.key')}`
-  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `anteroom: ${fault}\n`])
 })
 
 test('a backup that is to be called as a command is made by a path', async () => {

@@ -5,7 +5,7 @@ import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/eventually'
 import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
-import { runSql, startPostgres } from '../support/postgres'
+import { runSql } from '../support/postgres'
 import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
 import { Program, theProgram, withFilesUpTo } from '../support/process'
 
@@ -174,16 +174,6 @@ describeOnPostgres('from a file to a server and back', () => {
     expect(doctor.filter(({ state }) => state === 'bad')).toEqual([])
   })
 
-  test('an id of whoever was erased last is not given again, on a way through a server', async () => {
-    await using server = await newDatabase()
-    await copied(database, server.url)
-    await copied(server.url, file('through.sqlite'))
-    await using service = await serveAt(file('through.sqlite'))
-    expect((await service.post(booking('P-6'), token)).status).toBe(201)
-    await service.stop()
-    expect(await memberId(file('through.sqlite'), 'P-6')).toBe(5)
-  })
-
   test('whoever gives the command is told what was copied, and what is to be done then', async () => {
     await using server = await newDatabase()
     const { code, stdout, stderr } = await copy(database, server.url)
@@ -201,32 +191,6 @@ describeOnPostgres('from a file to a server and back', () => {
       'Then: anteroom doctor, anteroom status',
       '',
     ])
-  })
-
-  test('from server to server, by the password that the environment has', async () => {
-    await using server = await startPostgres({ password: 'canary' })
-    await server.run('CREATE DATABASE other')
-    const words = (from: string, to: string) => [
-      'database',
-      'copy',
-      '--from',
-      from,
-      '--to',
-      to,
-      '--json',
-      ...atKey,
-    ]
-    const copyIn = async (from: string, to: string) => {
-      const { code, stdout, stderr } = await operator.run(words(from, to), '', { PGPASSWORD: 'canary' })
-      expect([code, stderr]).toEqual([0, ''])
-      expect(stdout).not.toContain('canary')
-      return JSON.parse(stdout) as Told
-    }
-    const [one, other] = ['postgres', 'other'].map(
-      (name) => `postgres://postgres@127.0.0.1:${server.port}/${name}`,
-    )
-    const there = await copyIn(database, one as string)
-    expect((await copyIn(one as string, other as string)).tables).toEqual(there.tables)
   })
 })
 
@@ -360,15 +324,6 @@ describe('a database that was copied', () => {
 })
 
 describeOnPostgres('a database that was copied', () => {
-  test('from a file to a server, and from there to a file, is left for its copy each time', async () => {
-    await using server = await newDatabase()
-    copyFileSync(database, file('moving.sqlite'))
-    await isLeft(file('moving.sqlite'), server.url)
-    await isActive(server.url)
-    await isLeft(server.url, file('came-back.sqlite'))
-    await isActive(file('came-back.sqlite'))
-  })
-
   test('by a role that may only read is told not to be left for its copy', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
@@ -566,21 +521,6 @@ describeOnPostgres('a copy that ends in the middle', () => {
     )
     expect((await copied(large, server.url)).tables.members?.rows).toBe(many + 3)
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
-  })
-
-  test('by a kill leaves no file of the name, and can be done again', async () => {
-    await using server = await newDatabase()
-    await copied(large, server.url)
-    const to = file('killed.sqlite')
-    const begun = () => readdirSync(operator.folder.path).filter((name) => name.startsWith('killed.sqlite'))
-    await using program = begin(server.url, to)
-    const isLarge = () => begun().some((name) => statSync(file(name)).size > 2 ** 20)
-    await eventually('the file to grow', isLarge)
-    program.signal('SIGKILL')
-    expect((await program.exit()).signal).toBe('SIGKILL')
-    expect([existsSync(to), begun().length > 0]).toEqual([false, true])
-    expect((await copied(server.url, to)).tables.members?.rows).toBe(many + 3)
-    expect(begun()).toEqual(['killed.sqlite'])
   })
 
   test('by a server that closes the connection says so, and leaves nothing', async () => {

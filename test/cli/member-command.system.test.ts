@@ -177,18 +177,6 @@ describe('a member', () => {
     }
     expect(await lookUp('asked')).toBe(200)
   })
-
-  test('who is deactivated gets 403 at the next request, and is back once reactivated', async () => {
-    const { member } = await submit('paused')
-    expect((await act('deactivate', member.id)).code).toBe(2)
-    expect(await lookUp('paused')).toBe(200)
-    expect((await act('deactivate', member.id, '--yes')).code).toBe(0)
-    expect(await lookUp('paused')).toBe(403)
-    const refused = await practice.service.post(booking('paused-external'), practice.token)
-    expect(refused.status).toBe(403)
-    expect((await act('reactivate', member.id)).code).toBe(0)
-    expect(await lookUp('paused')).toBe(200)
-  })
 })
 
 describe('who looks for a member', () => {
@@ -355,14 +343,6 @@ describeOfFile('an erasure', () => {
     expect((await act('show', member.id)).code).toBe(3)
   })
 
-  test('by the id of their partner frees that id, and the e-mail address, for somebody new', async () => {
-    const { member } = await submit('again')
-    const named = ['--partner', 'Lantern', '--external-id', 'again-external']
-    expect((await act('erase', ...named, '--yes')).code).toBe(0)
-    const later = await submit('again')
-    expect(later.member.id).toBeGreaterThan(member.id)
-  })
-
   test('says so when another program keeps reading the log, and is complete once that has ended', async () => {
     const { member } = await submit('read')
     const [, profile] = newestSealed()
@@ -380,19 +360,5 @@ describeOfFile('an erasure', () => {
     const other = await submit('other')
     expect((await act('erase', other.member.id, '--yes')).code).toBe(0)
     expect(tracesOf(profile)).toEqual([])
-  })
-
-  test('waits for a reader who is done soon', async () => {
-    const { member } = await submit('soon')
-    const [, profile] = newestSealed()
-    const reader = new Database(practice.operator.database, { readonly: true })
-    reader.run('BEGIN')
-    reader.query('SELECT count(*) FROM members').get()
-    const erasing = act('erase', member.id, '--yes')
-    await Bun.sleep(1_000)
-    reader.run('COMMIT')
-    expect((await erasing).code).toBe(0)
-    expect(tracesOf(profile)).toEqual([])
-    reader.close()
   })
 })

@@ -110,26 +110,6 @@ describe('declining all of a partner since an instant', () => {
     expect((await act(...words, '--yes')).stdout).toBe(`${which.replace('2', '0')} are declined.\n${stay}`)
     expect((await act(...words, '--dry-run')).stdout).toStartWith('None can be declined.\n')
   })
-
-  test.each([
-    [[]],
-    [['--partner', 'Lantern']],
-    [['--since', '2026-01-01T00:00:00Z']],
-    [['1', '--dry-run']],
-    [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
-  ])('is not what decline %p asks for', async (words) => {
-    expect(await act('decline', ...words, '--yes')).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr: 'anteroom: name a request by id, or many by both --partner and --since\n',
-    })
-  })
-
-  test('of nobody that is there is refused', async () => {
-    const words = ['decline', '--partner', 'Nobody', '--since', '2026-01-01T00:00:00Z', '--yes']
-    expect(await act(...words)).toMatchObject({ code: 3 })
-  })
 })
 
 describe('assigning', () => {
@@ -181,16 +161,6 @@ describe('assigning', () => {
     expect(await practice.slotsOf('on-1')).toContain(slot)
   })
 
-  test('a slot that overlaps with another of the member’s is refused, naming the request that holds it', async () => {
-    const utcStartTime = (await practice.slotsOf('on-1')).at(-1) as string
-    const id = await submit({ providerId: 1, utcStartTime })
-    const again = booking(`member-${members}`)
-    const intake = (await practice.service.post(again, practice.token)).body.id
-    const words = ['assign', intake, '--provider', 'on-2', '--slot', utcStartTime]
-    const said = `anteroom: the member holds a slot that overlaps with this one, by request ${id}\n`
-    await expectRefused(intake, words, 4, new RegExp(`^${said}$`))
-  })
-
   test('somebody without a license where the member is tells so and asks, before anything is done', async () => {
     const id = await submit()
     const told = 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n'
@@ -200,25 +170,6 @@ describe('assigning', () => {
     expect(await show(id)).toMatchObject({ providerId: null })
     expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: told })
     expect(await show(id)).toMatchObject({ providerId: 3 })
-  })
-
-  test('is refused for a booking request, and for what is not there or not free', async () => {
-    const [taken = '', other = ''] = await practice.slotsOf('on-2')
-    const booked = await submit({ providerId: 2, utcStartTime: taken })
-    const intake = await submit()
-    const to = (ref: string, slot?: string) => ['--provider', ref, ...(slot ? ['--slot', slot] : [])]
-    await expectRefused(booked, ['assign', booked, ...to('on-2', other)], 4, /only an intake can be assigned/)
-    await expectRefused(
-      intake,
-      ['assign', intake, ...to('on-2', taken)],
-      4,
-      /not available.*provider why on-2/,
-    )
-    await expectRefused(intake, ['assign', intake, ...to('nobody')], 3, /no provider/)
-    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /UTC instant/)
-    await expectRefused(intake, ['assign', intake], 2, /--provider/)
-    await expectRefused(intake, ['assign', 999, ...to('on-2')], 3, /no request/)
-    await expectRefused(intake, ['assign', 'x', ...to('on-2')], 2, /whole number/)
   })
 })
 
@@ -235,16 +186,6 @@ describe('accepting and declining', () => {
     expect(await practice.slotsOf('on-2')).toContain(slot)
     await expectRefused(id, ['accept', id], 4, /declined cannot be accepted/)
     await expectRefused(id, ['decline', id], 4, /declined cannot be declined/)
-  })
-
-  test('is refused for an intake that nobody has, one that is accepted already, and one that is not there', async () => {
-    const id = await submit()
-    await expectRefused(id, ['accept', id], 4, /unassigned cannot be accepted/)
-    await expectRefused(id, ['decline', id], 4, /unassigned cannot be declined/)
-    await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1')
-    await practice.operator.do('request', 'accept', `${id}`)
-    await expectRefused(id, ['accept', id], 4, /accepted cannot be accepted/)
-    await expectRefused(id, ['accept', 999], 3, /no request of that id/)
   })
 })
 
@@ -285,39 +226,6 @@ describe('the screening answers', () => {
       },
     })
     expect(await readings(id)).toBe(2)
-  })
-
-  test('that cannot be read are named, and no band is claimed', async () => {
-    const id = await submit(undefined, screening('rather not say'))
-    const { stdout } = await act('show', id, '--screening')
-    expect(stdout).toContain('Partial total: 8, of 8 answers')
-    expect(stdout).toContain('Could not be read: answer 9.')
-    expect(stdout).toContain('could not be read: look at it')
-    expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
-  })
-
-  test('decide the order of the intakes: non-zero first, the more severe before, then what a person must look at', async () => {
-    const [zero, unclear, first, second] = [
-      await submit(undefined, screening('not at all')),
-      await submit(undefined, screening('rather not say')),
-      await submit(undefined, screening('several days')),
-      await submit(undefined, screening('3')),
-    ]
-    const wanted = [zero, unclear, first, second]
-    const rows = await practice.operator.ask<{ id: number; ninthItem: string }[]>(
-      'request',
-      'list',
-      '--intakes',
-    )
-    const found = rows.filter(({ id }) => wanted.includes(id)).map(({ id, ninthItem }) => [id, ninthItem])
-    expect(found).toEqual([
-      [second, 'non-zero'],
-      [first, 'non-zero'],
-      [unclear, 'unclear'],
-      [zero, 'zero'],
-    ])
-    const { stdout } = await act('list', '--intakes')
-    expect(stdout).toMatch(/^ID +RISK +SEVERITY .*\n\d+ +!! item 9 /)
   })
 
   test('of a booking put it first too, the reading of which is audited; other lists say that there are some', async () => {
@@ -420,22 +328,4 @@ describe('suggesting', () => {
     const words = ['--provider', best?.provider ?? '', '--slot', slot?.utcStartTime ?? '']
     expect((await act('assign', id, ...words)).code).toBe(0)
   })
-
-  test('is for intakes alone', async () => {
-    const [slot = ''] = await practice.slotsOf('on-2')
-    const id = await submit({ providerId: 2, utcStartTime: slot })
-    await expectRefused(id, ['suggest', id], 4, /only an intake/)
-  })
-})
-
-test('a request shows that staff have suspended its provider', async () => {
-  const { operator } = practice
-  const id = await submit()
-  await operator.do('request', 'assign', String(id), '--provider', 'on-2', '--yes')
-  const told = async () =>
-    /^provider +on-2 (.*)$/m.exec(await operator.do('request', 'show', String(id)))?.[1]
-  expect(await told()).not.toContain('(')
-  await operator.do('provider', 'deactivate', 'on-2', '--yes')
-  expect(await told()).toEndWith(' (suspended)')
-  await operator.do('provider', 'reactivate', 'on-2')
 })

@@ -76,33 +76,6 @@ test('a slot is moved for the very next search, and what is asked, refused and d
   ])
 })
 
-describe('an intake that is closed', () => {
-  test('says when, waits for nobody any more, and answers a retry as it did', async () => {
-    const body = booking('closing')
-    const send = () => practice.service.post(body, practice.token, { 'Idempotency-Key': 'closing' })
-    const first = (await send()).body
-    expect(await act('close', first.id)).toMatchObject({ code: 2, stdout: '' })
-    expect((await ask('close', first.id, '--yes')) as unknown).toEqual({
-      ...first,
-      declinedAt: expect.stringMatching(/\.\d{3}Z$/),
-    })
-    expect((await send()).body).toEqual(first)
-    expect(
-      (await practice.service.get('/partners/v1/user/?external_user_id=closing', practice.token)).status,
-    ).toBe(200)
-    expect(await act('close', first.id, '--yes')).toMatchObject({
-      code: 4,
-      stderr: 'anteroom: a request that is closed cannot be closed\n',
-    })
-    expect(await act('assign', first.id, '--provider', 'on-1')).toMatchObject({
-      code: 4,
-      stderr: 'anteroom: a request that is closed cannot be assigned\n',
-    })
-    const rows = await practice.operator.ask<{ id: number }[]>('request', 'list', '--unassigned')
-    expect(rows.map(({ id }) => id)).not.toContain(first.id)
-  })
-})
-
 describe('what staff write', () => {
   test('is read by them alone, from words or stdin, sealed, and each reading is audited', async () => {
     const slot = (await practice.slotsOf('on-2')).at(-1)
@@ -171,19 +144,6 @@ describe('what staff write', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `anteroom: ${why}\n` })
     expect((await act('notes', id)).stdout).toBe('There are no notes.\n')
   })
-})
-
-test('commands on what is not there say so', async () => {
-  const ends = [
-    await act('move', 4711, '--slot', '2026-12-01T14:00:00Z', '--yes'),
-    await act('close', 4711, '--yes'),
-    await act('note', 4711, 'x'),
-    await act('notes', 4711),
-    await act('decline', 4711, '--yes'),
-  ]
-  expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual(Array(5).fill([3, '']))
-  for (const { stderr } of ends)
-    expect(stderr).toMatch(/^anteroom: there is no (such request|request of that id)\n$/)
 })
 
 test('a yes to a request that a colleague moves while the question stands changes nothing', async () => {
