@@ -18,7 +18,6 @@ const parts: Record<string, () => Promise<readonly Row[]>> = {
   memory: async () => (await import('./memory')).benchMemory(),
   start: async () => (await import('./start')).benchStart(),
   growth: async () => (await import('./growth')).benchGrowth(),
-  neighbours: async () => (await import('./neighbours')).benchNeighbours(),
   bookings: async () => (await import('./bookings')).benchBookings(),
   nodes: async () => (await import('./nodes')).benchNodes(),
 }
