@@ -7,6 +7,7 @@ import { Operator } from '../support/operator'
 import {
   eventually,
   Folder,
+  runProgram,
   type Sandbox,
   startSandbox,
   theProgram,
@@ -125,6 +126,35 @@ function fill(path: string): void {
 function lift({ pid }: Sandbox): void {
   expect(run('prlimit', `--pid=${pid}`, '--fsize=unlimited')).toBe(true)
 }
+
+test.each([
+  [['key', 'rotate', '--yes'], 'The new master key is in', 'what the old master key opens'],
+  [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of what was erased'],
+])(
+  '%p on a full disk says that it is done and what is left to do; the next run finishes it',
+  async (args, done, left) => {
+    using operator = new Operator()
+    await operator.do('init')
+    const token = await operator.onboard('Lantern', 'North Care')
+    {
+      await using service = await operator.serve()
+      expect((await service.post(booking('leaver'), token)).status).toBe(201)
+      await service.stop()
+    }
+    // The log has room, and the database that it is written back to has not.
+    const { code, stdout, stderr } = await runProgram(args, {
+      command: withFilesUpTo(200),
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    const line = new RegExp(
+      `^anteroom: the database may still hold ${left}, since .* or the storage failed[:;] .*\n$`,
+    )
+    expect([code, stdout, stderr]).toEqual([7, expect.stringContaining(done), expect.stringMatching(line)])
+    expect((await operator.run([...args])).code).toBe(0)
+    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
+    expect(faultsIn(operator.database)).toEqual([])
+  },
+)
 
 /** A connection that is kept, on which one request is sent after the other. */
 class Connection {
