@@ -113,42 +113,6 @@ describe('declining all of a partner since an instant', () => {
 })
 
 describe('assigning', () => {
-  test('takes the slot from the very next search, and the contract shape shows what was null', async () => {
-    const id = await submit()
-    expect(await show(id)).toMatchObject({ providerId: null, authorizationNumber: null, utcStartTime: null })
-    const slot = (await practice.slotsOf('on-1'))[3] as string
-    const words = ['assign', id, '--provider', 'on-1', '--slot', slot, '--json']
-    const { code, stdout, stderr } = await act(...words)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const shown = await show(id)
-    expect(Object.keys(shown)).toEqual([
-      'id',
-      'providerId',
-      'authorizationNumber',
-      'phoneNumber',
-      'preferredModality',
-      'acceptedAt',
-      'declinedAt',
-      'member',
-      'utcStartTime',
-      'kind',
-      'state',
-      'provider',
-      'partner',
-      'externalUserId',
-      'contact',
-    ])
-    expect(shown).toMatchObject({ id, providerId: 1, acceptedAt: null, utcStartTime: slot })
-    expect(shown).toMatchObject({ kind: 'intake', state: 'pending', provider: 'on-1', ...JSON.parse(stdout) })
-    expect(shown.authorizationNumber).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/)
-    expect(await practice.slotsOf('on-1')).not.toContain(slot)
-    const taken = await practice.service.post(
-      booking('late', { providerId: 1, utcStartTime: slot }),
-      practice.token,
-    )
-    expect(taken.status).toBe(400)
-  })
-
   test('again asks, and with --yes makes it pending and the earlier slot free', async () => {
     const id = await submit()
     const [slot = ''] = await practice.slotsOf('on-1')

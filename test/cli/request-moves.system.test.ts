@@ -160,26 +160,6 @@ test('a yes to a request that a colleague moves while the question stands change
   expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
 })
 
-test('a yes to the revoking of a token that a colleague replaces while the question stands changes nothing', async () => {
-  const { operator, service } = practice
-  await operator.do('partner', 'add', 'Harbour')
-  await operator.do('token', 'issue', 'Harbour')
-  let newer = ''
-  const { code, shown } = await runOnTerminal(['token', 'revoke', 'Harbour'], {
-    columns: 200,
-    env: { ...operator.settings },
-    meanwhile: async () => {
-      newer = (await operator.do('token', 'rotate', 'Harbour', '--yes')).trim()
-    },
-    answer: 'y\r',
-  })
-  expect(shown).toContain('the tokens of Harbour are others by now; nothing was changed')
-  // Without an organization: known, and refused for that alone.
-  expect([code, (await service.get('/partners/v1/provider-regions/?country_code=CA', newer)).status]).toEqual(
-    [2, 409],
-  )
-})
-
 test('a request whose provider cannot hold it is not accepted unasked, and why is said before', async () => {
   const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
   const id = await submit(slot)

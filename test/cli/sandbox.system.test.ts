@@ -7,6 +7,7 @@ import { booking, countryWide, provider, region } from '../support/builders'
 import {
   eventually,
   Folder,
+  type OfferedSlot,
   Program,
   runProgram,
   type Sandbox,
@@ -177,38 +178,21 @@ describe('a sandbox that is asked to stop', () => {
   })
 })
 
-test('--open-requests and --email-conflicts-per-hour are held to, so that they can be tested against', async () => {
-  await using sandbox = await startSandbox([
-    '--open-requests',
-    '1',
-    '--email-conflicts-per-hour',
-    '1',
-    ...withFewProviders,
-  ])
-  const { baseUrl, examples } = sandbox.report
-  const headers = { Authorization: `Bearer ${sandbox.token()}`, 'Content-Type': 'application/json' }
-  const found = await fetch(`${baseUrl}/partners/v1/providers/?region_id=${examples.regionId}`, { headers })
-  const { results } = (await found.json()) as {
-    results: { providerId: number; availability: { utcStartTime: string }[] }[]
+test('--open-requests and --email-conflicts-per-hour set the limits of a sandbox', async () => {
+  const flags = ['--open-requests', '1', '--email-conflicts-per-hour', '1']
+  await using sandbox = await startSandbox([...flags, ...withFewProviders])
+  const slots = await sandbox.offered()
+  const codeOf = async (name: string, slot?: OfferedSlot, email = `${name}@example.com`) => {
+    const { status, headers } = await sandbox.post(booking(name, slot, { email }))
+    return headers.get('x-error-code') ?? status
   }
-  const slots = results.flatMap(({ providerId, availability }) =>
-    availability.map(({ utcStartTime }) => ({ providerId, utcStartTime })),
-  )
-  const endOf = async (name: string, slot?: (typeof slots)[number], email = `${name}@example.com`) => {
-    const body = JSON.stringify(booking(name, slot, { email }))
-    const answer = await fetch(`${baseUrl}/partners/v1/booking-request/`, { method: 'POST', headers, body })
-    return answer.headers.get('x-error-code') ?? answer.status
-  }
-  const [first, last] = [slots[0], slots.at(-1)]
-  expect([await endOf('a', first), await endOf('a', last), await endOf('b', last)]).toEqual([
+  expect([await codeOf('a', slots[0]), await codeOf('a', slots.at(-1))]).toEqual([
     201,
     'too_many_open_requests',
-    201,
   ])
-  expect([await endOf('c', undefined, 'a@example.com'), await endOf('c'), await endOf('b')]).toEqual([
+  expect([await codeOf('c', undefined, 'a@example.com'), await codeOf('c')]).toEqual([
     'email_taken',
     'email_conflicts_limited',
-    201,
   ])
 })
 
@@ -240,27 +224,14 @@ describe('--port, --host and --base-url', () => {
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
   })
 
-  test('a port that is taken is told in a line, and no file is left', async () => {
+  test('a second sandbox on the same port is refused in one line and leaves no file; the first goes on', async () => {
     using temporary = new Folder()
-    const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-    const { port } = other
-    const exit = await runProgram(['sandbox', '--port', String(port)], {
-      env: withTemporary(temporary.path),
-    })
-    await other.stop(true)
-    expect(exit).toEqual({
-      code: failed,
-      signal: null,
-      stdout: '',
-      stderr: `anteroom: port ${port} of 127.0.0.1 is taken; name another with --port\n`,
-    })
-    expect(readdirSync(temporary.path)).toEqual([])
-  })
-
-  test('a port that another sandbox listens on is taken, and every request reaches the first', async () => {
     await using first = await startSandbox(withFewProviders)
     const { port } = new URL(first.report.baseUrl)
-    const exit = await runProgram(['sandbox', '--port', port, '--json'])
+    const exit = await runProgram(['sandbox', '--port', port, '--json'], {
+      env: withTemporary(temporary.path),
+    })
+    expect(readdirSync(temporary.path)).toEqual([])
     expect(exit).toEqual({
       code: failed,
       signal: null,
@@ -462,19 +433,12 @@ describe('options that are wrong', () => {
   test.each([
     [['--port', 'abc'], invalid('--port <n>', port)],
     [['--port', '65536'], invalid('--port <n>', port)],
-    [['--port', '-1'], invalid('--port <n>', port)],
-    [['--port', '80.5'], invalid('--port <n>', port)],
     [['--port='], invalid('--port <n>', port)],
     [['--port'], "error: option '--port <n>' argument missing\n"],
     [['--providers', 'many'], invalid('--providers <n>', 'a whole number from 0 to 1000000')],
     [['--now', 'tomorrow'], invalid('--now <instant>', instant)],
-    [['--now', '2026-12-01'], invalid('--now <instant>', instant)],
-    [['--now', '2026-12-01T09:00:00+01:00'], invalid('--now <instant>', instant)],
     [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', instant)],
-    [['--now', '2499-01-01T00:00:00Z'], invalid('--now <instant>', instant)],
-    [['--base-url', 'api.example.com'], invalid('--base-url <url>', address)],
     [['--base-url', 'ftp://example.com'], invalid('--base-url <url>', address)],
-    [['--base-url', 'http://x.example/?a=b'], invalid('--base-url <url>', address)],
     // An empty query and an empty fragment swallow every path that is put behind them.
     [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', address)],
     [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', address)],
