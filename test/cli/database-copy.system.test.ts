@@ -282,16 +282,6 @@ describe('a database that was copied', () => {
     expect(JSON.parse(stdout).copied.to).toBe(file('near.sqlite'))
   })
 
-  test('has backups still, and what is restored of one is left as it was', async () => {
-    copyFileSync(database, file('backed-up.sqlite'))
-    const { to, at: instant } = await noteOf(file('backed-up.sqlite'), file('backed.sqlite'))
-    await operator.do('backup', file('left.age'), ...at(file('backed-up.sqlite')))
-    await operator.do('restore', file('left.age'), '--to', file('restored.sqlite'), '--yes', ...atKey)
-    expect((await operator.run([...serving, ...at(file('restored.sqlite'))])).stderr).toStartWith(
-      `anteroom: the database was copied to ${to} at ${instant}: `,
-    )
-  })
-
   test('can be copied again, which tells of the copy before', async () => {
     copyFileSync(database, file('twice.sqlite'))
     const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))

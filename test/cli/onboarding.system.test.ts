@@ -214,20 +214,6 @@ describe('an operator onboards partners while the service runs', () => {
     expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('a token is stored nowhere, and its last use is told to the minute', async () => {
-    token = (await operator.do('token', 'issue', 'Lantern')).trim()
-    await service.get(regions, token)
-    let shown = ''
-    await eventually('the use to be written down', async () => {
-      shown = await operator.do('partner', 'show', 'Lantern', '--json')
-      return JSON.parse(shown).tokens.at(-1).lastUsedAt !== null
-    })
-    expect(JSON.parse(shown).tokens.at(-1).lastUsedAt).toMatch(/:00Z$/)
-    expect(shown).not.toContain(token)
-    const file = Buffer.from(await Bun.file(operator.database).arrayBuffer())
-    expect(file.includes(token)).toBe(false)
-  })
-
   test('doctor finds all well, and says what is not', async () => {
     const findings = await operator.ask<{ check: string; state: string }[]>('doctor')
     expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
