@@ -92,6 +92,21 @@ describe('backup', () => {
     ])
   })
 
+  test('tells a program what was made', async () => {
+    expect(await operator.ask('backup', file('told.age'))).toEqual({
+      backup: file('told.age'),
+      encrypted: true,
+      manifest: {
+        madeAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        schema: expect.any(Number),
+        zoneData: expect.objectContaining({ folder: null }),
+        counts: expect.objectContaining({ providers: 1, members: 1 }),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    })
+    expect(await operator.ask('backup', file('told.sqlite'), '--plain')).toMatchObject({ encrypted: false })
+  })
+
   test('leaves it as it is where that is asked for', async () => {
     const said = await operator.do('backup', file('plain.sqlite'), '--plain')
     expect(said).toContain('It is not encrypted. ')
@@ -169,6 +184,13 @@ describe('backup', () => {
 })
 
 describe('restore', () => {
+  test('makes a database for its owner alone of a backup that all can read', async () => {
+    copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
+    chmodSync(file('readable.sqlite'), 0o644)
+    expect((await restore(file('readable.sqlite'), file('of-readable.sqlite'))).code).toBe(0)
+    expect(statSync(file('of-readable.sqlite')).mode & 0o777).toBe(0o600)
+  })
+
   test('of a pipe or a folder is refused, neither waited for nor called damaged', async () => {
     Bun.spawnSync(['mkfifo', file('pipe')])
     for (const backup of [file('pipe'), '/dev/stdin', operator.folder.path]) {
@@ -189,6 +211,14 @@ describe('restore', () => {
     expect(statSync(file('restored.sqlite')).mode & 0o777).toBe(0o600)
     expect(leftOf('restored.sqlite')).toEqual(['restored.sqlite'])
     await isTheirs(file('restored.sqlite'))
+  })
+
+  test('takes the key beside the new database where no other is set', async () => {
+    copyFileSync(key, `${file('fresh.sqlite')}.key`)
+    chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
+    const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite'), '--yes']
+    const child = Bun.spawnSync([...theProgram, ...words], { env: {} })
+    expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
   test('is never over an existing file, nor beside the log of another database', async () => {

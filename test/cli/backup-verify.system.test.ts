@@ -211,6 +211,23 @@ describe('backup drill', () => {
     expect((await lines()).slice(-2)).toEqual(['database.drill done', 'database.drill failed'])
     expect(readdirSync(temporary)).toEqual([])
   })
+
+  test('of a database in which nobody may call says what it could not try', async () => {
+    await operator.do('token', 'revoke', 'Lantern', '--yes')
+    const { code, stdout } = await drill()
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/; no partner has a token in force, so no search was tried\.\n$/),
+    ])
+    expect(JSON.parse((await drill('--json')).stdout).answers).toBeNull()
+  })
+})
+
+test('backup verify says where it looked for a key', async () => {
+  const words = [...theProgram, 'backup', 'verify', file('backup.age')]
+  const child = Bun.spawnSync(words, { env: { TMPDIR: temporary } })
+  const fault = `there is no master key file at ${file('backup.age.key')}`
+  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `anteroom: ${fault}\n`])
 })
 
 test('a backup that is to be called as a command is made by a path', async () => {

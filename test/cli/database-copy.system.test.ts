@@ -305,6 +305,23 @@ describe('a database that was copied', () => {
     for (const each of ['served', 'tried']) await isActive(file(`${each}.sqlite`))
     await operator.do('organization', 'add', 'One truth', ...at(file('served.sqlite')))
   })
+
+  test('by a role that may only read is told not to be left for its copy', async () => {
+    await using server = await newDatabase()
+    await copied(database, server.url)
+    await runSql(
+      server.url,
+      'CREATE ROLE onlooker LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO onlooker',
+    )
+    await runSql(server.url, 'GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO onlooker')
+    const from = server.url.replace('postgres@', 'onlooker@')
+    const { code, stdout, stderr } = await copy(from, file('seen.sqlite'), '--json')
+    expect([code, JSON.parse(stdout).deactivated]).toEqual([0, false])
+    expect(stderr).toBe(
+      `anteroom: ${from} may not be written, so it does not note that it was copied, and nothing keeps it from being served beside the copy\n`,
+    )
+    await isActive(server.url)
+  })
 })
 
 describeOnPostgres('a database that was copied', () => {})

@@ -98,6 +98,30 @@ describe('an operator keeps the directory in files', () => {
     expect(existsSync(place('none.sqlite'))).toBe(false)
   })
 
+  test.each([
+    ['none.json', null, 'there is no such file'],
+    ['empty.json', '', 'the file is empty'],
+    ['half.json', '{"regions"', 'the file is not JSON'],
+    ['latin.json', new Uint8Array([0x22, 0xe9, 0x22]), 'the file is not UTF-8'],
+    ['none.csv', null, 'there is no such file'],
+    ['empty.csv', '', 'is empty: a header row is required'],
+  ])('%s is refused in words', async (name, content, fault) => {
+    if (content !== null) write(name, content)
+    const { code, stderr } = await operator.run(['directory', 'check', place(name)])
+    expect(code).toBe(5)
+    expect(stderr).toContain(`${name}: ${fault}`)
+  })
+
+  test('a folder without CSV files, and JSON beside CSV, are refused', async () => {
+    mkdirSync(place('nothing'))
+    expect(await operator.run(['directory', 'check', place('nothing')])).toMatchObject({ code: 5 })
+    const both = ['directory', 'check', place('directory.json'), place('empty.csv')]
+    expect(await operator.run(both)).toMatchObject({
+      code: 5,
+      stderr: 'anteroom: give one JSON file, or CSV files alone, which end in .csv, .tsv or .txt\n',
+    })
+  })
+
   test('a dry run says field by field what would change and changes nothing; a load asks before any loss', async () => {
     const other = writeJson('other.json', {
       ...directory,
@@ -188,6 +212,20 @@ describe('an operator keeps the directory in files', () => {
     const licenses = await operator.do('directory', 'export', '--table', 'licenses')
     expect(licenses).toBe(readFileSync(place('tables/licenses.csv'), 'utf8'))
     expect(licenses).toStartWith('ref,region,from,until\r\non-2,CA-ON,2020-01-01,\r\n')
+  })
+
+  test('one table alone replaces what it tells and nothing else', async () => {
+    const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\non-3,CA-ON,2020-01-01\n')
+    await operator.do('directory', 'load', licenses, '--yes')
+    const providers = await operator.ask<{ ref: string; licenses: unknown[]; workingHours: unknown[] }[]>(
+      'provider',
+      'list',
+    )
+    expect(providers.map(({ ref, licenses, workingHours }) => [ref, licenses, workingHours.length])).toEqual([
+      ['on-1', [{ region: 'CA-ON', from: '2021-01-01', until: null }], 1],
+      ['on-2', [], 1],
+      ['on-3', [{ region: 'CA-ON', from: '2020-01-01', until: null }], 1],
+    ])
   })
 
   test('a table of a header row alone is told loudly and asked about; a suspended provider stays so', async () => {

@@ -192,4 +192,13 @@ describe('init', () => {
     await operator.do('organization', 'list', '--master-key-file', key)
     expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
   })
+
+  test('makes a database for a key that is handed over, and no key file', async () => {
+    using operator = new Operator(theProgram)
+    const key = `${Buffer.alloc(32, 9).toString('base64')}\n`
+    const { code, stdout } = await operator.run(['init', '--master-key-fd', '0'], key)
+    expect([code, stdout.split('\n')[1]]).toEqual([0, ''])
+    expect(await Bun.file(`${operator.database}.key`).exists()).toBe(false)
+    expect((await operator.run(['organization', 'list'], key, { ANTEROOM_MASTER_KEY_FD: '0' })).code).toBe(0)
+  })
 })

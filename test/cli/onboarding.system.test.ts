@@ -195,6 +195,20 @@ describe('an operator onboards partners while the service runs', () => {
     expect(handedOver.stderr).not.toContain(token)
   })
 
+  test('a partner and its organization are renamed while it calls', async () => {
+    const renamed = await operator.ask<object>('partner', 'rename', 'Lantern', 'Beacon')
+    expect(renamed).toMatchObject({ id: 1, name: 'Beacon' })
+    await operator.do('organization', 'rename', 'North Care', 'South Care')
+    expect((await service.get(regions, token)).status).toBe(200)
+    expect(await operator.ask('partner', 'show', 'Beacon')).toMatchObject({
+      name: 'Beacon',
+      organization: { name: 'South Care' },
+    })
+    expect((await operator.run(['partner', 'show', 'Lantern'])).code).toBe(3)
+    await operator.do('partner', 'rename', 'Beacon', 'Lantern')
+    await operator.do('organization', 'rename', 'South Care', 'North Care')
+  })
+
   test('revoking ends the token at the next request and cancels a successor that waits', async () => {
     const successor = (
       await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')

@@ -82,6 +82,18 @@ describe('an operator looks after providers while the service runs', () => {
     })
   })
 
+  test.each([
+    ['tomorrow', '2026-12-01', 'from: not a date, a local date-time'],
+    ['2026-12-01', '2026-02-30', 'until: not a date, a local date-time'],
+    ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
+    ['2026-12-01', '2026-11-30', 'until: must be after from'],
+    ['2026-12-01T10:00', '2026-12-01T10:00', 'until: must be after from'],
+  ])('time off from %s to %s is refused', async (from, until, fault) => {
+    const { code, stderr, stdout } = await run('time-off', 'add', 'on-1', from, until)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toStartWith(`anteroom: ${fault}`)
+  })
+
   test('deactivation asks, takes effect at once, and can be undone', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })

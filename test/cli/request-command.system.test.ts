@@ -110,6 +110,21 @@ describe('declining all of a partner since an instant', () => {
     expect((await act(...words, '--yes')).stdout).toBe(`${which.replace('2', '0')} are declined.\n${stay}`)
     expect((await act(...words, '--dry-run')).stdout).toStartWith('None can be declined.\n')
   })
+
+  test.each([
+    [[]],
+    [['--partner', 'Lantern']],
+    [['--since', '2026-01-01T00:00:00Z']],
+    [['1', '--dry-run']],
+    [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
+  ])('decline %p is refused: it needs an id, or --partner with --since', async (words) => {
+    expect(await act('decline', ...words, '--yes')).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: 'anteroom: name a request by id, or many by both --partner and --since\n',
+    })
+  })
 })
 
 describe('assigning', () => {
@@ -134,6 +149,25 @@ describe('assigning', () => {
     expect(await show(id)).toMatchObject({ providerId: null })
     expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: told })
     expect(await show(id)).toMatchObject({ providerId: 3 })
+  })
+
+  test('is refused for a booking request, and for what is not there or not free', async () => {
+    const [taken = '', other = ''] = await practice.slotsOf('on-2')
+    const booked = await submit({ providerId: 2, utcStartTime: taken })
+    const intake = await submit()
+    const to = (ref: string, slot?: string) => ['--provider', ref, ...(slot ? ['--slot', slot] : [])]
+    await expectRefused(booked, ['assign', booked, ...to('on-2', other)], 4, /only an intake can be assigned/)
+    await expectRefused(
+      intake,
+      ['assign', intake, ...to('on-2', taken)],
+      4,
+      /not available.*provider why on-2/,
+    )
+    await expectRefused(intake, ['assign', intake, ...to('nobody')], 3, /no provider/)
+    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /UTC instant/)
+    await expectRefused(intake, ['assign', intake], 2, /--provider/)
+    await expectRefused(intake, ['assign', 999, ...to('on-2')], 3, /no request/)
+    await expectRefused(intake, ['assign', 'x', ...to('on-2')], 2, /whole number/)
   })
 })
 
@@ -190,6 +224,15 @@ describe('the screening answers', () => {
       },
     })
     expect(await readings(id)).toBe(2)
+  })
+
+  test('that cannot be read are named, and there is no severity', async () => {
+    const id = await submit(undefined, screening('rather not say'))
+    const { stdout } = await act('show', id, '--screening')
+    expect(stdout).toContain('Partial total: 8, of 8 answers')
+    expect(stdout).toContain('Could not be read: answer 9.')
+    expect(stdout).toContain('could not be read: look at it')
+    expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
   test('of a booking put it first too, the reading of which is audited; other lists say that there are some', async () => {
