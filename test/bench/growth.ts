@@ -1,5 +1,5 @@
 import { cpuMicrosOf, mainThreadMillisOf } from '../support/cpu'
-import { type Ask, lookUp, receive, search, settled, textOf } from './asks'
+import { type Ask, lookUp, search, settled, textOf } from './asks'
 import { book, type Slot, slotsOf, timed } from './booked'
 import { Connection } from './connection'
 import { addPastBookings } from './past'
@@ -8,7 +8,6 @@ import { Serving } from './service'
 import { start } from './start'
 import { run } from './wrk'
 
-const sizes = [60, 1_000, 10_000, 100_000]
 const pasts = [0, 100_000, 5_000_000]
 const providersWithPast = 1_000
 const member = 'member-1001'
@@ -16,29 +15,14 @@ const bookingsOfRound = 50
 /** How long a process takes nothing of a core before it is taken to have done what it began. */
 const quietMillis = 1_000
 
-/** What a directory that grows, and a past that grows, do to what is asked for: each point beside the smallest. */
-export async function benchGrowth(): Promise<Row[]> {
-  return [...(await ofDirectories()), ...(await ofPasts())]
-}
-
 /** What is measured of a service in a round: a figure, and what its process took of a core meanwhile, each time in the same unit. */
 interface Point {
   readonly figure: number
   readonly cpu: number
 }
 
-async function ofDirectories(): Promise<Row[]> {
-  await using services = await startAll(sizes, (providers) => Serving.start(providers))
-  const named = sizes.map((size) => `${count(size)} providers`)
-  return [
-    ...(await curve('cold page', 'ms', named, services.all, coldPage)),
-    ...(await curve('warm search', 'a second', named, services.all, (serving) =>
-      perSecond(serving, search(serving)),
-    )),
-  ]
-}
-
-async function ofPasts(): Promise<Row[]> {
+/** How response times change as past bookings grow in number: each size next to none. */
+export async function benchGrowth(): Promise<Row[]> {
   await using services = await startAll(pasts, async (past) => {
     const serving = await Serving.start(providersWithPast)
     await serving.pause()
@@ -113,16 +97,6 @@ async function perSecond(server: Serving, ask: Ask): Promise<Point> {
   const { bytes } = await settled(server.baseUrl, ask)
   const { perSecond, cpuMicros } = await run({ server, ask }, bytes.length)
   return { figure: perSecond, cpu: cpuMicros }
-}
-
-/** After a start, a page that nobody has asked for: the second, since the first makes the code warm too. */
-async function coldPage(serving: Serving): Promise<Point> {
-  await serving.pause()
-  await serving.resume()
-  await receive(serving.baseUrl, search(serving, 1))
-  const before = await mainThreadMillisOf(serving.pid)
-  const [, figure] = await timed(() => receive(serving.baseUrl, search(serving, 2)))
-  return { figure, cpu: (await mainThreadMillisOf(serving.pid)) - before }
 }
 
 async function freeSlots(serving: Serving): Promise<Iterator<Slot, void>> {

@@ -6,7 +6,6 @@ import { BookingsService, storedIn } from './bookings-service'
 import { attempt, comparing, type Row, rounds, type Told } from './row'
 import { Serving } from './service'
 import { start } from './start'
-import type { Asked } from './store-node'
 import { StoreNode } from './store-nodes'
 import { takeTurns } from './wrk'
 
@@ -28,10 +27,7 @@ export async function benchNodes(): Promise<Row[]> {
     ...(await besideEmbedded(server)),
     ...(await ofAnswers(server)),
     await attempt({ name: `bookings by the store, ${nodeCount} nodes`, goal: '>= 1.3' }, (told) =>
-      besideOneNode(told, server, 'the store'),
-    ),
-    await attempt({ name: 'the same where each node follows each booking' }, (told) =>
-      besideOneNode(told, server, 'the service'),
+      besideOneNode(told, server),
     ),
     ...(await transactionRows(server, await newDatabaseNameOn(server))),
   ]
@@ -115,14 +111,13 @@ async function startOf(told: Told, onServer: Serving, onFile: Serving): Promise<
   return comparing(told, { ours, theirs, unit: 'ms', beside: embedded })
 }
 
-async function besideOneNode(told: Told, server: Postgres, by: Asked['by']): Promise<Row> {
+async function besideOneNode(told: Told, server: Postgres): Promise<Row> {
   await using nodes = await StoreNode.startAll(nodeCount, await newDatabaseOn(server))
   const [ours, theirs]: [number[], number[]] = [[], []]
-  for (let round = 0; round < roundsToWarmUp; round++)
-    await nodes.book({ count: nodeCount, callers, millis, by })
+  for (let round = 0; round < roundsToWarmUp; round++) await nodes.book({ count: nodeCount, callers, millis })
   for (let round = 0; round < rounds; round++) {
-    ours.push(await nodes.book({ count: nodeCount, callers, millis, by }))
-    theirs.push(await nodes.book({ count: 1, callers, millis, by }))
+    ours.push(await nodes.book({ count: nodeCount, callers, millis }))
+    theirs.push(await nodes.book({ count: 1, callers, millis }))
   }
   return comparing(told, { ours, theirs, unit: 'a second', beside: 'one node' })
 }

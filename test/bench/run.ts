@@ -17,9 +17,7 @@ const parts: Record<string, () => Promise<readonly Row[]>> = {
   availability: async () => (await import('./availability')).benchAvailability(),
   memory: async () => (await import('./memory')).benchMemory(),
   start: async () => (await import('./start')).benchStart(),
-  loop: async () => (await import('./loop')).benchLoop(),
   growth: async () => (await import('./growth')).benchGrowth(),
-  neighbours: async () => (await import('./neighbours')).benchNeighbours(),
   bookings: async () => (await import('./bookings')).benchBookings(),
   nodes: async () => (await import('./nodes')).benchNodes(),
 }

@@ -1,16 +1,9 @@
 import '../../src/production'
 import { createInterface } from 'node:readline'
-import {
-  type BookingRequest,
-  newAuthorizationNumber,
-  type Replay,
-  type RequestedSlot,
-  type Submission,
-} from '../../src/domain/booking-request'
+import { newAuthorizationNumber, type RequestedSlot, type Submission } from '../../src/domain/booking-request'
 import { systemClock } from '../../src/domain/clock'
 import type { SubmissionDraft } from '../../src/domain/decide-submission'
 import { Refusal } from '../../src/domain/errors'
-import { submitBookingRequest } from '../../src/operations/submit-booking-request'
 import { furnish, offerOf, openBookable } from './bookable'
 
 // A node without HTTP, in a process of its own: for each line of JSON that it is given, it books and prints how many it has
@@ -23,11 +16,9 @@ export interface Asked {
   /** The place of its first slot in the order of all, and how far apart its slots are. */
   readonly first: number
   readonly step: number
-  /** As a request over HTTP is booked once its body is read, or by the store alone. */
-  readonly by: 'the service' | 'the store'
 }
 
-/** How often a node that books by the store alone has its directory follow what is stored. */
+/** How often a node reads what the others have stored. */
 const followingMillis = 100
 
 const service = await openBookable(JSON.parse(process.argv[2] as string))
@@ -43,13 +34,13 @@ for await (const line of createInterface({ input: process.stdin }))
   console.log(await bookFor(JSON.parse(line)))
 await service.close()
 
-async function bookFor({ callers, millis, first, step, by }: Asked): Promise<number> {
+async function bookFor({ callers, millis, first, step }: Asked): Promise<number> {
   const endsAt = performance.now() + millis
   let begun = 0
   let inTime = 0
   const call = async () => {
     while (performance.now() < endsAt) {
-      const isStored = await book(first + begun++ * step, by).then(
+      const isStored = await book(first + begun++ * step).then(
         () => true,
         // On a machine that has too much else to do. The next is another.
         (error) =>
@@ -58,23 +49,19 @@ async function bookFor({ callers, millis, first, step, by }: Asked): Promise<num
       if (isStored && performance.now() <= endsAt) inTime++
     }
   }
-  const following = setInterval(() => by === 'the store' && directory.catchUp(), followingMillis)
+  const following = setInterval(() => directory.catchUp(), followingMillis)
   await Promise.all(Array.from({ length: callers }, call))
   clearInterval(following)
   return (inTime / millis) * 1_000
 }
 
-async function book(place: number, by: Asked['by']): Promise<void> {
+async function book(place: number): Promise<void> {
   const providerId = providerIds[place % providerIds.length]
   const start = starts[Math.floor(place / providerIds.length)]
   if (providerId === undefined || start === undefined) throw new Error('no slot is left to book')
   const submission = submissionOf(`node-${place}`, { providerId, startsAt: Date.parse(start) })
-  const now = systemClock.now()
-  if (by === 'the store') return requireStored(await context.store.submit(draftOf(submission, now)))
-  await directory.catchUp()
-  const { version } = directory
-  const letIn = { version, again: async () => directory.version }
-  requireStored(await submitBookingRequest(context, submission, now, letIn))
+  const answer = await context.store.submit(draftOf(submission, systemClock.now()))
+  if (answer === 'stale' || !('member' in answer)) throw new Error('a booking was not stored')
 }
 
 function submissionOf(externalUserId: string, slot: RequestedSlot): Submission {
@@ -94,8 +81,4 @@ function draftOf(submission: Submission, now: number): SubmissionDraft {
     ...{ version: directory.version, slotState: 'offered', localOffsetMinutes: -300 },
     ...{ authorizationNumber: newAuthorizationNumber(), submittedAt: now, limits: context.limits },
   }
-}
-
-function requireStored(answer: BookingRequest | Replay | 'stale'): void {
-  if (answer === 'stale' || !('member' in answer)) throw new Error('a booking was not stored')
 }

@@ -31,7 +31,7 @@ export class StoreNode implements AsyncDisposable {
     let booked = 0
     return {
       /** Has some of them book at once. Tells how many they have stored in a second together. */
-      async book({ count, ...rest }: Pick<Asked, 'callers' | 'millis' | 'by'> & { readonly count: number }) {
+      async book({ count, ...rest }: Pick<Asked, 'callers' | 'millis'> & { readonly count: number }) {
         const asked = all.slice(0, count).map((node, index) => {
           return node.#book({ ...rest, first: booked + index, step: count })
         })

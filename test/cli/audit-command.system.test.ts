@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { booking } from '../support/builders'
-import { eventually } from '../support/process'
 import { type Practice, startPractice } from './practice'
 
 // Each command is a process.
@@ -134,39 +133,6 @@ describe('a command that is refused leaves a line', () => {
     expect(left).toEqual([])
     expect(await leftBy(() => run('directory', 'load', file))).toEqual([
       ['directory.load', null, 'directory_invalid'],
-    ])
-  })
-})
-
-describe('while the service runs', () => {
-  const refusedBy = async (after: number) =>
-    (await lines('--after', String(after))).filter(({ action }) => action === 'authentication.refuse')
-
-  test('a look-up of a partner leaves one line for the pair, and one that finds nobody none', async () => {
-    const { service, token } = practice
-    for (let times = 0; times < 5; times++) {
-      expect((await service.get('/partners/v1/user/?external_user_id=canary-external', token)).status).toBe(
-        200,
-      )
-      expect((await service.get('/partners/v1/user/?external_user_id=canary-nobody', token)).status).toBe(404)
-    }
-    const found = async () => (await lines()).filter(({ action }) => action === 'member.look-up')
-    await eventually('the look-up to be written down', async () => (await found()).length > 0)
-    await Bun.sleep(1_500)
-    expect(await found()).toMatchObject([{ actor: partner, record: 'member 1', outcome: 'done' }])
-  })
-
-  test('a forged token leaves the partner whose key it names, as a claim', async () => {
-    const { service, token } = practice
-    const after = (await lines()).at(-1)?.id ?? 0
-    const forged = `${token.slice(0, token.lastIndexOf('.'))}.${Buffer.alloc(32).toString('base64url')}`
-    expect((await service.get('/partners/v1/user/?external_user_id=x', forged)).status).toBe(401)
-    expect((await service.get('/partners/v1/user/?external_user_id=x', 'canary-token')).status).toBe(401)
-    await eventually('both to be written down', async () => (await refusedBy(after)).length === 2)
-    const told = (await refusedBy(after)).map(({ record, outcome }) => [record, outcome])
-    expect(told).toEqual([
-      [partner, 'token_invalid, claimed'],
-      [null, 'token_invalid'],
     ])
   })
 })

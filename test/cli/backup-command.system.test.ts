@@ -171,16 +171,6 @@ describe('backup', () => {
     await isTheirs(restored)
   }
 
-  test('to no name is refused, and none is noted as made', async () => {
-    const made = async () =>
-      (await operator.ask<{ action: string }[]>('audit', 'list')).filter(
-        ({ action }) => action === 'database.back-up',
-      ).length
-    const before = await made()
-    expect((await operator.run(['backup', ''])).code).toBe(2)
-    expect(await made()).toBe(before)
-  })
-
   test.each([
     [['--plain', '--recipient', 'age1x']],
     [['--plain', '--passphrase-file', 'x']],

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { booking, provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
@@ -100,42 +100,6 @@ describe('backup verify', () => {
       stderr: '',
     })
     expect(JSON.parse((await verify(old, '--json')).stdout)).toEqual({ manifest: null, older: false })
-  })
-
-  test('of what is damaged, no backup, another key’s or absent is refused in a line', async () => {
-    copyFileSync(file('backup.age'), file('cut.age'))
-    truncateSync(file('cut.age'), 70_000)
-    writeFileSync(file('text'), 'canary')
-    writeFileSync(file('other.key'), `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
-    const other = ['--master-key-file', file('other.key')]
-    const cases: [string, string[], RegExp][] = [
-      [file('cut.age'), [], /^anteroom: the backup is damaged: it is not as it was written\n$/],
-      [file('text'), [], /^anteroom: the file is no backup\n$/],
-      [file('backup.age'), other, /^anteroom: the master key does not open the backup: [^\n]*\n$/],
-      [file('absent'), [], /^anteroom: \S+absent: a file or folder that was named is not there\n$/],
-      [operator.folder.path, [], /^anteroom: what is at the backup path is not a file\n$/],
-    ]
-    for (const [backup, flags, message] of cases) {
-      const { code, stdout, stderr } = await verify(backup, ...flags)
-      expect([code !== 0, stdout]).toEqual([true, ''])
-      expect(stderr).toMatch(message)
-      expect(readdirSync(temporary)).toEqual([])
-    }
-  })
-
-  test('restores what it has verified, without its manifest, and the next backup has one of its own', async () => {
-    const restored = file('restored.sqlite')
-    await operator.do('restore', file('backup.age'), '--to', restored, '--yes', '--master-key-file', key)
-    const at = ['--database', restored, '--master-key-file', key]
-    expect((await operator.run(['doctor', ...at])).code).toBe(0)
-    {
-      using database = new Database(restored, { readonly: true })
-      expect(database.query("SELECT name FROM settings WHERE name = 'manifest'").all()).toEqual([])
-    }
-    await operator.do('organization', 'add', 'Since', ...at)
-    await operator.do('backup', file('next.age'), ...at)
-    const { manifest } = JSON.parse((await verify(file('next.age'), '--json')).stdout)
-    expect(manifest.counts.organizations).toBe(2)
   })
 })
 

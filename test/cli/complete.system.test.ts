@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -82,27 +81,6 @@ test('it says nothing of what fails, and makes and changes no file', async () =>
   }
   expect(await offers('token list ')).toEqual(['Lantern'])
   expect(readdirSync(operator.folder.path).sort()).toEqual(before)
-})
-
-test('a database of an older schema is read, or not, and stays as it is', async () => {
-  const path = operator.folder.file('old.sqlite')
-  const old = new Database(path)
-  old.run('PRAGMA application_id = 0x416e7465')
-  old.run('CREATE TABLE partners (number INTEGER)')
-  old.run('PRAGMA user_version = 1')
-  old.close()
-  const before = await Bun.file(path).bytes()
-  const { code, stdout, stderr } = await operator.run([
-    'complete',
-    '--',
-    '--database',
-    path,
-    'token',
-    'list',
-    '',
-  ])
-  expect([code, stdout, stderr]).toEqual([0, '', ''])
-  expect(await Bun.file(path).bytes()).toEqual(before)
 })
 
 test('no name of a person is offered, whatever is asked for', async () => {

@@ -98,14 +98,6 @@ describe('an operator keeps the directory in files', () => {
     expect(existsSync(place('none.sqlite'))).toBe(false)
   })
 
-  test('check holds the ids of regions to those that are stored', async () => {
-    const other = writeJson('other-id.json', { ...directory, regions: [{ ...region(), id: 7 }] })
-    expect(await operator.run(['directory', 'check', other])).toMatchObject({
-      code: 5,
-      stderr: 'anteroom: regions[0].id: the region has another id already\n',
-    })
-  })
-
   test.each([
     ['none.json', null, 'there is no such file'],
     ['empty.json', '', 'the file is empty'],

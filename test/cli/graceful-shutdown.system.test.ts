@@ -84,15 +84,6 @@ test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () =>
   expect(reloads).toBe(0)
 })
 
-test('what was started under nohup outlives its terminal', async () => {
-  await using sandbox = await startSandbox(withFewProviders, { command: underNohup })
-  sandbox.signal('SIGHUP')
-  const regions = '/partners/v1/provider-regions/?country_code=CA'
-  for (let call = 0; call < 20; call++) expect((await sandbox.get(regions)).status).toBe(200)
-  expect(sandbox.isRunning).toBe(true)
-  expect(await sandbox.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' })
-})
-
 test('with a hundred bookings in flight a stop cuts none, and all that were acknowledged are stored', async () => {
   using folder = new Folder()
   const file = `${folder.path}/sandbox.sqlite`

@@ -72,12 +72,6 @@ describe('the master key of a database', () => {
     },
   )
 
-  test.each(['600', '400'])('is taken from a file of mode %s', async (mode) => {
-    chmodSync(key, Number.parseInt(mode, 8))
-    expect((await operator.run([...list, ...there])).code).toBe(0)
-    chmodSync(key, 0o600)
-  })
-
   test('is judged by the file that a link leads to', async () => {
     const link = operator.folder.file('link')
     symlinkSync(key, link)

@@ -76,33 +76,6 @@ test('a slot is moved for the very next search, and what is asked, refused and d
   ])
 })
 
-describe('an intake that is closed', () => {
-  test('says when, waits for nobody any more, and answers a retry as it did', async () => {
-    const body = booking('closing')
-    const send = () => practice.service.post(body, practice.token, { 'Idempotency-Key': 'closing' })
-    const first = (await send()).body
-    expect(await act('close', first.id)).toMatchObject({ code: 2, stdout: '' })
-    expect((await ask('close', first.id, '--yes')) as unknown).toEqual({
-      ...first,
-      declinedAt: expect.stringMatching(/\.\d{3}Z$/),
-    })
-    expect((await send()).body).toEqual(first)
-    expect(
-      (await practice.service.get('/partners/v1/user/?external_user_id=closing', practice.token)).status,
-    ).toBe(200)
-    expect(await act('close', first.id, '--yes')).toMatchObject({
-      code: 4,
-      stderr: 'anteroom: a request that is closed cannot be closed\n',
-    })
-    expect(await act('assign', first.id, '--provider', 'on-1')).toMatchObject({
-      code: 4,
-      stderr: 'anteroom: a request that is closed cannot be assigned\n',
-    })
-    const rows = await practice.operator.ask<{ id: number }[]>('request', 'list', '--unassigned')
-    expect(rows.map(({ id }) => id)).not.toContain(first.id)
-  })
-})
-
 describe('what staff write', () => {
   test('is read by them alone, from words or stdin, sealed, and each reading is audited', async () => {
     const slot = (await practice.slotsOf('on-2')).at(-1)
@@ -173,19 +146,6 @@ describe('what staff write', () => {
   })
 })
 
-test('commands on what is not there say so', async () => {
-  const ends = [
-    await act('move', 4711, '--slot', '2026-12-01T14:00:00Z', '--yes'),
-    await act('close', 4711, '--yes'),
-    await act('note', 4711, 'x'),
-    await act('notes', 4711),
-    await act('decline', 4711, '--yes'),
-  ]
-  expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual(Array(5).fill([3, '']))
-  for (const { stderr } of ends)
-    expect(stderr).toMatch(/^anteroom: there is no (such request|request of that id)\n$/)
-})
-
 test('a yes to a request that a colleague moves while the question stands changes nothing', async () => {
   const [first = '', second = ''] = await practice.slotsOf('on-2')
   const id = await submit(first)
@@ -198,26 +158,6 @@ test('a yes to a request that a colleague moves while the question stands change
   expect(shown).toContain(`request ${id} is not as it was asked about by now; nothing was changed`)
   expect([code, (await ask('show', id)).utcStartTime]).toEqual([2, second])
   expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
-})
-
-test('a yes to the revoking of a token that a colleague replaces while the question stands changes nothing', async () => {
-  const { operator, service } = practice
-  await operator.do('partner', 'add', 'Harbour')
-  await operator.do('token', 'issue', 'Harbour')
-  let newer = ''
-  const { code, shown } = await runOnTerminal(['token', 'revoke', 'Harbour'], {
-    columns: 200,
-    env: { ...operator.settings },
-    meanwhile: async () => {
-      newer = (await operator.do('token', 'rotate', 'Harbour', '--yes')).trim()
-    },
-    answer: 'y\r',
-  })
-  expect(shown).toContain('the tokens of Harbour are others by now; nothing was changed')
-  // Without an organization: known, and refused for that alone.
-  expect([code, (await service.get('/partners/v1/provider-regions/?country_code=CA', newer)).status]).toEqual(
-    [2, 409],
-  )
 })
 
 test('a request whose provider cannot hold it is not accepted unasked, and why is said before', async () => {

@@ -82,15 +82,6 @@ describe('a client of openapi-fetch', () => {
     expect(response.headers.get('Link')).toContain('rel="next"')
   })
 
-  test('is told by 304 that what it holds is still right', async () => {
-    const query = { country_code: 'CA' }
-    const first = await client.GET('/partners/v1/provider-regions/', { params: { query } })
-    const again = await client.GET('/partners/v1/provider-regions/', {
-      params: { query, header: { 'If-None-Match': first.response.headers.get('ETag') ?? '' } },
-    })
-    expect({ status: again.response.status, data: again.data }).toEqual({ status: 304, data: undefined })
-  })
-
   test('searches, and has to see that what may be null is', async () => {
     const { data } = await client.GET('/partners/v1/providers/', {
       params: { query: { region_id: 1, modality: 'in-video', language: 'fr', page: 1 } },
@@ -168,30 +159,6 @@ describe('a client of openapi-fetch', () => {
     const code = error && 'code' in error ? error.code : undefined
     code satisfies components['schemas']['AuthenticationErrorCode'] | undefined
     expect({ status: response.status, code }).toEqual({ status: 401, code: 'token_invalid' })
-  })
-
-  test('is refused what breaks a rule (400), is not there (404) or belongs to another (409)', async () => {
-    const slot = await firstSlot()
-    const submit = (body: Submission) => client.POST('/partners/v1/booking-request/', { body })
-    await submit(submission('first', slot))
-    const theirs = submission('second')
-    theirs.memberData.email = 'FIRST@example.com'
-    const refused = [
-      await client.GET('/partners/v1/providers/', { params: { query: { country_code: 'CA' } } }),
-      await submit(submission('late', slot)),
-      await client.GET('/partners/v1/user/', { params: { query: { external_user_id: 'nobody' } } }),
-      await submit(theirs),
-    ].map(({ error, response }) => ({
-      status: error && 'status' in error ? error.status : undefined,
-      answered: response.status,
-      kind: response.headers.get('X-Error-Code'),
-    }))
-    expect(refused).toEqual([
-      { status: 400, answered: 400, kind: 'region_required' },
-      { status: 400, answered: 400, kind: 'slot_unavailable' },
-      { status: 404, answered: 404, kind: 'member_not_found' },
-      { status: 409, answered: 409, kind: 'email_taken' },
-    ])
   })
 
   test('does not compile with what the document does not allow', async () => {

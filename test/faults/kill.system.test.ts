@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, type Random, randomFrom, seed } from '../hostile/random'
 import { booking } from '../support/builders'
@@ -14,7 +13,6 @@ import {
   theProgram,
   withFewProviders,
 } from '../support/process'
-import type { Answer } from '../support/service'
 import { traced, whyUntraceable } from '../support/trace'
 import { ask, faultsIn } from './database'
 import { differences, Practice, type Submission } from './submissions'
@@ -147,81 +145,6 @@ test(`a server that is killed ${cycles} times under bookings has lost, torn and 
   // The slowest of them tells how busy the machine was.
   expect(median).toBeLessThan(2_000)
 })
-
-interface Answered {
-  readonly externalUserId: string
-  readonly slot: OfferedSlot
-  readonly answer: Answer
-}
-
-const rounds = Array.from({ length: times(1, 25) }, (_, index) => index + 1)
-
-/** Books one slot after the other on eight connections at once, until the server is gone. */
-async function bookUntilTheEnd(sandbox: Sandbox, slots: OfferedSlot[], answered: Answered[]): Promise<void> {
-  const queue = [...slots.entries()]
-  const book = async (): Promise<void> => {
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      const [index, slot] = next
-      const externalUserId = `victim-${index}`
-      const answer = await sandbox.post(booking(externalUserId, slot)).catch(() => null)
-      if (!answer) return
-      answered.push({ externalUserId, slot, answer })
-    }
-  }
-  await Promise.all(Array.from({ length: 8 }, book))
-}
-
-test.each(rounds)(
-  'whoever got a 201 finds the booking after a kill in the middle of others (round %i)',
-  async (round) => {
-    using folder = new Folder()
-    const path = folder.file('kept.sqlite')
-    await using killed = await startSandbox(['--database', path, ...withFewProviders])
-    const slots = (await killed.offered()).slice(0, 400)
-    const answered: Answered[] = []
-    const connections = bookUntilTheEnd(killed, slots, answered)
-    await eventually('some answers', () => answered.length >= 12 * round)
-    killed.signal('SIGKILL')
-    expect((await killed.exit()).signal).toBe('SIGKILL')
-    await connections
-    expect(answered.filter(({ answer }) => answer.status !== 201)).toEqual([])
-    // It was killed while there was work left: all of this would be easy otherwise.
-    expect(answered.length).toBeLessThan(slots.length)
-
-    await using again = await startSandbox(['--database', path])
-    expect(again.report.partners).toEqual(killed.report.partners)
-    for (const { externalUserId, slot, answer } of answered) {
-      const member = await again.get(`/partners/v1/user/?external_user_id=${externalUserId}`)
-      expect([member.status, member.body.id]).toEqual([200, answer.body.member.id])
-      const mine = await again.post(booking(externalUserId, slot))
-      expect([mine.status, mine.headers.get('x-error-code')]).toEqual([400, 'slot_already_yours'])
-      const others = await again.post(booking(`${externalUserId}-other`, slot))
-      expect([others.status, others.headers.get('x-error-code')]).toEqual([400, 'slot_unavailable'])
-    }
-    const free = await again.offered()
-    const taken = new Set(answered.map(({ slot }) => `${slot.providerId} ${slot.utcStartTime}`))
-    expect(free.filter((slot) => taken.has(`${slot.providerId} ${slot.utcStartTime}`))).toEqual([])
-    expect((await again.post(booking('afterwards', free[0]))).status).toBe(201)
-    expect((await again.stop()).code).toBe(0)
-
-    expect(faultsIn(path)).toEqual([])
-    const database = new Database(path, { readonly: true })
-    const halves = database
-      .query(
-        `SELECT id FROM members WHERE NOT EXISTS
-           (SELECT 1 FROM booking_requests WHERE member_id = members.id)`,
-      )
-      .all()
-    const untold = database
-      .query(
-        `SELECT id FROM booking_requests WHERE starts_at IS NOT NULL AND NOT EXISTS
-           (SELECT 1 FROM changes WHERE noun = 'taken' AND record_id = provider_id)`,
-      )
-      .all()
-    database.close()
-    expect({ halves, untold }).toEqual({ halves: [], untold: [] })
-  },
-)
 
 /** A keyed request, and what was answered to it, to the byte; null where nothing was. */
 interface Keyed {

@@ -1,11 +1,9 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { systemClock } from '../../src/domain/clock'
 import { openService } from '../../src/service'
-import { booking } from '../support/builders'
 import { isLong, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { theProgram } from '../support/process'
@@ -17,7 +15,6 @@ setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 const providers = times(100, 3_000)
 const lines = times(400, 10_000)
-const requestsOfEach = 12
 const operator = new Operator(theProgram)
 const { database, folder } = operator
 const key = `${database}.key`
@@ -89,82 +86,6 @@ describe('beside a server that goes on', () => {
     expect(told(after)).toBe(all)
   })
 
-  test('token rotate', async () => {
-    let made = 0
-    await killInside(operator, 'token rotate', {
-      ready() {
-        made = count('partner_keys')
-        return ['token', 'rotate', 'Lantern', '--yes']
-      },
-      async check() {
-        const state = count('partner_keys') === made ? 'old' : 'new'
-        const tokens = await operator.ask<{ state: string }[]>('token', 'list', 'Lantern')
-        expect(tokens.filter((known) => known.state !== 'ended')).toHaveLength(1)
-        token = (await operator.do('token', 'rotate', 'Lantern', '--yes')).trim()
-        await goesOn()
-        return state
-      },
-    })
-  })
-
-  test('member erase', async () => {
-    let members = 0
-    let [first, last] = [0, 0]
-    const sealed = () =>
-      count(`booking_requests WHERE sealed_screening_answers IS NOT NULL AND id >= ${first}`)
-    const owned = (id: number) => count(`booking_requests WHERE member_id = ${id}`)
-    await killInside(operator, 'member erase', {
-      async ready() {
-        const phq9Data = [{ question: 'canary-question', answer: 'canary-answer' }]
-        const body = { ...booking(`leaver-${++members}`), phq9Data }
-        const answers = await Promise.all(
-          Array.from({ length: requestsOfEach }, () => service.post(body, token)),
-        )
-        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
-        first = Math.min(...answers.map((answer) => answer.body.id))
-        last = answers[0]?.body.member.id
-        return ['member', 'erase', `${last}`, '--yes']
-      },
-      async check() {
-        const isThere = count(`members WHERE id = ${last}`) === 1
-        expect([owned(last), sealed()]).toEqual(isThere ? [requestsOfEach, requestsOfEach] : [0, 0])
-        await operator.do('member', 'erase', `${last}`, '--yes')
-        expect([count(`members WHERE id = ${last}`), owned(last), sealed()]).toEqual([0, 0, 0])
-        await goesOn()
-        return isThere ? 'old' : 'new'
-      },
-    })
-  })
-
-  test('key rotate', async () => {
-    let before = ''
-    let wrapped: Uint8Array = new Uint8Array()
-    const wrapping = () => {
-      using opened = new Database(database, { readonly: true })
-      const select = "SELECT value FROM settings WHERE name = 'data_key'"
-      return opened.query<{ value: Uint8Array }, []>(select).get()?.value as Uint8Array
-    }
-    await killInside(operator, 'key rotate', {
-      ready() {
-        before = readFileSync(key, 'utf8')
-        wrapped = wrapping()
-        return ['key', 'rotate', '--yes']
-      },
-      async check() {
-        expect(await operator.run(['organization', 'list'])).toMatchObject({ code: 0, stderr: '' })
-        const state = readFileSync(key, 'utf8') === before ? 'old' : 'new'
-        expect(Buffer.compare(wrapping(), wrapped) === 0).toBe(state === 'old')
-        if (state === 'old') await operator.do('key', 'rotate', '--yes')
-        const traces = readdirSync(folder.path).filter((name) =>
-          readFileSync(folder.file(name)).includes(wrapped),
-        )
-        expect([traces, unfinished()]).toEqual([[], []])
-        await goesOn()
-        return state
-      },
-    })
-  })
-
   test('backup', async () => {
     const [backup, restored] = [folder.file('backup.age'), folder.file('restored.sqlite')]
     await killInside(operator, 'backup', {
@@ -177,6 +98,11 @@ describe('beside a server that goes on', () => {
         expect(count('providers', restored)).toBe(count('providers'))
         await goesOn()
         for (const file of [backup, restored]) rmSync(file)
+        // A command that was killed once the backup had its name leaves a second name for the next one to remove.
+        if (state === 'new') {
+          await again('backup', backup)
+          rmSync(backup)
+        }
         return state
       },
     })

@@ -119,19 +119,6 @@ describe('while another process holds the lock of a writer', () => {
     expect((await answer).status).toBe(201)
   })
 
-  test('every one of many bookings is refused in time, and after it every one is stored', async () => {
-    const asked = slots.slice(2, 42)
-    using lock = new Lock()
-    const [refused, took] = await timed(
-      Promise.all(asked.map((slot, index) => sandbox.post(booking(`many-${index}`, slot)))),
-    )
-    lock.release()
-    expect(refused.map(({ status }) => status)).toEqual(asked.map(() => 503))
-    expect(took).toBeLessThan(4_000)
-    const stored = await Promise.all(asked.map((slot, index) => sandbox.post(booking(`many-${index}`, slot))))
-    expect(stored.map(({ status }) => status)).toEqual(asked.map(() => 201))
-  })
-
   test('a request that must be refused for another reason is', async () => {
     using _ = new Lock()
     expect((await sandbox.get('/partners/v1/provider-regions/?country_code=CA', 'wrong')).status).toBe(401)

@@ -1,13 +1,13 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { booking } from '../support/builders'
 import { isLong, tellFigure, times } from '../support/long'
 import { Operator } from '../support/operator'
 import {
   eventually,
   Folder,
+  runProgram,
   type Sandbox,
   startSandbox,
   theProgram,
@@ -127,34 +127,32 @@ function lift({ pid }: Sandbox): void {
   expect(run('prlimit', `--pid=${pid}`, '--fsize=unlimited')).toBe(true)
 }
 
-/** Whether a file can be made such that it cannot be written by whoever has it open, which not every disk and user can. */
-function canBeSealed(): boolean {
-  using folder = new Folder(tmpdir())
-  const file = openSync(folder.file('a'), 'w')
-  try {
-    if (run('chattr', '+i', folder.file('a'))) writeSync(file, 'a')
-    return false
-  } catch {
-    return true
-  } finally {
-    run('chattr', '-i', folder.file('a'))
-    closeSync(file)
-  }
-}
-
-// A disk with a file that is open for writing is not made read-only by remounting: its files are.
-test.skipIf(!canBeSealed())(
-  'while its files are read-only bookings are refused, and stored after it (skipped where chattr +i has no such effect)',
-  async () => {
-    using folder = new Folder(tmpdir())
-    for (let round = 0; round < times(1, 20); round++) {
-      const path = folder.file(`sealed-${round}.sqlite`)
-      const change = (mode: string) => () => {
-        expect(run('chattr', mode, path, `${path}-wal`)).toBe(true)
-      }
-      const fault = { begin: change('+i'), end: change('-i') }
-      expect(await goThrough(path, fault)).toMatch(/may not be written|fails to read or write/)
+test.each([
+  [['key', 'rotate', '--yes'], 'The new master key is in', 'what the old master key opens'],
+  [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of what was erased'],
+])(
+  '%p on a full disk says that it is done and what is left to do; the next run finishes it',
+  async (args, done, left) => {
+    using operator = new Operator()
+    await operator.do('init')
+    const token = await operator.onboard('Lantern', 'North Care')
+    {
+      await using service = await operator.serve()
+      expect((await service.post(booking('leaver'), token)).status).toBe(201)
+      await service.stop()
     }
+    // The log has room, and the database that it is written back to has not.
+    const { code, stdout, stderr } = await runProgram(args, {
+      command: withFilesUpTo(200),
+      env: { ANTEROOM_DATABASE: operator.database },
+    })
+    const line = new RegExp(
+      `^anteroom: the database may still hold ${left}, since .* or the storage failed[:;] .*\n$`,
+    )
+    expect([code, stdout, stderr]).toEqual([7, expect.stringContaining(done), expect.stringMatching(line)])
+    expect((await operator.run([...args])).code).toBe(0)
+    expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
+    expect(faultsIn(operator.database)).toEqual([])
   },
 )
 

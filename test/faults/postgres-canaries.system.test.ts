@@ -5,9 +5,8 @@ import { SQL } from 'bun'
 import { booking, provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
 import { type Postgres, runSql, startPostgres } from '../support/postgres'
-import { describeOnPostgres } from '../support/postgres-databases'
+import { describeOnPostgres, testOnPostgres } from '../support/postgres-databases'
 import { type Exit, eventually, Program, theProgram } from '../support/process'
-import { whileAwake } from '../support/standstill'
 
 setDefaultTimeout(300_000)
 
@@ -101,7 +100,7 @@ const breaking = 'PERFORM pg_terminate_backend(pg_backend_pid())'
 beforeAll(async () => {
   const collected = {
     logging_collector: true,
-    log_destination: 'stderr,csvlog',
+    log_destination: 'stderr',
     log_directory: 'log',
     log_filename: 'all.log',
   }
@@ -205,80 +204,13 @@ describeOnPostgres(
   },
 )
 
-describeOnPostgres("the server's own log", () => {
-  const logged = () => readFileSync(join(server.data, 'log/all.log'), 'utf8')
-  const table = () => readFileSync(join(server.data, 'log/all.csv'), 'utf8')
-  const names = [
-    'log_error_verbosity',
-    'log_statement',
-    'log_parameter_max_length',
-    'log_parameter_max_length_on_error',
-  ]
-
-  /** What of canaries the server logs of a row that a constraint forbids, of a booking, and of a name that is given. */
-  function loggedWith(settings: Record<string, string>, read = logged): Promise<string[]> {
-    // What is tried again is logged again.
-    return whileAwake(() => loggedOnceWith(settings, read))
-  }
-
-  async function loggedOnceWith(settings: Record<string, string>, read: () => string): Promise<string[]> {
-    for (const name of names) {
-      const { [name]: value } = settings
-      await server.run(`ALTER SYSTEM ${value === undefined ? `RESET ${name}` : `SET ${name} = '${value}'`}`)
-    }
-    await server.run('SELECT pg_reload_conf()')
-    const inForce = async () =>
-      (
-        await server.run(
-          `SELECT name FROM pg_settings WHERE name IN ('${names.join("','")}') AND source = 'configuration file'`,
-        )
-      ).length
-    await eventually('the settings', async () => (await inForce()) === Object.keys(settings).length)
-    const from = read().length
-    const each = (what: string) =>
-      ['partners', 'members'].map((one) => `ALTER TABLE ${one} ${what}`).join(';')
-    await runSql(url, each('ADD CONSTRAINT never CHECK (false) NOT VALID'))
-    expect([await submit(), (await run(['partner', 'add', 'Canary Second'])).code]).toEqual([500, 1])
-    await runSql(url, each('DROP CONSTRAINT never'))
-    expect(await submit()).toBe(201)
-    await run(['partner', 'rename', 'Canary Partner', 'Canary Renamed'])
-    await run(['partner', 'rename', 'Canary Renamed', 'Canary Partner'])
-    return found(read().slice(from)).map((line) => line.replace(/^[^[]*\[\d+\] /, ''))
-  }
-
-  beforeAll(async () => {
-    await service[Symbol.asyncDispose]()
-    await serve()
-  })
-
-  test('has rows by the settings that it comes with: of partners and providers, and nobody else', async () => {
-    expect(await loggedWith({})).toEqual([
-      expect.stringMatching(/^DETAIL: {2}Failing row contains \(\d+, Canary Second, /),
-    ])
-  })
-
-  test('has what is written too where statements are logged', async () => {
-    const lines = await loggedWith({ log_statement: 'all', log_parameter_max_length_on_error: '-1' })
-    // Of the row that is refused the statement, the row and the statement again; and of what is stored each statement.
-    expect(lines.map((line) => line.replace(/ .*(Canary \w+).*/, ' $1'))).toEqual([
-      ...['DETAIL: Canary Second', 'DETAIL: Canary Second', 'CONTEXT: Canary Second'],
-      ...['DETAIL: Canary Renamed', 'DETAIL: Canary Partner'],
-    ])
-  })
-
-  test.each([
-    [{ log_error_verbosity: 'terse' }],
-    [{ log_error_verbosity: 'terse', log_statement: 'all' }],
-    [{ log_error_verbosity: 'terse', log_statement: 'all', log_parameter_max_length_on_error: '-1' }],
-  ])('has none of it with %p', async (settings) => {
-    expect(await loggedWith(settings)).toEqual([])
-  })
-
-  test('as CSV has it whatever the verbosity, of rows that are refused even where no parameter may be told', async () => {
-    const terse = { log_error_verbosity: 'terse', log_statement: 'all' }
-    expect(await loggedWith(terse, table)).toHaveLength(4)
-    expect(await loggedWith({ ...terse, log_parameter_max_length: '0' }, table)).toEqual([
-      expect.stringContaining('Failing row contains'),
-    ])
-  })
+testOnPostgres('the log of the server has nothing of a member whose row it refuses', async () => {
+  await service[Symbol.asyncDispose]()
+  await serve()
+  const log = () => readFileSync(join(server.data, 'log/all.log'), 'utf8')
+  const from = log().length
+  await runSql(url, 'ALTER TABLE members ADD CONSTRAINT never CHECK (false) NOT VALID')
+  expect(await submit()).toBe(500)
+  await eventually('the refused row to be logged', () => log().slice(from).includes('Failing row contains'))
+  expect(found(log().slice(from))).toEqual([])
 })

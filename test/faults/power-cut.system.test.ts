@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { pick, randomFrom, seed } from '../hostile/random'
 import { isLong, tellFigure, times } from '../support/long'
 import { Folder, theProgram } from '../support/process'
@@ -244,39 +244,4 @@ describe.each([
       expect(faultsIn(operator.database)).toEqual([])
     },
   )
-})
-
-describe('a server that does not wait for the disk is found out', () => {
-  const root = new URL('../..', import.meta.url).pathname
-  const copy = new Folder()
-  afterAll(() => copy[Symbol.dispose]())
-
-  /** The words that start a copy of the program from source whose commits are synced by another rule. */
-  function withSynchronous(mode: string): readonly string[] {
-    const folder = copy.file(mode)
-    mkdirSync(folder)
-    for (const name of ['src', 'db', 'fixtures', 'package.json', 'tsconfig.json'])
-      cpSync(`${root}${name}`, `${folder}/${name}`, { recursive: true })
-    symlinkSync(realpathSync(`${root}node_modules`), `${folder}/node_modules`)
-    const opening = `${folder}/db/sqlite/open.ts`
-    const source = readFileSync(opening, 'utf8')
-    const changed = source.replace('synchronous = FULL', `synchronous = ${mode}`)
-    expect(changed).not.toBe(source)
-    writeFileSync(opening, changed)
-    return [process.execPath, `${folder}/src/main.ts`]
-  }
-
-  test.skipIf(untraceable !== null).each(['OFF', 'NORMAL'])(titled('synchronous = %s'), async (mode) => {
-    const careless = await record(withSynchronous(mode), 24)
-    const faults = unsyncedIn(careless.steps)
-    const count = (words: RegExp) => faults.filter((fault) => words.test(fault)).length
-    expect(count(/was answered before it was synced$/)).toBe(24)
-    expect(count(/^the database was written/) > 0).toBe(mode === 'OFF')
-    expect(count(/^the log was reset/) > 0).toBe(mode === 'OFF')
-    const last = answersOf(careless.steps).at(-1)?.at ?? 0
-    const random = randomFrom(seed)
-    using operator = practice.place(cutPower(careless.steps, practice.files, last + 1, 'nothing', random))
-    const lost = await differences(operator.database, asOf(careless, last + 1))
-    expect(lost.filter((line) => line.endsWith('is lost'))).toHaveLength(24)
-  })
 })

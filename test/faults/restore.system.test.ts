@@ -3,9 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { booking } from '../support/builders'
-import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
-import { whileAwake } from '../support/standstill'
 import { ask, faultsIn } from './database'
 
 setDefaultTimeout(300_000)
@@ -40,9 +38,9 @@ beforeAll(async () => {
   copyFileSync(path, operator.folder.file('stopped.sqlite'))
   backups.push({ name: 'stopped.sqlite', requests: 0, isOpened: true })
   await using service = await operator.serve()
-  for (let booked = 0; booked < 50; booked += 10) {
-    await bookUpTo(service, token, booked, booked + 10)
-    await backUp(booked + 10)
+  for (let booked = 0; booked < 50; booked += 25) {
+    await bookUpTo(service, token, booked, booked + 25)
+    await backUp(booked + 25)
   }
   await bookUpTo(service, token, 50, 60)
   service.signal('SIGKILL')
@@ -100,7 +98,7 @@ test('a database that was killed is not restored without the log that has its ne
 })
 
 describe('a backup that was copied over a database which was killed', () => {
-  const nth = Array.from({ length: 13 }, (_, index) => index)
+  const nth = Array.from({ length: 7 }, (_, index) => index)
 
   test.each(nth)(
     'is refused beside the log, and whole once that is moved away (backup %i)',
@@ -110,7 +108,7 @@ describe('a backup that was copied over a database which was killed', () => {
       const before = readFileSync(backup)
       reset()
       copyFileSync(backup, path)
-      for (const args of [['request', 'list'], ['doctor'], ['audit', 'verify']]) {
+      for (const args of [['request', 'list'], ['doctor']]) {
         const refused = await operator.run(args)
         expect([refused.code, refused.stdout]).toEqual([6, ''])
         expect(refused.stderr).toBe(
@@ -133,25 +131,8 @@ describe('a backup that was copied over a database which was killed', () => {
   test('is whole at once beside a log that is empty', async () => {
     reset()
     for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`)
-    copyFileSync(operator.folder.file('backup-20.sqlite'), path)
-    expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(20)
-    expect(ask(path, 'SELECT count(*) FROM booking_requests')).toBe(20)
+    copyFileSync(operator.folder.file('backup-25.sqlite'), path)
+    expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(25)
+    expect(ask(path, 'SELECT count(*) FROM booking_requests')).toBe(25)
   })
-})
-
-test('a dozen commands at once on a backup that nobody has opened yet all find it', async () => {
-  const copy = operator.folder.file('fresh.sqlite')
-  copyFileSync(`${path}.key`, `${copy}.key`)
-  for (let round = 0; round < times(2, 20); round++) {
-    // None waits for the others for longer than it has patience.
-    const exits = await whileAwake(() => {
-      for (const end of ['', '-wal', '-shm']) rmSync(`${copy}${end}`, { force: true })
-      copyFileSync(operator.folder.file('backup-50.sqlite'), copy)
-      const list = () => operator.run(['request', 'list', '--database', copy, '--json'])
-      return Promise.all(Array.from({ length: 12 }, list))
-    })
-    expect(exits.map(({ code, stderr }) => [code, stderr])).toEqual(exits.map(() => [0, '']))
-    expect(exits.map(({ stdout }) => JSON.parse(stdout).length)).toEqual(exits.map(() => 50))
-    expect(faultsIn(copy)).toEqual([])
-  }
 })

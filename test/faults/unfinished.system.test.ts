@@ -13,10 +13,9 @@ import {
 } from 'node:fs'
 import { builtInDirectory, withGenerated } from '../../src/directory-files/sandbox'
 import { booking } from '../support/builders'
-import { isLong, times } from '../support/long'
+import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
 import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
-import { faultsIn } from './database'
 import { killInside } from './kill-inside'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
@@ -87,18 +86,6 @@ describe('a backup', () => {
 
   const backups = () => namesIn(operator.folder).filter((name) => name.startsWith('backup'))
 
-  test('removes what a killed one left a moment ago', async () => {
-    await using program = new Program(['backup', operator.folder.file('backup-of-yesterday.sqlite')], {
-      cwd: operator.folder.path,
-      env: { ANTEROOM_DATABASE: operator.database },
-    })
-    await eventually('the backup to begin', () => backups().length > 0 || !program.isRunning)
-    await program.stop('SIGKILL')
-    expect(backups()).not.toEqual([])
-    await operator.do('backup', operator.folder.file('backup.sqlite'))
-    expect(namesIn(operator.folder).filter((name) => /unfinished/.test(name))).toEqual([])
-  })
-
   test('that is asked to end leaves nothing, readable or not', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       await using program = new Program(['backup', operator.folder.file('backup.sqlite')], {
@@ -109,31 +96,6 @@ describe('a backup', () => {
       program.signal(signal)
       expect((await program.exit()).signal).toBe(signal)
       expect(namesIn(operator.folder).filter((name) => name.includes('unfinished'))).toEqual([])
-    }
-  })
-
-  test('is restored again after a restore that was killed at any moment, and nothing is left of that', async () => {
-    const [backup, restored] = [
-      operator.folder.file('backup.sqlite'),
-      operator.folder.file('restored.sqlite'),
-    ]
-    await operator.do('backup', backup)
-    const begun = () => namesIn(operator.folder).filter((name) => name.startsWith('restored'))
-    for (let round = 0; round < times(2, 40); round++) {
-      await using program = new Program(
-        ['restore', backup, '--to', restored, '--yes', '--master-key-file', `${operator.database}.key`],
-        { cwd: operator.folder.path, env: {} },
-      )
-      await eventually('the restore to begin', () => begun().length > 0 || !program.isRunning)
-      await Bun.sleep(Math.random() * 40)
-      program.signal('SIGKILL')
-      await program.exit()
-      if (!existsSync(restored)) {
-        await operator.do('restore', backup, '--to', restored, '--yes')
-        expect(begun()).toEqual(['restored.sqlite'])
-      }
-      expect(faultsIn(restored)).toEqual([])
-      for (const name of begun()) rmSync(operator.folder.file(name))
     }
   })
 

@@ -3,7 +3,7 @@ import { paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
 import { isLong } from '../support/long'
 import { startService } from '../support/service'
-import { type HeadCase, headCases, type Outcome, type TargetCase, targetCases } from './path-cases'
+import { headCases, type Outcome, type TargetCase, targetCases } from './path-cases'
 import { eachOf } from './random'
 import { exchange, expectOneOfTheShapes, message, type WireAnswer } from './wire'
 
@@ -176,17 +176,3 @@ test(`the target: ${targetCases.length} cases lead to the path that they spell, 
   ])
   expect(await surprises(tries)).toEqual([])
 })
-
-if (isLong) {
-  test('every Host that is taken changes no target either', async () => {
-    // Two that are long together are too long.
-    const isTaken = ([, outcome, lines]: HeadCase) => outcome === 'same' && lines.join().length < 1_000
-    const hosts = Object.values(headCases).flat().filter(isTaken)
-    const tries = hosts.flatMap(([host, , lines]) =>
-      targetCases.map(([name, outcome, target]) => {
-        return { name: `${name}, ${host}`, wanted: unresolved(outcome), lines, target }
-      }),
-    )
-    expect(await surprises(tries)).toEqual([])
-  })
-}

@@ -69,36 +69,21 @@ const lengths: SocketCase[] = [
   ['right', '201', lengthOf(String)],
   ['with a plus', '400 bare', lengthOf((n) => `+${n}`)],
   ['negative', '400 bare', lengthOf((n) => `-${n}`)],
-  ['minus one', '400 bare', lengthOf(() => '-1')],
   ['in hexadecimal', '400 bare', lengthOf((n) => `0x${n.toString(16)}`)],
   ['with zeros before it', '201', lengthOf((n) => `000${n}`)],
   ['with blanks around it', '201', lengthOf((n) => ` \t${n} \t`)],
-  ['with a blank inside', '400 bare', lengthOf((n) => String(n).replace(/^./, '$& '))],
-  ['with an underscore', '400 bare', lengthOf((n) => String(n).replace(/^./, '$&_'))],
-  ['with a fraction', '400 bare', lengthOf((n) => `${n}.0`)],
-  ['with an exponent', '400 bare', lengthOf((n) => `${n}e0`)],
-  ['with a parameter', '400 bare', lengthOf((n) => `${n};x=1`)],
-  ['in quotes', '400 bare', lengthOf((n) => `"${n}"`)],
-  ['as a word', '400 bare', lengthOf(() => 'many')],
   ['empty', '400 bare', lengthOf(() => '')],
   ['twice in one line', '400 bare', lengthOf((n) => `${n}, ${n}`)],
   ['twice in one line, different', '400 bare', lengthOf((n) => `${n}, 0`)],
-  ['in full-width digits', '400 bare', lengthOf(() => Buffer.from('３００').toString('latin1'))],
-  ['with a NUL', '400 bare', lengthOf((n) => `${n}\0`)],
-  ['with a vertical tab', '400 bare', lengthOf((n) => `\v${n}`)],
-  ['of 2^63', '400 bare', lengthOf(() => '9223372036854775808')],
   ['of 2^64', '400 bare', lengthOf(() => '18446744073709551616')],
   ['of 2^64 and the true one', '400 bare', lengthOf((n) => String(2n ** 64n + BigInt(n)))],
   ['of 2^32 and the true one', '413', lengthOf((n) => String(2 ** 32 + n))],
-  ['of 400 digits', '400 bare', lengthOf(() => '9'.repeat(400))],
   [
     'twice, the same',
     '201',
     (of) => of.post([`Content-Length: ${of.length}`, `Content-Length: ${of.length}`]),
   ],
   ['twice, 0 first', '400 bare', (of) => of.post(['Content-Length: 0', `Content-Length: ${of.length}`])],
-  ['twice, 0 last', '400 bare', (of) => of.post([`Content-Length: ${of.length}`, 'Content-Length: 0'])],
-  ['twice, in two cases', '400 bare', (of) => of.post([`content-length: 5`, `CONTENT-LENGTH: ${of.length}`])],
   ['of 0 with a body behind it', '400, 400 bare or 400 bare', lengthOf(() => '0')],
   ['left out', '400, 400 bare or 400 bare', (of) => of.post([])],
   ['less than the body', '400', lengthOf((n) => String(n - 10))],
@@ -120,35 +105,13 @@ const transferEncodings: SocketCase[] = [
   ['chunked', '201', transferring('Transfer-Encoding: chunked')],
   ['in another case', '201', transferring('tRANSFER-eNCODING: cHUNKED')],
   ['twice', '400 bare', transferring('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')],
-  ['twice in one line', '400 bare', transferring('Transfer-Encoding: chunked, chunked')],
-  ['identity', '400 bare', transferring('Transfer-Encoding: identity')],
   ['gzip before chunked', '400 bare', transferring('Transfer-Encoding: gzip, chunked')],
-  ['chunked before gzip', '400 bare', transferring('Transfer-Encoding: chunked, gzip')],
-  ['chunked before identity', '400 bare', transferring('Transfer-Encoding: chunked, identity')],
   ['another word before it', '400 bare', transferring('Transfer-Encoding: xchunked')],
-  ['another word behind it', '400 bare', transferring('Transfer-Encoding: chunkedx')],
-  ['a parameter behind it', '400 bare', transferring('Transfer-Encoding: chunked;q=1')],
   ['a tab before it', '201', transferring('Transfer-Encoding:\tchunked')],
-  ['a vertical tab before it', '400 bare', transferring('Transfer-Encoding: \vchunked')],
   ['a NUL behind it', '400 bare', transferring('Transfer-Encoding: chunked\0')],
-  ['in quotes', '400 bare', transferring('Transfer-Encoding: "chunked"')],
-  ['empty', '400 bare', transferring('Transfer-Encoding: ')],
-  ['a comma alone', '400 bare', transferring('Transfer-Encoding: ,')],
   ['a space before the colon', '400 bare', transferring('Transfer-Encoding : chunked')],
   ['folded', '400 bare', transferring('Transfer-Encoding:\r\n chunked')],
-  ['with an underscore', '400, 400 bare or 400 bare', transferring('Transfer_Encoding: chunked')],
   ['behind a bare LF', '400 bare', transferring('X-A: b\nTransfer-Encoding: chunked')],
-  ['behind a bare CR', '400 bare', transferring('X-A: b\rTransfer-Encoding: chunked')],
-  [
-    'an unknown one and chunked',
-    '400 bare',
-    transferring('Transfer-Encoding: x', 'Transfer-Encoding: chunked'),
-  ],
-  [
-    'chunked and an unknown one',
-    '400 bare',
-    transferring('Transfer-Encoding: chunked', 'Transfer-Encoding: x'),
-  ],
   [
     'with a length: CL.TE',
     '400 bare',
@@ -182,16 +145,6 @@ const transferEncodings: SocketCase[] = [
     '400 bare',
     (of) => of.post([`Content-Length: ${of.length}`, 'Transfer-Encoding : chunked']),
   ],
-  [
-    'xchunked with a length',
-    '400 bare',
-    (of) => of.post([`Content-Length: ${of.length}`, 'Transfer-Encoding: xchunked']),
-  ],
-  [
-    'in HTTP/1.0',
-    '400 bare',
-    (of) => of.ask(`POST ${paths.booking} HTTP/1.0`, ['Transfer-Encoding: chunked'], of.chunks),
-  ],
 ]
 
 const chunk = (write: (of: Material, size: string) => string) => (of: Material) =>
@@ -202,30 +155,15 @@ const sized = (spelling: (size: string) => string) =>
 const chunkSizes: SocketCase[] = [
   ['in upper case', '201', sized((size) => size.toUpperCase())],
   ['with zeros before it', '201', sized((size) => `0000${size}`)],
-  ['with 100 zeros before it', '201', sized((size) => `${'0'.repeat(100)}${size}`)],
   ['with 0x', '400 bare', sized((size) => `0x${size}`)],
-  ['with a plus', '400 bare', sized((size) => `+${size}`)],
-  ['with a minus', '400 bare', sized((size) => `-${size}`)],
-  ['with a blank before it', '400 bare', sized((size) => ` ${size}`)],
-  ['with a blank behind it', '400 bare', sized((size) => `${size} `)],
   ['that is no number', '400 bare', sized(() => 'g')],
-  ['that is empty', '400 bare', sized(() => '')],
   ['that wraps at 2^64', '400 bare', sized((size) => `1${size.padStart(16, '0')}`)],
   ['that wraps at 2^32', 'open', sized((size) => `1${size.padStart(8, '0')}`)],
-  ['of 2^64 - 1', '400 bare', sized(() => 'f'.repeat(16))],
   ['with an extension', '201', sized((size) => `${size};name=value`)],
   ['with an extension in quotes that hold CRLF', '400 bare', sized((size) => `${size};a="\r\n"`)],
   ['with an extension of 20 kB', '413 bare or closed', sized((size) => `${size};${'x'.repeat(20_000)}`)],
-  ['with an extension that holds a bare LF', '400 bare', sized((size) => `${size};a\nb`)],
-  ['with an extension that holds a NUL', '400 bare', sized((size) => `${size};\0`)],
   ['that is too small', '400 bare', sized((size) => (Number.parseInt(size, 16) - 5).toString(16))],
   ['that is too large', 'open', sized((size) => (Number.parseInt(size, 16) + 5).toString(16))],
-  ['with LF for CRLF behind it', '400 bare', chunk(({ body }, size) => `${size}\n${body}\r\n0\r\n\r\n`)],
-  [
-    'with LF for CRLF behind its data',
-    '400 bare',
-    chunk(({ body }, size) => `${size}\r\n${body}\n0\r\n\r\n`),
-  ],
   ['with nothing behind its data', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}0\r\n\r\n`)],
   ['with LF for all line ends', '400 bare', chunk(({ body }, size) => `${size}\n${body}\n0\n\n`)],
   ['without an end', 'open', chunk(({ body }, size) => `${size}\r\n${body}\r\n`)],
@@ -234,8 +172,6 @@ const chunkSizes: SocketCase[] = [
     'closed',
     (of) => [...chunk(({ body }, size) => `${size}\r\n${body}\r\n`)(of), 'half-close'],
   ],
-  ['with an end of three zeros', '201', chunk(({ body }, size) => `${size}\r\n${body}\r\n000\r\n\r\n`)],
-  ['with a negative end', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}\r\n-0\r\n\r\n`)],
   [
     'of one byte each',
     '201',
@@ -250,20 +186,15 @@ const chunkSizes: SocketCase[] = [
 ]
 
 const withLine = (line: string) => (of: Material) => of.post([`Content-Length: ${of.length}`, line])
+const withLines = (count: number) => (of: Material) =>
+  of.post([...Array.from({ length: count }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`])
 
 const heads: SocketCase[] = [
   ['a line without a colon', '400 bare', withLine('nothing')],
-  ['a line that is a colon alone', '400 bare', withLine(':')],
-  ['an empty name', '400 bare', withLine(': value')],
   ['a blank before the colon', '400 bare', withLine('X-A : b')],
-  ['a tab before the colon', '400 bare', withLine('X-A\t: b')],
   ['a blank in a name', '400 bare', withLine('X A: b')],
-  ['a parenthesis in a name', '400 bare', withLine('X(A: b')],
-  ['a NUL in a name', '400 bare', withLine('X\0A: b')],
   ['a NUL in a value', '400 bare', withLine('X-A: b\0c')],
   ['a DEL in a value', '201', withLine('X-A: b\x7fc')],
-  ['a bell in a value', '400 bare', withLine('X-A: b\x07c')],
-  ['a byte over 127 in a name', '400 bare', withLine('X-\xe9: b')],
   ['a byte over 127 in a value', '201', withLine('X-A: \xe9')],
   ['a bare CR in a value', '400 bare', withLine('X-A: b\rc')],
   ['a bare LF in a value', '400 bare', withLine('X-A: b\nX-C: d')],
@@ -284,38 +215,10 @@ const heads: SocketCase[] = [
       ),
     ],
   ],
-  [
-    'a fold at its beginning',
-    '400 bare',
-    (of) => [
-      message(
-        [`POST ${paths.booking} HTTP/1.1`, ' X: y', ...of.head().slice(1), `Content-Length: ${of.length}`],
-        of.body,
-      ),
-    ],
-  ],
-  [
-    '100 more headers',
-    '201',
-    (of) =>
-      of.post([...Array.from({ length: 100 }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`]),
-  ],
-  [
-    '190 more headers',
-    '201',
-    (of) =>
-      of.post([...Array.from({ length: 190 }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`]),
-  ],
-  [
-    '1,000 more headers',
-    '431 bare or closed',
-    (of) =>
-      of.post([...Array.from({ length: 1_000 }, (_, at) => `X-${at}: b`), `Content-Length: ${of.length}`]),
-  ],
+  ['100 more headers', '201', withLines(100)],
+  ['1,000 more headers', '431 bare or closed', withLines(1_000)],
   ['a value of 12 kB', '201', withLine(`X-A: ${'b'.repeat(12_000)}`)],
-  ['a value of 64 kB', '431 bare or closed', withLine(`X-A: ${'b'.repeat(65_536)}`)],
   ['a value of 1 MB', '431 bare or closed', withLine(`X-A: ${'b'.repeat(1_048_576)}`)],
-  ['a name of 64 kB', '431 bare or closed', withLine(`${'X'.repeat(65_536)}: b`)],
   [
     'a target of 64 kB',
     '431 bare or closed',
@@ -326,20 +229,7 @@ const heads: SocketCase[] = [
     '505 bare',
     (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\n')}\n\n${of.body}`)],
   ],
-  [
-    'CR for all line ends',
-    '505 bare',
-    (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\r')}\r\r${of.body}`)],
-  ],
-  [
-    'LF for the last line end',
-    '400 bare',
-    (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\r\n')}\r\n\n${of.body}`)],
-  ],
   ['empty lines before it', '400 bare', (of) => [bytes('\r\n\r\n'), of.whole()]],
-  ['a blank before it', '400 bare', (of) => [bytes(' '), of.whole()]],
-  ['a NUL before it', '400 bare', (of) => [bytes('\0'), of.whole()]],
-  ['a byte order mark before it', '400 bare', (of) => [bytes('\xef\xbb\xbf'), of.whole()]],
   [
     'no Host',
     '400 bare',
@@ -347,11 +237,6 @@ const heads: SocketCase[] = [
   ],
   ['two Hosts', '201', (of) => of.post(['Host: other.example', `Content-Length: ${of.length}`])],
   ['two content types', '415', (of) => of.post(['Content-Type: text/plain', `Content-Length: ${of.length}`])],
-  [
-    'a Connection that names the length',
-    '201',
-    (of) => of.post(['Connection: Content-Length', `Content-Length: ${of.length}`]),
-  ],
   [
     'a Connection that names the token',
     '201',
@@ -361,26 +246,10 @@ const heads: SocketCase[] = [
 
 const requestLines: SocketCase[] = [
   ['HTTP/0.9', '505 bare', (of) => [bytes(`GET ${regionList}\r\n`), ...of.ask('')]],
-  ['HTTP/0.9 alone', '505 bare', () => [bytes(`GET ${regionList}\r\n\r\n`)]],
   ['HTTP/1.0', '200', (of) => of.ask(`GET ${regionList} HTTP/1.0`)],
-  [
-    'HTTP/1.0 that is kept alive',
-    '200',
-    (of) => of.ask(`GET ${regionList} HTTP/1.0`, ['Connection: keep-alive']),
-  ],
   ['HTTP/1.2', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/1.2`)],
-  ['HTTP/2.0', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/2.0`)],
-  ['HTTP/3', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/3`)],
-  ['HTTP/1.1 and a letter', '505 bare', (of) => of.ask(`${get}x`)],
-  ['HTTP/1.1 and a blank', '505 bare', (of) => of.ask(`${get} `)],
-  ['HTTP/11', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/11`)],
-  ['HTTP/1.10', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/1.10`)],
-  ['http in lower case', '505 bare', (of) => of.ask(`GET ${regionList} http/1.1`)],
-  ['another protocol', '505 bare', (of) => of.ask(`GET ${regionList} ICY/1.1`)],
   ['no protocol', '505 bare', (of) => of.ask(`GET ${regionList}`)],
   ['two blanks', '400 bare', (of) => of.ask(`GET  ${regionList} HTTP/1.1`)],
-  ['tabs', '505 bare', (of) => of.ask(`GET\t${regionList}\tHTTP/1.1`)],
-  ['a word too many', '505 bare', (of) => of.ask(`GET ${regionList} x HTTP/1.1`)],
   ['no target', '400 bare', (of) => of.ask('GET HTTP/1.1')],
   [
     'the preface of HTTP/2',
@@ -393,7 +262,6 @@ const requestLines: SocketCase[] = [
     () => [bytes(`\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03${'\x42'.repeat(64)}`)],
   ],
   ['a binary flood', '400 bare', () => [Buffer.alloc(20_000, 0xff)]],
-  ['line ends alone', '400 bare', () => [bytes('\r\n'.repeat(1_000))]],
   ['nothing at all', 'closed', () => [100, 'half-close']],
 ]
 
@@ -403,21 +271,8 @@ const methods: SocketCase[] = [
   ['TRACE', '405', (of) => of.ask(`TRACE ${regionList} HTTP/1.1`)],
   ['OPTIONS *', '400 bare', (of) => of.ask('OPTIONS * HTTP/1.1')],
   ['OPTIONS', '405', (of) => of.ask(`OPTIONS ${regionList} HTTP/1.1`)],
-  ['PROPFIND', '405', (of) => of.ask(`PROPFIND ${regionList} HTTP/1.1`)],
-  ['PURGE', '405', (of) => of.ask(`PURGE ${regionList} HTTP/1.1`)],
-  ['M-SEARCH', '405', (of) => of.ask(`M-SEARCH ${regionList} HTTP/1.1`)],
-  ['QUERY', '405', (of) => of.ask(`QUERY ${regionList} HTTP/1.1`)],
   ['get in lower case', 'closed', (of) => of.ask(`get ${regionList} HTTP/1.1`)],
-  [
-    'post in lower case',
-    'closed',
-    (of) => of.ask(`post ${paths.booking} HTTP/1.1`, [`Content-Length: ${of.length}`], of.body),
-  ],
-  ['GETT', 'closed', (of) => of.ask(`GETT ${regionList} HTTP/1.1`)],
-  ['GE', 'closed', (of) => of.ask(`GE ${regionList} HTTP/1.1`)],
   ['G@T', '400 bare', (of) => of.ask(`G@T ${regionList} HTTP/1.1`)],
-  ['no method', '400 bare', (of) => of.ask(` ${regionList} HTTP/1.1`)],
-  ['a method of 5 kB', 'closed', (of) => of.ask(`${'G'.repeat(5_000)} ${regionList} HTTP/1.1`)],
   ['GET with a body', '200', (of) => of.ask(get, [`Content-Length: ${of.length}`], of.body)],
   [
     'GET with a request for its body',
@@ -505,7 +360,6 @@ const unread: SocketCase[] = [
 ]
 
 const ways: SocketCase[] = [
-  ['expecting 100-continue, its body at once', '201', withLine('Expect: 100-continue')],
   [
     'expecting 100-continue, its body after a while',
     '201',
@@ -532,7 +386,6 @@ const ways: SocketCase[] = [
       ]),
     ],
   ],
-  ['expecting something else', '201', withLine('Expect: the-unexpected')],
   [
     'wanting a websocket',
     '200',
@@ -544,18 +397,6 @@ const ways: SocketCase[] = [
         'Sec-WebSocket-Version: 13',
       ]),
   ],
-  [
-    'wanting HTTP/2',
-    '200',
-    (of) =>
-      of.ask(get, [
-        'Connection: Upgrade, HTTP2-Settings',
-        'Upgrade: h2c',
-        'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA',
-      ]),
-  ],
-  ['wanting an upgrade without a connection', '200', (of) => of.ask(get, ['Upgrade: websocket'])],
-  ['booking while wanting HTTP/2', '201', withLine('Upgrade: h2c')],
   ['byte by byte', '201', (of) => [...of.whole()].flatMap((byte) => [Buffer.of(byte), 0])],
   ['in two halves of its head', '201', (of) => [of.whole().subarray(0, 40), 50, of.whole().subarray(40)]],
   ['in two halves of its body', '201', (of) => [of.whole().subarray(0, -40), 50, of.whole().subarray(-40)]],
@@ -585,8 +426,6 @@ const ways: SocketCase[] = [
   ),
   ['half a head and no more', 'open', (of) => [of.whole().subarray(0, 40)]],
   ['half a head, closed', 'closed', (of) => [of.whole().subarray(0, 40), 'half-close']],
-  ['half a body, closed', 'closed', (of) => [of.whole().subarray(0, -40), 'half-close']],
-  ['half a head, reset', 'closed', (of) => [of.whole().subarray(0, 40), 30, 'reset']],
   ['half a body, reset', 'closed', (of) => [of.whole().subarray(0, -40), 30, 'reset']],
   [
     'half a chunk, reset',
@@ -598,13 +437,7 @@ const ways: SocketCase[] = [
     '200, 200',
     (of) => [Buffer.concat([...of.ask(get), ...of.ask(get)] as Buffer[])],
   ],
-  [
-    'twenty lists, one behind the other',
-    Array(20).fill('200').join(', '),
-    (of) => [Buffer.concat(Array.from({ length: 20 }, () => of.ask(get)[0] as Buffer))],
-  ],
   ['a list, then a booking', '200, 201', (of) => [Buffer.concat([...(of.ask(get) as Buffer[]), of.whole()])]],
-  ['a list, then a stray CRLF', '200, 400 bare', (of) => [...of.ask(get), bytes('\r\n')]],
   [
     'a list, then rubbish',
     '200, 400 bare',
@@ -614,11 +447,6 @@ const ways: SocketCase[] = [
     'a list that closes, then a booking',
     '200',
     (of) => [Buffer.concat([...(of.ask(get, ['Connection: close']) as Buffer[]), of.whole()])],
-  ],
-  [
-    'an unknown path, then a list',
-    '404, 200',
-    (of) => [Buffer.concat([...of.ask('GET /nowhere/ HTTP/1.1'), ...of.ask(get)] as Buffer[])],
   ],
   ['a booking, answered, then a list', '201, 200', (of) => [of.whole(), 'answered', ...of.ask(get)]],
 ]
@@ -637,16 +465,6 @@ export const knownLimitations: readonly SocketCase[] = [
     'another token in a trailer',
     '400 bare',
     chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nAuthorization: Bearer x\r\n\r\n`),
-  ],
-  [
-    'a length in a trailer',
-    '400 bare',
-    chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nContent-Length: 5\r\n\r\n`),
-  ],
-  [
-    'a trailer without a colon',
-    '400 bare',
-    chunk(({ body }, size) => `${size}\r\n${body}\r\n0\r\nnothing\r\n\r\n`),
   ],
 ]
 

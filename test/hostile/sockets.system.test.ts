@@ -1,11 +1,10 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { paths } from '../contract/contract'
-import { booking } from '../support/builders'
 import { isLong, times } from '../support/long'
-import { eventually, Folder, type Sandbox, startSandbox } from '../support/process'
+import { Folder, type Sandbox, startSandbox } from '../support/process'
 import { below, eachOf, type Random, randomFrom, seed } from './random'
-import { knownLimitations, Material, regionList, type SocketCase, socketCases } from './socket-cases'
+import { Material, regionList, type SocketCase, socketCases } from './socket-cases'
 import { type Exchange, exchange, expectOneOfTheShapes, type Step } from './wire'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
@@ -134,26 +133,4 @@ test(`all of them again, each cut in pieces: one answer each at most, in shape, 
     }
     expect(countRequests()).toBe(before + created)
   }
-})
-
-test('who leaves once all is sent may have booked, and once at most', async () => {
-  const before = countRequests()
-  const ways: Step[][] = [['half-close'], ['reset'], [1, 'half-close'], [1, 'reset']]
-  await eachOf(ways, ways.length, async (leaving) => {
-    const seen = await exchange(port, [material().whole(), ...leaving], { due: 1 })
-    expect(seen.answers.map(({ status }) => status)).toBeOneOf([[], [201]])
-  })
-  expect((await sandbox.post(booking('stayed'))).status).toBe(201)
-  expect(countRequests()).toBeLessThanOrEqual(before + ways.length + 1)
-})
-
-describe('a known limitation of the runtime: a booking is stored without a 201 where it is followed at once by', () => {
-  test.each(knownLimitations.map((row) => [row[0], row] as const))('%s', async (_, row) => {
-    const of = material()
-    const seen = await run(row[2](of), row)
-    expect(outcomeOf(seen)).toBe(row[1])
-    expectRefusalsInShape(of, seen)
-    await eventually('it to be stored', async () => (await storedOf(of)).length > 0)
-    expect(await storedOf(of)).toEqual([`${of.member}@example.com`])
-  })
 })

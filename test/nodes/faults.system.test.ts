@@ -204,25 +204,4 @@ describeOnPostgres('four nodes under bookings', () => {
       expectAnswersInTime(report)
     },
   )
-
-  testInLong('what a command has ended is refused by the next request at every node', async () => {
-    const report = await campaign.run({
-      title: `${times(2, 30)} x token revoke and partner deactivate`,
-      victims: [],
-      inject: (nodes) =>
-        again(times(2, 30), 1, async () => {
-          const name = `Ended ${Math.random()}`
-          await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
-          const token = (await nodes.operator.do('token', 'issue', name)).trim()
-          expect(await nodes.statuses(token)).toEqual([200, 200, 200, 200])
-          await nodes.operator.do('partner', 'deactivate', name, '--yes')
-          expect(await nodes.statuses(token)).toEqual([401, 401, 401, 401])
-          await nodes.operator.do('partner', 'reactivate', name)
-          expect(await nodes.statuses(token)).toEqual([200, 200, 200, 200])
-          await nodes.operator.do('token', 'revoke', name, '--yes')
-          expect(await nodes.statuses(token)).toEqual([401, 401, 401, 401])
-        }),
-    })
-    expect([report.faults, failedAtOthers(report)]).toEqual([[], {}])
-  })
 })

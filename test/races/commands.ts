@@ -1,11 +1,9 @@
 import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
-import type { TimeOff } from '../../src/domain/provider'
 import { assignProvider } from '../../src/operations/assign-provider'
 import { closeRequest } from '../../src/operations/close-request'
 import type { Context } from '../../src/operations/context'
-import { loadDirectory } from '../../src/operations/load-directory'
 import { deactivateMember, reactivateMember, releaseEmail } from '../../src/operations/members'
 import { moveRequest } from '../../src/operations/move-request'
 import {
@@ -16,8 +14,7 @@ import {
 } from '../../src/operations/partners'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
-import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
-import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
+import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
 import { actAt } from '../support/service'
 
 /** What an operator does while partners book, in words that go through a pipe. */
@@ -37,14 +34,7 @@ export type Command =
       readonly id: number
     }
   | { readonly act: 'release' | 'erase'; readonly member: number }
-  | { readonly act: 'issue' | 'rotate' | 'revoke'; readonly partner: number }
-  | {
-      readonly act: 'leave' | 'return'
-      readonly provider: number
-      readonly from: string
-      readonly until: string
-    }
-  | { readonly act: 'load'; readonly directory: unknown }
+  | { readonly act: 'issue' | 'revoke'; readonly partner: number }
 
 /** How a command ended. */
 export interface Ended {
@@ -89,16 +79,8 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
       return context.store.eraseMember(asked.member, by)
     case 'issue':
       return issueFirstToken(context, { id: asked.partner } as Partner, by)
-    case 'rotate':
-      return rotateToken(context, { id: asked.partner } as Partner, at, by)
     case 'revoke':
       return revokeToken(context, { id: asked.partner } as Partner, by)
-    case 'leave':
-      return addTimeOff(context, providerOf(context, asked), absenceOf(asked), by)
-    case 'return':
-      return removeTimeOff(context, providerOf(context, asked), absenceOf(asked), by)
-    case 'load':
-      return loadDirectory(context, asked.directory, by)
   }
 }
 
@@ -108,8 +90,6 @@ const switches = {
   organization: { deactivate: deactivateOrganization, reactivate: reactivateOrganization },
   provider: { deactivate: deactivateProvider, reactivate: reactivateProvider },
 }
-
-const absenceOf = ({ from, until }: TimeOff): TimeOff => ({ from, until })
 
 function providerOf({ directory }: Context, { provider }: { provider: number }) {
   const found = directory.listProviders().find(({ id }) => id === provider)

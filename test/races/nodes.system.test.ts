@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
-import { deactivateMember } from '../../src/operations/members'
 import { deactivatePartner, reactivatePartner } from '../../src/operations/partners'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { addTimeOff, parseTimeOff, removeTimeOff } from '../../src/operations/time-off'
@@ -27,6 +26,11 @@ const directory = {
 }
 
 type Node = Awaited<ReturnType<typeof startService>>
+
+interface Submissions {
+  readonly body: (index: number) => unknown
+  readonly key?: string
+}
 
 describeOnPostgres('at four nodes at once', () => {
   let place: NewStorage
@@ -99,37 +103,51 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  testOnPostgres('60 first intakes of one new member: all 201, one member', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const before = await stored()
-      const answers = await submitAtOnce(60, () => booking(`new-${round}`))
-      expect(tally(answers)).toEqual({ 201: 60 })
-      expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1)
-      expect(await stored()).toEqual({ requests: before.requests + 60, members: before.members + 1 })
-    }
-  })
-
-  testOnPostgres('one address for 60 new members: one 201, 59 times 409', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const email = `one-${round}@example.com`
-      const answers = await submitAtOnce(60, (index) => booking(`e${round}-${index}`, undefined, { email }))
-      expect(tally(answers)).toEqual({ 201: 1, 409: 59 })
-      for (const answer of answers.filter(({ status }) => status === 409))
-        expectRefusal(answer, { status: 409, kind: 'email_taken' })
-    }
-  })
-
-  test('one idempotency key 40 times: one request, and one answer byte for byte', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const before = await stored()
-      const body = booking(`key-${round}`, slotOn(4, round * 45))
-      const answers = await submitAtOnce(40, () => body, `key-${round}`)
-      expect(tally(answers)).toEqual({ 201: 40 })
-      expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
-      expect(answers.filter(({ headers }) => !headers.has('idempotency-replayed'))).toHaveLength(1)
-      expect(await stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
-    }
-  })
+  test.each([
+    [
+      '60 first intakes of one new member: all 201, one member',
+      ...[60, { 201: 60 }, { requests: 60, members: 1 }],
+      (round: number) => ({ body: () => booking(`new-${round}`) }),
+    ],
+    [
+      'one address for 60 new members: one 201, 59 times 409',
+      ...[60, { 201: 1, 409: 59 }, { requests: 1, members: 1 }],
+      (round: number) => ({
+        body: (index: number) =>
+          booking(`e${round}-${index}`, undefined, { email: `one-${round}@example.com` }),
+      }),
+    ],
+    [
+      'one idempotency key 40 times: one request, and 40 times the same response',
+      ...[40, { 201: 40 }, { requests: 1, members: 1 }],
+      (round: number) => ({
+        body: () => booking(`key-${round}`, slotOn(4, round * 45)),
+        key: `key-${round}`,
+      }),
+    ],
+  ] as [string, number, object, { requests: number; members: number }, (round: number) => Submissions][])(
+    '%s',
+    async (_, count, statuses, added, submissions) => {
+      for (let round = 0; round < rounds; round++) {
+        const before = await stored()
+        const { body, key } = submissions(round)
+        const answers = await submitAtOnce(count, body, key)
+        expect(tally(answers) as object).toEqual(statuses)
+        const accepted = answers.filter(({ status }) => status === 201)
+        if (added.members === 1) expect(new Set(accepted.map((one) => one.body.member.id)).size).toBe(1)
+        if (key) {
+          expect(new Set(accepted.map((one) => JSON.stringify(one.body))).size).toBe(1)
+          expect(accepted.filter(({ headers }) => !headers.has('idempotency-replayed'))).toHaveLength(1)
+        }
+        for (const answer of answers.filter(({ status }) => status === 409))
+          expectRefusal(answer, { status: 409, kind: 'email_taken' })
+        expect(await stored()).toEqual({
+          requests: before.requests + added.requests,
+          members: before.members + added.members,
+        })
+      }
+    },
+  )
 
   const stale = times(60, 700)
 
@@ -274,44 +292,6 @@ describeOnPostgres('at four nodes at once', () => {
       }
     },
   )
-
-  testOnPostgres(`40 slots for one member at once: ${openMost} are held and no more`, async () => {
-    for (let round = 0; round < rounds; round++) {
-      const answers = await submitAtOnce(40, (index) =>
-        booking(`eager-${round}`, {
-          ...slotOn(9 + (round % 3), (index % 30) * 45),
-          providerId: idOf(index < 30 ? 0 : 1),
-        }),
-      )
-      const told = tally(answers)
-      expect(told[201]).toBe(openMost)
-      expect(Object.keys(told).every((status) => ['201', '400', '409', '429'].includes(status))).toBe(true)
-    }
-  })
-
-  testOnPostgres('a member who is deactivated while all nodes store their requests stays so', async () => {
-    for (let round = 0; round < rounds; round++) {
-      const first = await nodeOf(0).post(paths.booking, booking(`gone-${round}`))
-      const { id } = first.body.member
-      const changing = submitAtOnce(24, (index) =>
-        booking(`gone-${round}`, undefined, {
-          email: `gone-${round}@example.com`,
-          firstName: `Name ${index}`,
-        }),
-      )
-      await deactivateMember(staff.context, { id }, staff.act())
-      const late = await submitAtOnce(nodeCount, () => booking(`gone-${round}`))
-      expect(new Set(late.map(({ headers }) => headers.get('x-error-code')))).toEqual(
-        new Set(['member_deactivated']),
-      )
-      const codes = (await changing).map(({ status, headers }) =>
-        status === 201 ? '201' : headers.get('x-error-code'),
-      )
-      expect(new Set(codes).difference(new Set(['201', 'member_deactivated']))).toEqual(new Set())
-      const late2 = await nodeOf(round).post(paths.booking, booking(`gone-${round}`))
-      expect(late2.headers.get('x-error-code')).toBe('member_deactivated')
-    }
-  })
 })
 
 /** How many answers there were of each status. */

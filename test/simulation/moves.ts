@@ -164,12 +164,10 @@ export interface Chooser {
   readonly persons: number
   /** The day at which it all begins. */
   readonly today: number
-  /** Whether the service itself meets with something. */
-  readonly upheavals: boolean
 }
 
 /** Makes moves one after another, without end. */
-export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => Move {
+export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   const { below, chance, pick } = dice
   let serial = 0
 
@@ -365,17 +363,15 @@ export function movesFrom({ dice, persons, today, upheavals }: Chooser): () => M
     [1, () => ({ act: 'flush' })],
     [1.5, () => ({ act: 'census' })],
   ]
-  const kinds = upheavals ? [...everyday, ...rare] : everyday
-  return () => dice.weighed(kinds)
+  return () => dice.weighed([...everyday, ...rare])
 }
 
-/** How a world words what partners send. */
-export interface Wardrobe {
-  externalUserId(partner: number, person: number): string
-  email(partner: number, email: number): string
-  /** A text that no other submission has. */
-  text(partner: number, name: string, serial: number): string
-}
+/** What partners send: the shared persons and addresses are the same for each partner. */
+export const externalUserIdOf = (partner: number, person: number) =>
+  person < sharedPersons ? `m-${person}` : `m-${partner}-${person}`
+
+export const emailOf = (partner: number, email: number) =>
+  `e${email < sharedEmails ? '' : partner}.${email}@example.com`
 
 /** What a move of a partner's and of the operator has come to. */
 export interface Outcome {
@@ -386,22 +382,16 @@ export interface Outcome {
 }
 
 /** A submission as it is sent. @param bookingData null for an intake */
-export function bodyOf(
-  move: Submitted,
-  { externalUserId, email, text }: Wardrobe,
-  bookingData: Body['bookingData'] | null,
-): Body {
+export function bodyOf(move: Submitted, bookingData: Body['bookingData'] | null): Body {
   const { partner, person, isUpperCase, serial } = move
-  const address = email(partner, move.email)
+  const address = emailOf(partner, move.email)
   const own = (name: string) => {
     const digits = String(1_000_000 + ((serial * 7_919 + partner) % 1_000_000))
-    return name === 'phoneNumber'
-      ? `+1 (${text(partner, name, serial).replace(/\D/g, '').slice(0, 3)}) ${digits}`
-      : text(partner, name, serial)
+    return name === 'phoneNumber' ? `+1 (${String(serial).slice(0, 3)}) ${digits}` : `${name} ${serial}`
   }
   const more = Object.entries(move.more).map(([name, value]) => [name, value ?? own(name)])
   return {
-    user: { external_user_id: externalUserId(partner, person) },
+    user: { external_user_id: externalUserIdOf(partner, person) },
     ...(bookingData && { bookingData }),
     memberData: {
       email: isUpperCase ? address.toUpperCase() : address,

@@ -1,6 +1,7 @@
 import { endOf, paths } from '../contract/contract'
 import {
   bodyOf,
+  externalUserIdOf,
   type Move,
   type Outcome,
   type Retried,
@@ -62,19 +63,19 @@ export function remember(world: World, { sent }: Prepared, id: number): void {
 
 /** Chooses a submission's slot, key and words, and who sends it. */
 export function prepare(world: World, move: Submitted): Prepared {
-  const { oracle, site, wardrobe } = world
-  const member = oracle.find(move.partner, wardrobe.externalUserId(move.partner, move.person))
+  const { oracle, site } = world
+  const member = oracle.find(move.partner, externalUserIdOf(move.partner, move.person))
   const slot = move.slot && slotOf(oracle, move.slot, member?.id)
   const bookingData = slot && bookingDataOf(slot)
   const key = keyFor(world, move)
   const sent = key === null ? null : { key, move, bookingData, via: site.via(move.via), requestId: null }
   if (sent) world.sent.push(sent)
-  return prepareWith(world, move, bodyOf(move, wardrobe, bookingData), sent)
+  return prepareWith(world, move, bodyOf(move, bookingData), sent)
 }
 
 /** The same once more, in the words of whoever sends it now. */
 function prepareAgain(world: World, move: Retried, sent: Sent): Prepared {
-  const body = bodyOf({ ...sent.move, partner: move.partner }, world.wardrobe, sent.bookingData)
+  const body = bodyOf({ ...sent.move, partner: move.partner }, sent.bookingData)
   return prepareWith(world, move, body, sent, move.isSpaced ? ' ' : '')
 }
 
@@ -107,7 +108,7 @@ function prepareWith(
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 
 async function read(world: World, move: Exclude<Call, Submitted | Retried>): Promise<Outcome> {
-  const { oracle, site, wardrobe } = world
+  const { oracle, site } = world
   const { token, refusal } = callerOf(oracle, move)
   const get = async (path: string, query: Searched['query']) => {
     const answer = await site.via(move.via).ask(urlWith(path, query), { headers: bearer(token) })
@@ -125,7 +126,7 @@ async function read(world: World, move: Exclude<Call, Submitted | Retried>): Pro
     const told = await get(paths.regions, move.query)
     return { told, foretold: refusal ?? listRegions(oracle, move.query, urlOf(paths.regions)) }
   }
-  const externalUserId = wardrobe.externalUserId(move.partner, move.person)
+  const externalUserId = externalUserIdOf(move.partner, move.person)
   const told = await get(paths.user, { external_user_id: externalUserId })
   return { told, foretold: refusal ?? oracle.lookUp(move.partner, externalUserId) }
 }

@@ -2,15 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { isLong, times } from '../support/long'
 import { diceFrom } from './dice'
 import { directoryFileFrom, withKnownRegions } from './directory-files'
-import {
-  type Caps,
-  knownPersons,
-  type Move,
-  movesFrom,
-  sharedEmails,
-  sharedPersons,
-  type Wardrobe,
-} from './moves'
+import { type Caps, knownPersons, type Move, movesFrom } from './moves'
 import { dropTemplate } from './running'
 import { dayMillis } from './wall-clock'
 import { carryOut, openWorld } from './world'
@@ -50,20 +42,14 @@ const capsTried: readonly Caps[] = [
   { openRequests: null, emailConflicts: null },
 ]
 
-const plain: Wardrobe = {
-  externalUserId: (partner, person) => (person < sharedPersons ? `m-${person}` : `m-${partner}-${person}`),
-  email: (partner, email) => `e${email < sharedEmails ? '' : partner}.${email}@example.com`,
-  text: (_, name, serial) => `${name} ${serial}`,
-}
-
 const seen = new Set<string>()
 
 async function live(seed: number, tell: (line: string) => void): Promise<void> {
   const dice = diceFrom(seed)
   const startsAt = dice.pick(beginnings)
   const today = Math.floor(startsAt / dayMillis)
-  await using world = await openWorld(startsAt, dice.pick(capsTried), plain)
-  const next = movesFrom({ dice, persons: knownPersons - 2, today, upheavals: true })
+  await using world = await openWorld(startsAt, dice.pick(capsTried))
+  const next = movesFrom({ dice, persons: knownPersons - 2, today })
   const first: Move = { act: 'load', via: 0, file: withKnownRegions(directoryFileFrom(dice, today)) }
   for (let step = 0; step <= steps; step++) {
     const move = step === 0 ? first : step === steps ? ({ act: 'census' } as const) : next()

@@ -23,7 +23,15 @@ import {
 } from '../../src/operations/requests'
 import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
-import type { MemberMove, Outcome, RequestMove, StaffMove, TokenMove } from './moves'
+import {
+  emailOf,
+  externalUserIdOf,
+  type MemberMove,
+  type Outcome,
+  type RequestMove,
+  type StaffMove,
+  type TokenMove,
+} from './moves'
 import type { OraclePartner } from './oracle'
 import { slotOf, unknownId } from './partner-moves'
 import { actOf, comingTo, contextOf, type World } from './world'
@@ -117,12 +125,12 @@ async function assign(world: World, move: Extract<RequestMove, { act: 'assign' }
 }
 
 async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
-  const { oracle, wardrobe } = world
+  const { oracle } = world
   const context = await contextFor(world, move)
   const act = actOf(world)
-  const known = oracle.find(move.partner, wardrobe.externalUserId(move.partner, move.person))
+  const known = oracle.find(move.partner, externalUserIdOf(move.partner, move.person))
   if (move.act === 'find by email') {
-    const email = known?.told.email ?? wardrobe.email(move.partner, move.person)
+    const email = known?.told.email ?? emailOf(move.partner, move.person)
     const found = await comingTo(context.store.findMemberByEmail(email.toUpperCase(), act))
     return {
       told: found && typeof found === 'object' ? found.id : found,

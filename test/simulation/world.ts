@@ -3,7 +3,7 @@ import type { Context } from '../../src/operations/context'
 import { forgetReplays } from '../../src/operations/forget-replays'
 import type { Answer } from '../support/service'
 import { compareWith, countReplays } from './census'
-import { type Caps, type Move, type Outcome, organizationOf, type Searched, type Wardrobe } from './moves'
+import { type Caps, type Move, type Outcome, organizationOf, type Searched } from './moves'
 import { type Chosen, Oracle } from './oracle'
 import { OracleDirectory } from './oracle-directory'
 import { callPartner, type Prepared, prepare, remember, submit } from './partner-moves'
@@ -12,7 +12,6 @@ import { baseUrl, madeAt, type Running, Site, template } from './running'
 import { carryOutForStaff } from './staff-moves'
 import { dayAt, dayMillis, instantAt, nextChange, zoneNames } from './wall-clock'
 
-/** A service with partners, and the oracle that knows what becomes of all that is done there. */
 /** A page that a partner keeps. */
 export interface KnownPage {
   readonly query: Searched['query']
@@ -20,10 +19,10 @@ export interface KnownPage {
   readonly text: string
 }
 
+/** A service with partners, and the oracle of all that is done there. */
 export interface World extends AsyncDisposable {
   readonly site: Site
   readonly oracle: Oracle
-  readonly wardrobe: Wardrobe
   /** The last line of the audit log that tells how the world was made. */
   readonly madeBy: number
   /** The ids of the requests that moves can name, by their places. */
@@ -40,7 +39,6 @@ export interface World extends AsyncDisposable {
 export async function openWorld(
   startsAt: number,
   caps: Caps,
-  wardrobe: Wardrobe,
   directory = new OracleDirectory(),
 ): Promise<World> {
   const { organizations, partners } = await template()
@@ -61,7 +59,6 @@ export async function openWorld(
   return {
     site,
     oracle,
-    wardrobe,
     madeBy,
     requests: [],
     sent: [],

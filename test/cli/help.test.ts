@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Command } from 'commander'
 import { findCommand } from '../../src/cli/command-words'
 import { createProgram } from '../../src/cli/program'
-import { runProgram } from '../support/process'
+import { runHere } from '../support/command-line'
 
 // What every command says of itself, kept as one page so that it is read whenever it changes.
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
@@ -46,7 +46,7 @@ test('what help lists without loading them says of each what it says itself', as
 })
 
 test('storage options come last of the options, under their own heading, and examples behind all', async () => {
-  const { stdout } = await runProgram(['token', 'issue', '--help'])
+  const { stdout } = await runHere(['token', 'issue', '--help'])
   const headings = stdout.match(/^\S.*:$/gm)
   expect(headings).toEqual(['Arguments:', 'Options:', 'Storage options (anywhere on the line):', 'Examples:'])
 })
@@ -64,7 +64,7 @@ test.each([
   ['token help isue', "unknown command 'isue' (Did you mean issue?)"],
   ['token list --jsn', "unknown option '--jsn' (Did you mean --json?)"],
 ])('%s is an error', async (line, fault) => {
-  const { code, stdout, stderr } = await runProgram(line.split(' '))
+  const { code, stdout, stderr } = await runHere(line.split(' '))
   expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\n`])
 })
 
@@ -100,8 +100,8 @@ test('every command has examples, which name commands and options that there are
 
 test('help of words tells of the command that they all name', async () => {
   for (const words of [['backup', 'verify'], ['token', 'issue'], ['backup']]) {
-    const { code, stdout } = await runProgram(['help', ...words])
-    expect([code, stdout]).toEqual([0, (await runProgram([...words, '--help'])).stdout])
+    const { code, stdout } = await runHere(['help', ...words])
+    expect([code, stdout]).toEqual([0, (await runHere([...words, '--help'])).stdout])
     expect(stdout).toStartWith(`Usage: anteroom ${words.join(' ')} [options]`)
   }
 })
