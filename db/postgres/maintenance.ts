@@ -20,7 +20,7 @@ import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
 import type { OnConnection, Pool } from './client/pool'
 import { currentSchema } from './migration'
-import { findOrphans, findSettings, serverFindings, whereReadable } from './server/doctor'
+import { findSettings, serverFindings, whereReadable } from './server/doctor'
 import { listServers, type Node } from './server/nodes'
 import { purge } from './server/purge'
 import { recognize } from './server/recognize'
@@ -75,7 +75,6 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
       const findings = [
         await whereReadable('schema', () => on(findSchema)),
         await whereReadable('settings', () => on(findSettings)),
-        await whereReadable('orphans', () => on(findOrphans, checkMillis)),
         await whereReadable('sealed values', sealed),
         await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
         await whereReadable('backup', async () => backupFinding(await findLastBackups(), now)),
@@ -148,5 +147,5 @@ const fromBackup = 'stop all nodes, and bring the database back on its server as
 
 const remedies: Remedies = {
   whenNoted,
-  whenBad: { ...whenNoted, schema: fromBackup, orphans: fromBackup },
+  whenBad: { ...whenNoted, schema: fromBackup },
 }

@@ -1,5 +1,4 @@
 import type { Finding } from '../../../src/domain/upkeep'
-import { finding } from '../../findings/findings'
 import type { Connection } from '../client/connection'
 import { DatabaseFailure, unwrapped } from '../client/failure'
 import type { OnConnection } from '../client/pool'
@@ -161,22 +160,4 @@ export function judgeReplication(standbys: readonly Standby[], synchronousNames:
 function describeStandby({ name, isSynchronous, bytesBehind, secondsBehind }: Standby): string {
   const kind = isSynchronous ? 'synchronous' : 'asynchronous'
   return `${name || 'a standby'} ${kind}, ${bytesBehind} bytes and ${secondsBehind.toFixed(1)} s behind`
-}
-
-/** One statement for each foreign key. It counts rows that were written while the key was not enforced. */
-const orphanCounts = `SELECT format('SELECT count(*) FROM %s AS child WHERE child.%I IS NOT NULL AND NOT EXISTS
-    (SELECT 1 FROM %s AS parent WHERE parent.%I = child.%I)',
-    conrelid::regclass, own.attname, confrelid::regclass, other.attname, own.attname)
-  FROM pg_constraint
-  JOIN pg_attribute AS own ON own.attrelid = conrelid AND own.attnum = conkey[1]
-  JOIN pg_attribute AS other ON other.attrelid = confrelid AND other.attnum = confkey[1]
-  WHERE contype = 'f' AND connamespace = 'public'::regnamespace`
-
-export async function findOrphans(connection: Connection): Promise<Finding> {
-  let orphans = 0
-  for (const [count] of await connection.run(orphanCounts, [])) {
-    const [row] = await connection.run(count as string, [])
-    orphans += Number(row?.[0])
-  }
-  return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
 }

@@ -60,7 +60,6 @@ describeOnPostgres('a check', () => {
       schema: 'ok',
       // As initdb makes it since PostgreSQL 18, with checksums.
       settings: expect.stringMatching(/ok|note/),
-      orphans: 'ok',
       'sealed values': 'ok',
       'audit log': 'ok',
       backup: 'note',
@@ -68,18 +67,6 @@ describeOnPostgres('a check', () => {
       connection: 'ok',
       clock: 'ok',
       replication: 'note',
-    })
-  })
-
-  test('counts records that point at nothing', async () => {
-    await withUpkeep(async ({ upkeep, run }) => {
-      await run(`SET session_replication_role = replica; INSERT INTO in_person_regions VALUES (8, 9), (9, 9)`)
-      expect(await upkeep.check(now)).toContainEqual({
-        check: 'orphans',
-        state: 'bad',
-        detail: '4 records point at nothing',
-        remedy: 'stop all nodes, and bring the database back on its server as of a moment before',
-      })
     })
   })
 
