@@ -1,10 +1,11 @@
 import { emptyAudit, formatState } from '../src/domain/audit'
 import type { CopyNote } from '../src/domain/copy-note'
 import type { Purpose } from '../src/domain/database'
+import type { MaybePromise } from '../src/domain/facts'
 import type { MasterKey } from '../src/domain/vault'
 import { auditHashes, auditStateName } from './audit/verification'
 import { unusable } from './findings/unusable'
-import { all, type MaybePromise, then } from './queries/engine'
+import { all, then } from './queries/engine'
 import { dataKeyName, isSealedUnder, newDataKey, openVault, resealed } from './sealed/data-key'
 
 /** Names of settings. */

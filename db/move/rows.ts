@@ -1,8 +1,8 @@
 import type { AuditSpans, CopySource, CopyTarget, TableSnapshot } from '../../src/domain/database-copy'
 import type { Refusal } from '../../src/domain/errors'
+import type { MaybePromise } from '../../src/domain/facts'
 import { unusable } from '../findings/unusable'
 import type { AuditQueries } from '../queries/audit'
-import type { MaybePromise } from '../queries/engine'
 import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from './tables'
 
 /** Runs a statement with its positional parameters. */

@@ -132,7 +132,7 @@ function engineOf({ pool, submissionPool, on, vault, purpose, masterKey, schema 
   const countAll = (name: keyof Pool<Session>['counts']) => pool.counts[name] + submissionPool.counts[name]
   let isClosed = false
   return {
-    store: postgresStore((work) => readOn(pool, work), acts, submissions, log),
+    store: postgresStore(pool, acts, submissions),
     feed: directoryFeed(pool),
     upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
     watch: (tell, isServer) => health.watch(tell, isServer),

@@ -1,5 +1,6 @@
 import { requireCopied } from '../../src/domain/copy-note'
 import type { Purpose } from '../../src/domain/database'
+import type { MaybePromise } from '../../src/domain/facts'
 import {
   type Finding,
   type LastBackups,
@@ -13,7 +14,6 @@ import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding } from '../findings/findings'
 import { unusable } from '../findings/unusable'
 import { archivesOf } from '../queries/audit'
-import type { MaybePromise } from '../queries/engine'
 import { findSealed } from '../queries/sealed-values'
 import { copyNoteName, lastDrillName, settingsOver, zoneDataName } from '../settings'
 import type { Connection } from './client/connection'
@@ -26,7 +26,7 @@ import { purge } from './server/purge'
 import { recognize } from './server/recognize'
 import type { Session } from './session'
 import { readOn } from './store'
-import type { Acts } from './transaction'
+import { type Acts, noted } from './transaction'
 
 /** Timeout of a check that reads all of the data. */
 const checkMillis = 30 * 60 * 1_000
@@ -62,6 +62,13 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
+    // No connection is held for as long as it takes.
+    verifyAudit: (head) => refusing(verifyLog(log, head)),
+    forgetChanges: () =>
+      acts.run(async ({ changes }) => {
+        await changes.forget()
+        return noted
+      }),
     backUp: () => Promise.reject(unusable(backupWay)),
     noteDrill: ({ at }) => inSettings((settings) => settings.write(lastDrillName, `${at}`)),
     rewrap: (next, act) =>

@@ -1,22 +1,18 @@
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/store'
-import { verifyLog, type WalkedLog } from '../audit/verification'
 import { directoryFeed as feedOver } from '../queries/feed'
-import { type Read, storeOver } from '../store'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { timeouts } from './client/timeouts'
 import type { Session } from './session'
 import type { Submissions } from './submit'
-import { type Acts, isLost, isWorthAnotherAttempt } from './transaction'
+import { type Acts, isLost, isWorthAnotherAttempt, noted } from './transaction'
 
-/** What the service notes of itself has no answer, and changes nothing that the directory shows. */
-const noted = { answer: undefined, lines: [], changed: [] } as const
-
-/** The Store on PostgreSQL. @param read how facts are read outside of a transaction */
-export function postgresStore(read: Read, acts: Acts, submissions: Submissions, log: WalkedLog): Store {
-  const store = storeOver(read, acts.change, {
+export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Submissions): Store {
+  return {
+    read: (work) => readOn(pool, work),
+    change: acts.change,
     async submit(draft) {
       const answer = await submissions.submit(draft)
       // Thrown where its line in the audit log is stored.
@@ -29,20 +25,6 @@ export function postgresStore(read: Read, acts: Acts, submissions: Submissions, 
         await partners.noteUses(uses)
         return noted
       }),
-  })
-  return {
-    ...store,
-    // No connection is held for as long as it takes.
-    verifyAudit: (noted) => verifyLog(log, noted),
-    async forgetReplays(at, most) {
-      const count = await store.forgetReplays(at, most)
-      // Beside it: whoever is further behind than what is kept of changes reads everything.
-      await acts.run(async ({ changes }) => {
-        await changes.forget()
-        return noted
-      })
-      return count
-    },
   }
 }
 

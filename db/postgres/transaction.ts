@@ -1,8 +1,8 @@
 import type { AuditEntry, AuditHead } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
+import type { Store } from '../../src/domain/store'
 import { linesOf } from '../../src/domain/writes'
 import { type Changed, changesOf, keptChanges } from '../queries/changes'
-import type { Change } from '../store'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
@@ -20,6 +20,9 @@ export interface Done<T> {
   /** The record key of the request that it adds. */
   readonly recordKey?: string
 }
+
+/** What the service notes of itself has no answer, and changes nothing that the directory shows. */
+export const noted = { answer: undefined, lines: [], changed: [] } as const
 
 export interface Transacting {
   /** Statements, in the order of the locks. */
@@ -219,7 +222,7 @@ export function createActs(pool: Pool<Session>) {
   const run = <T>(work: (session: Session) => Promise<Done<T>>, acting: Acting = {}): Promise<T> =>
     inTurn(() => runNow(work, acting))
 
-  const change: Change = (act, ask, decide, { isAlone, isLarge } = {}) =>
+  const change: Store['change'] = (act, ask, decide, { isAlone, isLarge } = {}) =>
     run(
       async (session) => {
         const facts = await Promise.all(ask(session))

@@ -1,9 +1,10 @@
 import { and, asc, count, desc, eq, gt, gte, lt, max, or, sql } from 'drizzle-orm'
 import type { AuditFilter, AuditLine } from '../../src/domain/audit'
 import type { conflictAsked } from '../../src/domain/decide-submission'
+import type { MaybePromise } from '../../src/domain/facts'
 import { countedRefusal, type RefusalCount, type RefusalsAsked } from '../../src/domain/refusal-count'
 import { type AuditStream, givenOf, isNarrowed, mergeStreams, streamsOf, timesOf } from '../audit/streams'
-import { all, type MaybePromise, placeholders, type QueryEngine, then, type Values } from './engine'
+import { all, placeholders, type QueryEngine, then, type Values } from './engine'
 
 /** Lists of audit lines, oldest first: the newest that match, or the first after a line. */
 export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {

@@ -10,6 +10,7 @@ import {
   formatState,
   parseState,
 } from '../../src/domain/audit'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Vault } from '../../src/domain/vault'
 import { auditArchives } from '../audit/archive'
 import {
@@ -23,7 +24,7 @@ import {
   type WalkedLog,
 } from '../audit/verification'
 import { auditLists, conflictQuery, looksAtRisk, refusalCounts } from './audit-lists'
-import { all, type MaybePromise, placeholders, type QueryEngine, then, whenCalled } from './engine'
+import { all, placeholders, type QueryEngine, then, whenCalled } from './engine'
 
 const columns = ['id', 'at', 'actor', 'action', 'record', 'outcome', 'hash'] as const
 

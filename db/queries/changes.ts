@@ -1,7 +1,8 @@
 import { and, asc, gte, lte, max, sql } from 'drizzle-orm'
 import type { TakenSlot, Version } from '../../src/domain/directory-feed'
+import type { MaybePromise } from '../../src/domain/facts'
 import { type Change, type ChangedNoun, type Outcome, shownAs } from '../../src/domain/writes'
-import { type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+import { placeholders, type QueryEngine, then } from './engine'
 
 /** Changes that are kept. A reader that is further behind reads everything. */
 export const keptChanges = 10_000
@@ -72,11 +73,7 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
         rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,
       ),
 
-    /** Adds a change, and removes old ones once in a while. PostgreSQL does both apart from each other. */
-    add: ([noun, recordId, booked]: Changed): MaybePromise<unknown> =>
-      then(add({ noun, recordId, ...(booked ?? unbooked) }), (version) =>
-        version % keptChanges === 0 ? forget() : undefined,
-      ),
+    add: ([noun, recordId, booked]: Changed) => add({ noun, recordId, ...(booked ?? unbooked) }),
 
     /** Removes the changes that are no longer kept. */
     forget: () => forget(),

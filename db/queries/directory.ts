@@ -1,7 +1,8 @@
 import { asc, getTableColumns, gt, sql } from 'drizzle-orm'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Region } from '../../src/domain/region'
 import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
-import { type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+import { placeholders, type QueryEngine, then } from './engine'
 
 /** Queries on regions and providers. */
 export function directoryQueries({ db, tables: { regions, providers }, ...engine }: QueryEngine) {

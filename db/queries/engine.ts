@@ -1,9 +1,7 @@
 import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Tables } from './tables'
-
-/** SQLite answers at once, PostgreSQL later. */
-export type MaybePromise<T> = T | Promise<T>
 
 /** The values of a statement's placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>

@@ -4,11 +4,11 @@ import type {
   TakenSlot,
   UnreadableProvider,
 } from '../../src/domain/directory-feed'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Provider } from '../../src/domain/provider'
 import type { ChangedNoun } from '../../src/domain/writes'
 import { providerReader } from '../sealed/providers'
 import type { Since } from './changes'
-import type { MaybePromise } from './engine'
 import type { Queries } from './queries'
 
 /** Providers that are read at once. */

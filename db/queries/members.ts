@@ -1,4 +1,5 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Member } from '../../src/domain/member'
 import type { Vault } from '../../src/domain/vault'
 import {
@@ -10,7 +11,7 @@ import {
   openMember,
   openProfile,
 } from '../sealed/members'
-import { type MaybePromise, placeholders, type QueryEngine, then, type Walk } from './engine'
+import { placeholders, type QueryEngine, then, type Walk } from './engine'
 
 /** Queries on members, who are found by keyed hashes. */
 export function memberQueries({ db, tables: { members }, prepare }: QueryEngine, vault: Vault) {

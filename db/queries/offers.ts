@@ -1,5 +1,5 @@
 import type { Offered } from '../../src/domain/database'
-import type { MaybePromise } from './engine'
+import type { MaybePromise } from '../../src/domain/facts'
 
 // Completions for a shell: read without the master key, so they contain no sealed values and no person's name.
 

@@ -1,8 +1,9 @@
 import { asc, eq, getTableColumns } from 'drizzle-orm'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
 import type { Vault } from '../../src/domain/vault'
 import { openKeys, openSecret } from '../sealed/keys'
-import { all, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+import { all, placeholders, type QueryEngine, then } from './engine'
 
 /** Queries on organizations, partners and their keys. */
 export function partnerQueries(

@@ -37,6 +37,3 @@ export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
 }
 
 export type Queries = ReturnType<typeof prepareQueries>
-
-/** The queries that a decision can read. */
-export type Facts = Omit<Queries, 'records'>

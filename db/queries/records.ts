@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Vault } from '../../src/domain/vault'
 import { type Noun, type Records, type Write, withIds } from '../../src/domain/writes'
 import type { SealedMember } from '../sealed/binding'
@@ -9,7 +10,7 @@ import { noteColumns } from '../sealed/notes'
 import { providerColumns } from '../sealed/providers'
 import { replayColumns } from '../sealed/replays'
 import { requestColumns } from '../sealed/requests'
-import { all, type MaybePromise, placeholders, type QueryEngine, then } from './engine'
+import { all, placeholders, type QueryEngine, then } from './engine'
 import type { Tables } from './tables'
 
 /** Values by column. */

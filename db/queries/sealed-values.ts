@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { MaybePromise } from '../../src/domain/facts'
 import type { Finding } from '../../src/domain/upkeep'
 import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
-import { eachRow, type MaybePromise, type QueryEngine, then, type Walk } from './engine'
+import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
 /** Sealed values of a kind that are opened unless all are to be checked. */
 const sampleSize = 1_000

@@ -55,6 +55,14 @@ export function createUpkeep(
         throw toUnusable(error, prune.target)
       }),
     checkArchive: (path, noted) => archives.check(path, noted),
+    async verifyAudit(noted) {
+      try {
+        return await audit.verify(noted)
+      } catch (error) {
+        throw toRefusal(error)
+      }
+    },
+    forgetChanges: () => writer.write(() => void queries.changes.forget()),
     async backUp(target, protect, act, { tell = () => {}, isDrill = false } = {}) {
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })

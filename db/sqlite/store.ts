@@ -7,27 +7,26 @@ import type { Store } from '../../src/domain/store'
 import { type Decision, linesOf } from '../../src/domain/writes'
 import { changesOf } from '../queries/changes'
 import { directoryFeed as feedOver } from '../queries/feed'
-import { type Change, type Read, storeOver } from '../store'
 import { refuseDuplicate, toRefusal } from './constraint'
 import type { Queries } from './query-engine'
 import type { Writer } from './writer'
 
 export function sqliteStore(queries: Queries, writer: Writer): Store {
-  const read: Read = async (work) => {
-    try {
-      return await work(queries)
-    } catch (error) {
-      throw toRefusal(error)
-    }
-  }
-  // There is one writer at a time, so every change is alone.
-  const change: Change = (act, ask, decide) =>
-    writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act))
-  return storeOver(read, change, {
+  return {
+    async read(work) {
+      try {
+        return await work(queries)
+      } catch (error) {
+        throw toRefusal(error)
+      }
+    },
+    // There is one writer at a time, so every change is alone.
+    change: (act, ask, decide) =>
+      writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act)),
     submit: (draft) => submit(queries, writer, draft),
     appendAudit: (entries) => writer.write(() => void queries.audit.append(entries)),
     noteKeyUses: (uses) => writer.write(() => queries.partners.noteUses(uses)),
-  })
+  }
 }
 
 async function submit(

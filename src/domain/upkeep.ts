@@ -1,4 +1,4 @@
-import type { Act, AuditArchive, AuditChain, AuditHead } from './audit'
+import type { Act, AuditArchive, AuditChain, AuditHead, AuditVerdict } from './audit'
 import type { CopyNote } from './copy-note'
 import type { MasterKey, Protect } from './vault'
 import type { ZoneEdition } from './zone-data'
@@ -163,6 +163,14 @@ export interface Upkeep {
   pruneAudit(prune: AuditPrune, act: Act): Promise<number>
   /** Whether an archive is as it was written, and has a head that was noted before. */
   checkArchive(path: string, noted: AuditHead | null): Promise<ArchiveVerdict>
+  /**
+   * Whether every line of the audit log is as it was written, none is missing and none too many, and whether a head that was
+   * noted before is among them. The log is read some lines at a time, beside those who write.
+   */
+  verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
+
+  /** Removes old changes of the directory: whoever is further behind than those that are kept reads everything. */
+  forgetChanges(): Promise<void>
 
   /**
    * Removes what was erased from wherever the engine still has it. False if others who are reading kept it from

@@ -1,8 +1,8 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
+import type { ProvidersDay } from '../domain/facts'
 import type { Provider } from '../domain/provider'
-import type { ProvidersDay } from '../domain/store'
 import { dayMinutes, formatDate, minuteMillis, parseDate } from '../scheduling/calendar'
 import { formatLocal, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
 import type { Context } from './context'
@@ -66,7 +66,7 @@ export async function readAppointments(
     clock,
     providerIds: providers.map(({ id }) => id),
   }))
-  const requests = await context.store.listHeld(days.map(stretchOf))
+  const requests = await context.store.read((facts) => facts.requests.held(days.map(stretchOf)))
   const appointments = await readHeld(context, clocks, requests, act)
   return { dates: [...new Set(days.map(({ day }) => formatDate(day)))].sort(), appointments }
 }

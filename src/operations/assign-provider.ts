@@ -1,7 +1,7 @@
 import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
-import { refuseAssignment } from '../domain/decide-placement'
+import { decideAssignment, refuseAssignment } from '../domain/decide-placement'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import { regionRef } from '../domain/region'
@@ -28,19 +28,9 @@ export function assignProvider(
   startsAt: number | null,
   act: Act,
 ): Promise<RequestRecord> {
-  const { directory, store } = context
-  return placeRequest(context, requestId, provider, startsAt, act, refuseAssignment, (localOffsetMinutes) =>
-    store.assign(
-      requestId,
-      {
-        providerId: provider.id,
-        startsAt,
-        localOffsetMinutes,
-        version: directory.version,
-        authorizationNumber: newAuthorizationNumber(),
-      },
-      act,
-    ),
+  const authorizationNumber = newAuthorizationNumber()
+  return placeRequest(context, requestId, provider, startsAt, act, refuseAssignment, (draft, facts) =>
+    decideAssignment({ ...draft, authorizationNumber }, facts),
   )
 }
 

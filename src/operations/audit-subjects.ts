@@ -24,9 +24,11 @@ export interface MemberRecords {
  */
 export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
   const member = `member ${id}`
-  const requests = (await store.listRequestIdsOf(id)).map((request) => `request ${request}`)
+  const requests = (await store.read((facts) => facts.requests.listOf(id))).map(
+    (request) => `request ${request.id}`,
+  )
   const isErased = requests.length === 0 && (await wasErased({ store }, id))
-  if (requests.length === 0 && !isErased && !(await store.findMemberById(id))) {
+  if (requests.length === 0 && !isErased && !(await store.read(({ members }) => members.findForStaff(id)))) {
     throw new Refusal('record_unknown', 'there is no member of that id')
   }
   return { records: [member, ...requests], isErased }
@@ -35,6 +37,6 @@ export async function findMemberRecords({ store }: Records, id: number): Promise
 /** Whether a member was erased, whatever was tried of them since: by two at once, say, of whom the second is refused. */
 export async function wasErased({ store }: Pick<Records, 'store'>, id: number): Promise<boolean> {
   const filter = { record: `member ${id}`, actions: ['member.erase'] as const }
-  const erasures = await store.listAudit(Number.MAX_SAFE_INTEGER, filter)
+  const erasures = await store.read(({ audit }) => audit.list(Number.MAX_SAFE_INTEGER, filter))
   return erasures.some(({ outcome }) => outcome === 'done')
 }

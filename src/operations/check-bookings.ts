@@ -1,5 +1,6 @@
 import { type Listing, localOffsetAt } from '../directory/directory'
 import type { Act } from '../domain/audit'
+import { decideAcknowledgement } from '../domain/decide-move'
 import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
@@ -56,7 +57,12 @@ export async function acknowledgeMove(context: Context, requestId: number, act: 
   if (!listing || !slot || !isMoved(listing, slot)) {
     throw new Refusal('move_unknown', 'the request holds no slot whose local time has changed')
   }
-  await thenShow(context, store.acknowledge(requestId, localOffsetAt(listing, slot.startsAt), act))
+  const acknowledged = store.change(
+    act,
+    ({ requests }) => [requests.find(requestId)],
+    (request) => decideAcknowledgement(request, localOffsetAt(listing, slot.startsAt)),
+  )
+  await thenShow(context, acknowledged)
 }
 
 function isMoved(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot): boolean {

@@ -1,5 +1,6 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
+import { decideClosing } from '../domain/decide-move'
 import { refuseMove } from '../domain/request-states'
 import type { Records } from './context'
 
@@ -10,7 +11,11 @@ import type { Records } from './context'
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
 export function closeRequest({ store }: Records, id: number, act: Act, reason?: string): Promise<void> {
-  return store.close(id, act, reason)
+  return store.change(
+    act,
+    ({ requests }) => [requests.find(id)],
+    (request) => decideClosing(request, act, reason),
+  )
 }
 
 /** @throws Refusal move_unknown for what cannot be closed */

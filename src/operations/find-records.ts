@@ -15,12 +15,16 @@ export async function requireCopyNote({ upkeep }: Records): Promise<CopyNote> {
 
 /** The organization of a name or an id. @throws Refusal record_unknown */
 export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {
-  return requireOne(await store.listOrganizations(), nameOrId, 'organization')
+  return requireOne(
+    await store.read(({ partners }) => partners.listOrganizations()),
+    nameOrId,
+    'organization',
+  )
 }
 
 /** The partner of a name or an id. @throws Refusal record_unknown */
 export async function requirePartner({ store }: Records, nameOrId: string): Promise<Partner> {
-  return requireOne(await store.listPartners(), nameOrId, 'partner')
+  return requireOne(await store.read(({ partners }) => partners.list()), nameOrId, 'partner')
 }
 
 /** The provider of a ref or an id, deactivated or not. @throws Refusal record_unknown */
@@ -54,7 +58,7 @@ export function requireRegion({ directory }: Context, ref: string): Region {
 
 /** @throws Refusal record_unknown */
 export async function requireRequest({ store }: Records, id: number): Promise<RequestRecord> {
-  const found = await store.findRequest(id)
+  const found = await store.read(({ requests }) => requests.find(id))
   if (!found) throw new Refusal('record_unknown', 'there is no request of that id')
   return found
 }
@@ -66,10 +70,10 @@ export type MemberName =
 
 /** The member of a name, deactivated or not. @throws Refusal record_unknown */
 export async function requireMember(records: Records, name: MemberName): Promise<Member> {
-  const found =
-    'id' in name
-      ? await records.store.findMemberById(name.id)
-      : await records.store.findMember((await requirePartner(records, name.partner)).id, name.externalUserId)
+  const partner = 'id' in name ? null : await requirePartner(records, name.partner)
+  const found = await records.store.read(({ members }) =>
+    'id' in name ? members.findForStaff(name.id) : members.find((partner as Partner).id, name.externalUserId),
+  )
   if (!found) throw new Refusal('record_unknown', 'there is no member of that id')
   return found
 }

@@ -1,3 +1,5 @@
+import { decideForgetting, expiredBy } from '../domain/decide-replay'
+import type { Facts } from '../domain/facts'
 import type { Context } from './context'
 
 /** What is removed in one transaction, and how long others may write before the next. */
@@ -9,11 +11,16 @@ const [mostAtOnce, pauseMillis] = [100, 100]
  * answer any more, and goes after the next start.
  */
 export async function forgetReplays(
-  { store, clock }: Pick<Context, 'store' | 'clock'>,
+  { store, upkeep, clock }: Pick<Context, 'store' | 'upkeep' | 'clock'>,
   stopping: AbortSignal,
 ): Promise<void> {
+  const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), mostAtOnce)
   const now = clock.now()
-  while (!stopping.aborted && (await store.forgetReplays(now, mostAtOnce)) === mostAtOnce) {
+  // Without a lock first: mostly there is nothing to do.
+  while (!stopping.aborted && (await store.read(expired)).length > 0) {
+    const count = await store.change(null, (facts) => [expired(facts)], decideForgetting)
+    if (count < mostAtOnce) break
     await new Promise((resolve) => setTimeout(resolve, pauseMillis))
   }
+  await upkeep.forgetChanges()
 }

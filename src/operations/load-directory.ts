@@ -8,6 +8,7 @@ import {
   type DirectoryComparison,
   type DirectoryEntries,
   type DirectoryLoad,
+  decideLoad,
 } from '../domain/compare-directory'
 import { describeLoad, type LoadDescription } from '../domain/describe-load'
 import { firstDayAt } from '../domain/directory-losses'
@@ -50,7 +51,13 @@ export function foretellLoad(context: Context, comparison: DirectoryComparison, 
 
 /** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */
 export async function loadCompared(context: Context, comparison: DirectoryComparison, act: Act) {
-  await thenShow(context, context.store.loadDirectory(comparison, act))
+  const loaded = context.store.change(
+    act,
+    ({ changes }) => [changes.sinceButTaken(comparison.version)],
+    (since) => decideLoad(comparison, since),
+    { isLarge: true },
+  )
+  await thenShow(context, loaded)
   return comparison.load
 }
 

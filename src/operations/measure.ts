@@ -7,6 +7,8 @@ export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | '
 
 /** How old the last backup is, and what waits for staff: read among what waits, whatever else is stored. */
 export async function measureRecords({ store, upkeep }: Records): Promise<RecordMeasures> {
-  const { count, oldestAt } = await store.countWaiting({ state: 'unassigned' })
+  const { count, oldestAt } = await store.read(({ requests }) =>
+    requests.countWaiting({ state: 'unassigned' }),
+  )
   return { ...(await upkeep.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt }
 }

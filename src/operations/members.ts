@@ -1,6 +1,14 @@
 import type { Act } from '../domain/audit'
-import type { MemberExport } from '../domain/decide-member'
+import {
+  decideEmailRelease,
+  decideErasure,
+  decideExport,
+  decideFinding,
+  decideMemberState,
+  type MemberExport,
+} from '../domain/decide-member'
 import { Refusal } from '../domain/errors'
+import type { Facts } from '../domain/facts'
 import { type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import type { Store } from '../domain/store'
@@ -20,7 +28,7 @@ export async function lookUpMember(
   externalId: string,
   now: number,
 ): Promise<Member> {
-  const member = await store.findMember(id, externalId)
+  const member = await store.read(({ members }) => members.find(id, externalId))
   if (!member) throw new Refusal('member_not_found', 'no member has this id')
   // That there is such a member is told in either case.
   notebook.noteLookUp(id, member.id, now)
@@ -51,7 +59,7 @@ export interface FoundMember {
  * @param text not empty
  */
 export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
-  const owner = text.includes('@') ? await records.store.findMemberByEmail(text, act) : null
+  const owner = text.includes('@') ? await findByEmail(records, text, act) : null
   const named = await findNamed(records, text, owner)
   // What has a digit or an @ and is somebody's whole id or address is no part of a name.
   const isClear = named.length > 0 && /[\d@]/.test(text)
@@ -67,10 +75,17 @@ export async function findMembers(records: Records, text: string, act: Act): Pro
   return all
 }
 
+/** The member, of whichever partner, who has an e-mail address; the audit log keeps who asked. */
+export function findByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
+  return store.change(act, ({ members }) => [members.findByEmail(email)], decideFinding)
+}
+
 /** By what is found without a look at anybody else. */
 async function findNamed({ store }: Records, text: string, owner: Member | null): Promise<FoundMember[]> {
-  const partners = await store.listPartners()
-  const theirs = await Promise.all(partners.map(({ id }) => store.findMember(id, text)))
+  const partners = await store.read((facts) => facts.partners.list())
+  const theirs = await Promise.all(
+    partners.map(({ id }) => store.read(({ members }) => members.find(id, text))),
+  )
   return [
     ...(owner ? [{ member: owner, by: 'e-mail' } as const] : []),
     ...theirs.flatMap((member) =>
@@ -83,7 +98,8 @@ async function lookThrough(store: Store, text: string, named: readonly FoundMemb
   const matches = matcherOf(text)
   const found: FoundMember[] = []
   let count = 0
-  let read = await store.listMembers(0, membersAtOnce)
+  const readAfter = (id: number) => store.read(({ members }) => members.list(id, membersAtOnce))
+  let read = await readAfter(0)
   while (read.length > 0) {
     for (const member of read) {
       const by = named.find((one) => one.member.id === member.id)?.by ?? matches(member)
@@ -91,29 +107,64 @@ async function lookThrough(store: Store, text: string, named: readonly FoundMemb
       count++
       if (found.length < mostShown) found.push({ member, by })
     }
-    read = await store.listMembers(read.at(-1)?.id as number, membersAtOnce)
+    read = await readAfter(read.at(-1)?.id as number)
   }
   return { found, count }
 }
 
 /** Lets another member have the e-mail address of one, who has none then. @throws Refusal move_unknown without one */
 export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
-  return store.releaseEmail(id, act)
+  return store.change(
+    act,
+    ({ members }) => [members.findById(id)],
+    (member) => decideEmailRelease(member, act),
+    { isAlone: true },
+  )
 }
 
 /** Refuses a member's look-ups and bookings for them, with 403. */
-export function deactivateMember({ store }: Records, { id }: Pick<Member, 'id'>, act: Act): Promise<void> {
-  return store.setMemberActive(id, false, act)
+export function deactivateMember(records: Records, member: Pick<Member, 'id'>, act: Act): Promise<void> {
+  return setMemberActive(records, member, false, act)
 }
 
 /** Lets a member be looked up and booked for again. */
-export function reactivateMember({ store }: Records, { id }: Member, act: Act): Promise<void> {
-  return store.setMemberActive(id, true, act)
+export function reactivateMember(records: Records, member: Member, act: Act): Promise<void> {
+  return setMemberActive(records, member, true, act)
+}
+
+function setMemberActive(
+  { store }: Records,
+  { id }: Pick<Member, 'id'>,
+  active: boolean,
+  act: Act,
+): Promise<void> {
+  return store.change(
+    act,
+    ({ members }) => [members.findForStaff(id)],
+    (member) => decideMemberState(member, active),
+    { isAlone: true },
+  )
 }
 
 /** All that is held on a member, answers included; the audit log keeps who had it. */
-export function exportMember({ store }: Records, { id }: Member, act: Act): Promise<MemberExport> {
-  return store.exportMember(id, act)
+export async function exportMember({ store }: Records, { id }: Member, act: Act): Promise<MemberExport> {
+  // Read before the change, because it may take long.
+  const held = await store.read((facts) => heldOn(facts, id))
+  return store.change(
+    act,
+    ({ members }) => [members.findForStaff(id)],
+    (member) => decideExport(member && held),
+  )
+}
+
+async function heldOn({ members, requests, notes }: Facts, id: number): Promise<MemberExport | null> {
+  const member = await members.findById(id)
+  if (!member) return null
+  const all = []
+  for (const request of await requests.listWithAnswers(id)) {
+    all.push({ ...request, notes: await notes.listOf(request.id) })
+  }
+  return { member, ...(await members.timesOf(id)), requests: all }
 }
 
 /** What the erasure of a member has left. */
@@ -131,13 +182,23 @@ export async function finishErasure(
   { store, upkeep }: Records,
   id: number,
 ): Promise<Omit<Erasure, 'holding'> | null> {
-  if (await store.findMemberById(id)) return null
+  if (await store.read(({ members }) => members.findForStaff(id))) return null
   return (await wasErased({ store }, id)) ? purge({ upkeep }) : null
+}
+
+/** Removes a member from the records, and returns the ids of their requests whose slots stay taken. */
+export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act: Act): Promise<number[]> {
+  return store.change(
+    act,
+    ({ members, requests, notes }) => [members.findForStaff(id), requests.listOf(id), notes.idsOfMember(id)],
+    decideErasure,
+    { isAlone: true },
+  )
 }
 
 /** Removes a member for good; the bare facts of their requests stay, tied to nobody. */
 export async function eraseMember({ store, upkeep }: Records, { id }: Member, act: Act): Promise<Erasure> {
-  const holding = await store.eraseMember(id, act)
+  const holding = await storeErasure({ store }, id, act)
   return { holding, ...(await purge({ upkeep })) }
 }
 

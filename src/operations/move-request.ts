@@ -1,6 +1,6 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { refuseMoving } from '../domain/decide-placement'
+import { decideMove, refuseMoving } from '../domain/decide-placement'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
 import type { Context } from './context'
@@ -19,7 +19,6 @@ export function moveRequest(
   startsAt: number,
   act: Act,
 ): Promise<RequestRecord> {
-  const { directory, store } = context
   const to = { providerId: provider.id, startsAt }
   return placeRequest(
     context,
@@ -28,8 +27,8 @@ export function moveRequest(
     startsAt,
     act,
     (request) => refuseMoving(request, to),
-    (offset) =>
-      store.move(requestId, { ...to, localOffsetMinutes: offset as number, version: directory.version }, act),
+    (draft, facts) =>
+      decideMove({ ...draft, startsAt, localOffsetMinutes: draft.localOffsetMinutes as number }, facts),
   )
 }
 

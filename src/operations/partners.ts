@@ -1,12 +1,28 @@
 import type { Act } from '../domain/audit'
+import {
+  decideOrganization,
+  decideOrganizationRename,
+  decideOrganizationState,
+  decidePartner,
+  decidePartnerOrganization,
+  decidePartnerRates,
+  decidePartnerRename,
+  decidePartnerState,
+} from '../domain/decide-onboarding'
+import type { Facts } from '../domain/facts'
 import type { PartnerRates } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
+import type { Decision } from '../domain/writes'
 import { type Records, thenShow } from './context'
 
 /** @throws Refusal field_invalid for what cannot be a name, name_taken */
 export function addOrganization({ store }: Records, name: string, act: Act): Promise<Organization> {
   requireName(name)
-  return store.addOrganization(name, act)
+  return store.change(
+    act,
+    ({ partners }) => [partners.findOrganizationNamed(name)],
+    (known) => decideOrganization(known, name, act),
+  )
 }
 
 /** @throws Refusal field_invalid for what cannot be a name, name_taken */
@@ -17,22 +33,40 @@ export function renameOrganization(
   act: Act,
 ): Promise<void> {
   requireName(name)
-  return thenShow(records, records.store.renameOrganization(id, name, act))
+  const renamed = records.store.change(
+    act,
+    ({ partners }) => [partners.findOrganization(id), partners.findOrganizationNamed(name)],
+    (organization, known) => decideOrganizationRename(organization, known, name),
+  )
+  return thenShow(records, renamed)
 }
 
 /** All organizations in order of id. */
 export function listOrganizations({ store }: Records): Promise<Organization[]> {
-  return store.listOrganizations()
+  return store.read(({ partners }) => partners.listOrganizations())
 }
 
 /** Refuses the API, with 403, to all partners of an organization. */
 export function deactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
-  return thenShow(records, records.store.setOrganizationActive(id, false, act))
+  return setOrganizationActive(records, id, false, act)
 }
 
 /** Gives the API back to the partners of an organization. */
 export function reactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
-  return thenShow(records, records.store.setOrganizationActive(id, true, act))
+  return setOrganizationActive(records, id, true, act)
+}
+
+function setOrganizationActive(records: Records, id: number, active: boolean, act: Act): Promise<void> {
+  const changed = records.store.change(
+    act,
+    ({ partners }) => [partners.findOrganization(id)],
+    (organization) => decideOrganizationState(organization, active),
+  )
+  return thenShow(records, changed)
+}
+
+function organizationFor({ partners }: Facts, organization: Organization | null) {
+  return organization && partners.findOrganization(organization.id)
 }
 
 /**
@@ -42,23 +76,32 @@ export function reactivateOrganization(records: Records, { id }: Organization, a
  */
 export function addPartner({ store }: Records, name: string, organization: Organization | null, act: Act) {
   requireName(name)
-  return store.addPartner(name, organization?.id ?? null, act)
+  return store.change(
+    act,
+    (facts) => [facts.partners.findNamed(name), organizationFor(facts, organization)],
+    (known, found) => decidePartner(known, organization && (found ?? undefined), name, act),
+  )
 }
 
 /** @throws Refusal field_invalid for what cannot be a name, name_taken */
 export function renamePartner(records: Records, { id }: Partner, name: string, act: Act): Promise<void> {
   requireName(name)
-  return thenShow(records, records.store.renamePartner(id, name, act))
+  const renamed = records.store.change(
+    act,
+    ({ partners }) => [partners.find(id), partners.findNamed(name)],
+    (partner, known) => decidePartnerRename(partner, known, name),
+  )
+  return thenShow(records, renamed)
 }
 
 /** All partners in order of id. */
 export function listPartners({ store }: Records): Promise<Partner[]> {
-  return store.listPartners()
+  return store.read(({ partners }) => partners.list())
 }
 
 /** What partners are called, by id. */
-export async function partnerNames({ store }: Records): Promise<ReadonlyMap<number, string>> {
-  return new Map((await store.listPartners()).map(({ id, name }) => [id, name]))
+export async function partnerNames(records: Records): Promise<ReadonlyMap<number, string>> {
+  return new Map((await listPartners(records)).map(({ id, name }) => [id, name]))
 }
 
 /** Says which organization a partner acts for; null for none. */
@@ -68,25 +111,42 @@ export function setPartnerOrganization(
   organization: Organization | null,
   act: Act,
 ): Promise<void> {
-  return thenShow(records, records.store.setPartnerOrganization(id, organization?.id ?? null, act))
+  const changed = records.store.change(
+    act,
+    (facts) => [facts.partners.find(id), organizationFor(facts, organization)],
+    (partner, found) => decidePartnerOrganization(partner, organization && (found ?? undefined)),
+  )
+  return thenShow(records, changed)
 }
 
 /** Says what a partner is held to in place of the service's own limits; rates that are not given stay. */
 export function setPartnerRates(
   records: Records,
-  { id }: Partner,
+  partner: Partner,
   rates: Partial<PartnerRates>,
   act: Act,
 ): Promise<void> {
-  return thenShow(records, records.store.setPartnerRates(id, rates, act))
+  return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
 }
 
 /** Refuses a partner's token, with 401. */
-export function deactivatePartner(records: Records, { id }: Partner, act: Act): Promise<void> {
-  return thenShow(records, records.store.setPartnerActive(id, false, act))
+export function deactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
+  return changePartner(records, partner, act, (found) => decidePartnerState(found, false))
 }
 
 /** Takes the token of a deactivated partner again. */
-export function reactivatePartner(records: Records, { id }: Partner, act: Act): Promise<void> {
-  return thenShow(records, records.store.setPartnerActive(id, true, act))
+export function reactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
+  return changePartner(records, partner, act, (found) => decidePartnerState(found, true))
+}
+
+function changePartner(
+  records: Records,
+  { id }: Partner,
+  act: Act,
+  decide: (found: Partner | null) => Decision,
+): Promise<void> {
+  return thenShow(
+    records,
+    records.store.change(act, ({ partners }) => [partners.find(id)], decide),
+  )
 }

@@ -1,5 +1,6 @@
 import type { UnlistedProvider } from '../directory/directory'
 import type { Act } from '../domain/audit'
+import { decideProviderState } from '../domain/decide-provider'
 import type { UnreadableProvider } from '../domain/directory-feed'
 import type { Provider } from '../domain/provider'
 import { type Context, thenShow } from './context'
@@ -8,13 +9,22 @@ import { type Context, thenShow } from './context'
 export type ProviderName = Pick<Provider, 'id' | 'ref'>
 
 /** Offers none of the slots of a provider; what is booked stays. */
-export function deactivateProvider(context: Context, { id }: ProviderName, act: Act): Promise<void> {
-  return thenShow(context, context.store.setProviderActive(id, false, act))
+export function deactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
+  return setProviderActive(context, provider, false, act)
 }
 
 /** Offers the slots of a deactivated provider again. */
-export function reactivateProvider(context: Context, { id }: ProviderName, act: Act): Promise<void> {
-  return thenShow(context, context.store.setProviderActive(id, true, act))
+export function reactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
+  return setProviderActive(context, provider, true, act)
+}
+
+function setProviderActive(context: Context, { id }: ProviderName, active: boolean, act: Act): Promise<void> {
+  const changed = context.store.change(
+    act,
+    ({ directory }) => [directory.findProviders([id])],
+    ({ providers, unreadable }) => decideProviderState(providers[0] ?? unreadable[0] ?? null, active),
+  )
+  return thenShow(context, changed)
 }
 
 /** Those whose record cannot be read at all. */

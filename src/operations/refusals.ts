@@ -14,5 +14,6 @@ export function countRefusalsToday(
   now: number,
   partner?: Partner,
 ): Promise<RefusalCount[]> {
-  return store.countRefusals({ since: now - (now % dayMillis), most: mostCounted, partnerId: partner?.id })
+  const asked = { since: now - (now % dayMillis), most: mostCounted, partnerId: partner?.id }
+  return store.read(({ audit }) => audit.countRefusals(asked))
 }

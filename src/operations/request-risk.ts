@@ -17,7 +17,7 @@ const openedAtOnce = 1_000
 export async function* risksOf(store: Store, ids: readonly number[]): AsyncGenerator<RequestRisk> {
   for (let start = 0; start < ids.length; start += openedAtOnce) {
     const some = ids.slice(start, start + openedAtOnce)
-    const answers = await store.sortingAnswers(some)
+    const answers = await store.read(({ requests }) => requests.readableAnswers(some))
     for (const id of some) {
       const given = answers.get(id) ?? null
       yield { id, risk: given?.length === 0 ? null : riskOf(given) }
@@ -27,7 +27,8 @@ export async function* risksOf(store: Store, ids: readonly number[]): AsyncGener
 
 /** Whether any request waits whose ninth item is not zero, or is for a person to look at. */
 export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
-  for await (const { risk } of risksOf(store, await store.listRequestIds({ state: 'waiting' }))) {
+  const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
+  for await (const { risk } of risksOf(store, waiting)) {
     if (isAtRisk(risk)) return true
   }
   return false
@@ -37,7 +38,7 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
 export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
   const atRisk: number[] = []
   for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)
-  return atRisk.length - (await store.listLookedAt(atRisk)).length
+  return atRisk.length - (await store.read(({ audit }) => audit.looksAtRisk(atRisk))).length
 }
 
 /** Whether a request's ninth item is not zero, or for a person to look at; the audit log keeps that this was told. */

@@ -1,18 +1,25 @@
 import type { Act, AuditEntry } from '../domain/audit'
 import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
+import { decideAcceptance, decideDecline, decideDeclines, decideReading } from '../domain/decide-move'
 import { Refusal } from '../domain/errors'
+import type { RequestFilter } from '../domain/facts'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
 import { holdsSlot, refuseMove } from '../domain/request-states'
 import { type Risk, type ScreeningScore, scoreScreening } from '../domain/screening'
-import type { RequestFilter, Store } from '../domain/store'
+import type { Store } from '../domain/store'
 import { type Records, thenShow } from './context'
 import { noteReadings } from './note-readings'
 import { type RequestRisk, risksOf } from './request-risk'
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
 export function acceptRequest(records: Records, id: number, act: Act): Promise<void> {
-  return thenShow(records, records.store.accept(id, act))
+  const accepted = records.store.change(
+    act,
+    ({ requests }) => [requests.find(id)],
+    (request) => decideAcceptance(request, act),
+  )
+  return thenShow(records, accepted)
 }
 
 /**
@@ -22,7 +29,12 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
 export function declineRequest(records: Records, id: number, act: Act, reason?: string): Promise<void> {
-  return thenShow(records, records.store.decline(id, act, reason))
+  const declined = records.store.change(
+    act,
+    ({ requests }) => [requests.find(id)],
+    (request) => decideDecline(request, act, reason),
+  )
+  return thenShow(records, declined)
 }
 
 /** @throws Refusal move_unknown for what cannot be declined */
@@ -33,7 +45,7 @@ export function requireDeclinable(request: RequestRecord): void {
 
 /** The ids of the requests of a partner's since an instant (ms) that can be declined, and how many have no provider yet. */
 export async function listSubmitted({ store }: Records, { id }: Partner, since: number) {
-  const submitted = await store.listSubmitted(id, since)
+  const submitted = await store.read(({ requests }) => requests.submittedBy(id, since))
   const open = submitted.filter(({ state }) => holdsSlot(state))
   const unassigned = submitted.filter(({ state }) => state === 'unassigned')
   return { ids: open.map(({ id }) => id), unassigned: unassigned.length }
@@ -55,7 +67,12 @@ export async function declineRequests(
   let declined = 0
   for (let start = 0; start < ids.length; start += declinedAtOnce) {
     if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
-    declined += await records.store.declineAll(ids.slice(start, start + declinedAtOnce), act, reason)
+    const some = ids.slice(start, start + declinedAtOnce)
+    declined += await records.store.change(
+      act,
+      ({ requests }) => [requests.findAll(some)],
+      (found) => decideDeclines(found, act, reason),
+    )
   }
   return thenShow(records, Promise.resolve(declined))
 }
@@ -68,7 +85,11 @@ export interface Screening {
 
 /** Reads the screening answers of a request, which the audit log keeps. @throws Refusal record_unknown */
 export async function readScreening({ store }: Records, id: number, act: Act): Promise<Screening> {
-  const answers = await store.readScreening(id, act)
+  const answers = await store.change(
+    act,
+    ({ requests }) => [requests.find(id), requests.screeningOf(id)],
+    decideReading,
+  )
   return { answers, score: scoreScreening(answers) }
 }
 
@@ -110,7 +131,7 @@ export async function listQueue(records: Records, wish: QueueWish, act: Act): Pr
     { ...act, action: 'request.list', record: null, outcome: `done: ${people}` },
     ...requests.filter(({ risk }) => risk).map(({ request }) => readingOf(request, act)),
   ])
-  const { oldestAt } = await store.countWaiting(filter)
+  const { oldestAt } = await store.read((facts) => facts.requests.countWaiting(filter))
   return { requests, isMore: found.length > wish.pageSize, oldestWaitingAt: oldestAt }
 }
 
@@ -129,7 +150,10 @@ function waitingOf(filter: RequestFilter): RequestFilter {
 async function pageOf(store: Store, { filter, sort, page, pageSize }: QueueWish): Promise<QueuedRequest[]> {
   const order = sort === 'slot' ? 'slot' : 'submission'
   const part = { order, offset: (page - 1) * pageSize, most: pageSize + 1 } as const
-  return (await store.listRequests(filter, part)).map((request) => ({ request, risk: null }))
+  return (await store.read(({ requests }) => requests.list(filter, part))).map((request) => ({
+    request,
+    risk: null,
+  }))
 }
 
 /** One request more than the page shows, if there is a next page. */
@@ -141,13 +165,16 @@ async function pageByRisk(
   const first = (page - 1) * pageSize
   const shown = (await listByRisk(store, filter)).slice(first, first + pageSize + 1)
   const found = await Promise.all(
-    shown.map(async ({ id, risk }) => ({ request: await store.findRequest(id), risk })),
+    shown.map(async ({ id, risk }) => {
+      return { request: await store.read(({ requests }) => requests.find(id)), risk }
+    }),
   )
   return found.flatMap(({ request, risk }) => (request ? [{ request, risk }] : []))
 }
 
 /** The requests with the risk of each, the most urgent first, and of equal ones that which has waited longer. */
 async function listByRisk(store: Store, filter: RequestFilter): Promise<RequestRisk[]> {
-  const ranked = await Array.fromAsync(risksOf(store, await store.listRequestIds(filter)))
+  const ids = await store.read(({ requests }) => requests.listIds(filter))
+  const ranked = await Array.fromAsync(risksOf(store, ids))
   return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
 }

@@ -7,6 +7,7 @@ import type { Context, Records } from './context'
 import { partnerNames } from './partners'
 import { countRefusalsToday, mostCounted } from './refusals'
 import { countUnreadRisk } from './request-risk'
+import { listTokens } from './tokens'
 
 /**
  * Up: it answers. Unready: it answers, and can store nothing. Silent: a process serves the database and does not answer.
@@ -72,7 +73,7 @@ export async function readStatus(context: Context, ask: AskServer, now: number):
   const { store, upkeep } = context
   const found = await upkeep.listServers()
   const servers = await Promise.all(found.map((server) => askOne(server, ask)))
-  const waiting = await store.listRequestIds({ state: 'waiting' })
+  const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
   const refused = await refusedToday(context, now)
   return {
     copied: await upkeep.findCopyNote(),
@@ -102,13 +103,15 @@ export function serviceState(servers: readonly ServerStatus[]): ServerState {
 }
 
 async function countWaiting({ store }: Records): Promise<Waiting> {
-  const intakes = await store.countWaiting({ state: 'unassigned' })
-  const { count: pending } = await store.countWaiting({ state: 'pending' })
+  const countOf = (state: 'unassigned' | 'pending') =>
+    store.read(({ requests }) => requests.countWaiting({ state }))
+  const intakes = await countOf('unassigned')
+  const { count: pending } = await countOf('pending')
   return { intakes: intakes.count, oldestIntakeAt: intakes.oldestAt, pending }
 }
 
 async function findNextCutover(records: Records, now: number): Promise<Cutover | null> {
-  const [next] = (await records.store.listKeys())
+  const [next] = (await listTokens(records))
     .filter((key) => keyStateAt(key, now) === 'waiting')
     .sort((a, b) => a.startsAt - b.startsAt)
   if (!next) return null

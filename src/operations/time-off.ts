@@ -1,6 +1,7 @@
 import { compileTimeOff } from '../directory/compile'
 import { type Listing, toInterval } from '../directory/directory'
 import type { Act } from '../domain/audit'
+import { decideTimeOff, decideTimeOffRemoval } from '../domain/decide-provider'
 import type { TakenSlot } from '../domain/directory-feed'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
@@ -26,6 +27,16 @@ export interface TimeOffAdded {
   readonly held: readonly TakenSlot[]
 }
 
+/** Stores an absence, and tells whether it is new. */
+export function storeTimeOff(context: Context, id: number, absence: TimeOff, act: Act): Promise<boolean> {
+  const added = context.store.change(
+    act,
+    ({ directory }) => [directory.findProviders([id])],
+    ({ providers }) => decideTimeOff(providers[0] ?? null, absence),
+  )
+  return thenShow(context, added)
+}
+
 /** Adds an absence to a provider's schedule; one that is there already is not added twice. */
 export async function addTimeOff(
   context: Context,
@@ -33,7 +44,7 @@ export async function addTimeOff(
   absence: TimeOff,
   act: Act,
 ): Promise<TimeOffAdded> {
-  const isNew = await thenShow(context, context.store.addTimeOff(provider.id, absence, act))
+  const isNew = await storeTimeOff(context, provider.id, absence, act)
   return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
@@ -48,7 +59,12 @@ export async function removeTimeOff(
   absence: TimeOff,
   act: Act,
 ): Promise<{ readonly isOfDirectory: boolean }> {
-  await thenShow(context, context.store.removeTimeOff(id, absence, act))
+  const removed = context.store.change(
+    act,
+    ({ directory }) => [directory.findProviders([id])],
+    ({ providers }) => decideTimeOffRemoval(providers[0] ?? null, absence),
+  )
+  await thenShow(context, removed)
   return { isOfDirectory: timeOff.some((one) => isSameAbsence(one, absence)) }
 }
 

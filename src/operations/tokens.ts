@@ -1,11 +1,20 @@
 import { authenticate, authenticationRefusals } from '../auth/authenticate'
 import { newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
-import { standingKeys } from '../domain/decide-keys'
+import {
+  decideCancellation,
+  decideIssue,
+  decideRevocation,
+  decideRotation,
+  type KeyFacts,
+  standingKeys,
+} from '../domain/decide-keys'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
 import type { RefusalCount } from '../domain/refusal-count'
+import type { Decision } from '../domain/writes'
 import { type Context, type Records, thenShow } from './context'
+import { listPartners } from './partners'
 import { countRefusalsToday } from './refusals'
 
 /** Takes a token before it is in force: what cannot be kept is not made. */
@@ -16,10 +25,8 @@ type Keep = (token: string) => void
  *
  * @throws Refusal token_exists while the partner has one that is in force or waits; whatever `keep` throws
  */
-export function issueFirstToken(records: Records, { id }: Partner, act: Act, keep?: Keep): Promise<string> {
-  return hand({ ...newKey(), startsAt: act.at }, act, keep, (key) =>
-    thenShow(records, records.store.issueKey(id, key, act)),
-  )
+export function issueFirstToken(records: Records, partner: Partner, act: Act, keep?: Keep): Promise<string> {
+  return hand({ ...newKey(), startsAt: act.at }, act, keep, (key) => issueKey(records, partner.id, key, act))
 }
 
 /**
@@ -30,13 +37,13 @@ export function issueFirstToken(records: Records, { id }: Partner, act: Act, kee
  */
 export function rotateToken(
   records: Records,
-  { id }: Partner,
+  partner: Partner,
   cutoverAt: number,
   act: Act,
   keep?: Keep,
 ): Promise<string> {
   return hand({ ...newKey(), startsAt: cutoverAt }, act, keep, (key) =>
-    thenShow(records, records.store.rotateKey(id, key, act)),
+    rotateKey(records, partner.id, key, act),
   )
 }
 
@@ -53,18 +60,42 @@ async function hand(
 }
 
 /** Ends a partner's token at once and cancels one that waits. @throws Refusal record_unknown for neither */
-export function revokeToken(records: Records, { id }: Partner, act: Act): Promise<void> {
-  return thenShow(records, records.store.revokeKeys(id, act))
+export function revokeToken(records: Records, partner: Partner, act: Act): Promise<void> {
+  return changeKeys(records, partner.id, act, (known) => decideRevocation(known, act))
 }
 
 /** Takes a planned cutover back: the token that waits never starts. @throws Refusal record_unknown if none waits */
-export function cancelCutover(records: Records, { id }: Partner, act: Act): Promise<void> {
-  return thenShow(records, records.store.cancelCutover(id, act))
+export function cancelCutover(records: Records, partner: Partner, act: Act): Promise<void> {
+  return changeKeys(records, partner.id, act, (known) => decideCancellation(known, act))
+}
+
+/** @throws Refusal token_exists */
+export function issueKey(records: Records, partnerId: number, key: NewKey, act: Act): Promise<void> {
+  return changeKeys(records, partnerId, act, (known) => decideIssue(known, key, act))
+}
+
+/** @throws Refusal field_invalid for a start in the past, record_unknown if no key is in force */
+export function rotateKey(records: Records, partnerId: number, key: NewKey, act: Act): Promise<void> {
+  return changeKeys(records, partnerId, act, (known) => decideRotation(known, key, act))
+}
+
+function changeKeys(
+  records: Records,
+  id: number,
+  act: Act,
+  decide: (known: KeyFacts) => Decision,
+): Promise<void> {
+  const changed = records.store.change(
+    act,
+    ({ partners }) => [partners.find(id), partners.keyRecordsOf(id)],
+    (partner, keys) => decide({ partner, keys }),
+  )
+  return thenShow(records, changed)
 }
 
 /** The keys of a partner, or of all, in order of issue. */
 export async function listTokens({ store }: Records, partner: Partner | null = null): Promise<KeyRecord[]> {
-  const keys = await store.listKeys()
+  const keys = await store.read(({ partners }) => partners.listKeyRecords())
   return partner ? keys.filter(({ partnerId }) => partnerId === partner.id) : keys
 }
 
@@ -89,7 +120,7 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
   try {
     const { kid } = await authenticate(token, untimed, now)
-    const record = (await context.store.listKeys()).find((key) => key.kid === kid)
+    const record = (await listTokens(context)).find((key) => key.kid === kid)
     const partner = context.directory.findKey(kid)?.partner
     return record && partner ? verdictOf(record, partner, now) : unknownKey()
   } catch (error) {
@@ -108,8 +139,8 @@ export interface KidVerdict extends TokenVerdict {
 
 /** What can be told of a token without it. */
 export async function verifyKid(records: Records, kid: string): Promise<KidVerdict> {
-  const key = (await records.store.listKeys()).find((one) => one.kid === kid)
-  const partner = (await records.store.listPartners()).find(({ id }) => id === key?.partnerId)
+  const key = (await listTokens(records)).find((one) => one.kid === kid)
+  const partner = (await listPartners(records)).find(({ id }) => id === key?.partnerId)
   if (!key || !partner) return { ...unknownKey(), known: null }
   const now = records.clock.now()
   const refusedToday = await countRefusalsToday(records, now, partner)

@@ -133,29 +133,29 @@ export function noteAct(
 
 /** Lines of the audit log, at most so many, oldest first. */
 export function listAudit({ store }: Records, limit: number, filter: AuditFilter): Promise<AuditLine[]> {
-  return store.listAudit(limit, filter)
+  return store.read(({ audit }) => audit.list(limit, filter))
 }
 
 /** Lines that are read at once. */
 const linesAtOnce = 1_000
 
 /** Every line of the audit log, oldest first, in a memory that does not grow with it. */
-export async function* everyAuditLine({ store }: Records): AsyncGenerator<AuditLine> {
-  let lines = await store.listAudit(linesAtOnce, { after: Number.MIN_SAFE_INTEGER })
+export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLine> {
+  let lines = await listAudit(records, linesAtOnce, { after: Number.MIN_SAFE_INTEGER })
   while (lines.length > 0) {
     yield* lines
-    lines = await store.listAudit(linesAtOnce, { after: lines.at(-1)?.id })
+    lines = await listAudit(records, linesAtOnce, { after: lines.at(-1)?.id })
   }
 }
 
 /** The newest line, refused authentications left out. */
 export function auditHead({ store }: Records): Promise<AuditHead> {
-  return store.auditHead()
+  return store.read(({ audit }) => audit.head())
 }
 
 /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
-export function verifyAudit({ store }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
-  return store.verifyAudit(noted)
+export function verifyAudit({ upkeep }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
+  return upkeep.verifyAudit(noted)
 }
 
 /**

@@ -2,8 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import { personText } from '../../src/cli/person-text'
 import { type Member, untold } from '../../src/domain/member'
 import type { Records } from '../../src/operations/context'
+import { partner } from '../domain/values'
+import { factsStore } from '../support/facts-store'
 
-const records = { store: { listPartners: async () => [{ id: 1, name: 'quietwater' }] } } as unknown as Records
+const records = {
+  store: factsStore({ partners: { list: () => [{ ...partner, id: 1, name: 'quietwater' }] } }),
+} as unknown as Records
 
 function member(firstName: string, lastName: string, externalUserId: string): Member {
   const profile = { ...untold, firstName, lastName, email: '', country: 'CA' }

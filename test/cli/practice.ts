@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/domain/clock'
 import { weekdays } from '../../src/domain/provider'
-import type { Store } from '../../src/domain/store'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { openService, type Service } from '../../src/service'
+import { type ActingStore, withActs } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import { actAt } from '../support/service'
@@ -13,7 +13,7 @@ export interface Practice {
   readonly service: Served
   readonly token: string
   /** The database as this process sees it, for what would take a command each time. */
-  readonly store: Store
+  readonly store: ActingStore
   /** The free slots that a search finds of a provider, by ref: their starts. */
   slotsOf(ref: string): Promise<string[]>
   stop(): Promise<void>
@@ -32,7 +32,7 @@ export async function startPractice(): Promise<Practice> {
     operator,
     service,
     token,
-    store: context.store,
+    store: withActs(context),
     async slotsOf(ref) {
       const id = refs.indexOf(ref as (typeof refs)[number]) + 1
       const regionId = ref === 'qc-1' ? 2 : 1

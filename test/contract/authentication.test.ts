@@ -10,6 +10,7 @@ import {
   UnsecuredJWT,
 } from 'jose'
 import { rotateToken } from '../../src/operations/tokens'
+import { actsOf } from '../support/acts'
 import { booking, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
 import { words } from '../support/words'
@@ -66,7 +67,7 @@ async function addPartnerWithSecret(
   const act = service.act()
   const kid = `known-${name}`
   const secret = new Uint8Array(randomBytes(32))
-  await service.context.store.rotateKey(added.partner.id, { kid, secret, startsAt: act.at }, act)
+  await actsOf(service.context).rotateKey(added.partner.id, { kid, secret, startsAt: act.at }, act)
   return { ...added, kid, secret, token: signed({ alg: 'HS256', kid }, secret) }
 }
 
@@ -397,15 +398,15 @@ describe('a deactivated partner', () => {
   test('is partner_inactive at the next request, and let in again once reactivated', async () => {
     const added = await service.addPartner('Canary Sleeper')
     expectSuccess(await service.get(regions, added.token), 200, ontario)
-    await service.context.store.setPartnerActive(added.partner.id, false, service.act())
+    await actsOf(service.context).setPartnerActive(added.partner.id, false, service.act())
     expectUnauthorized(await service.get(regions, added.token), 'partner_inactive', secretsOf(added))
-    await service.context.store.setPartnerActive(added.partner.id, true, service.act())
+    await actsOf(service.context).setPartnerActive(added.partner.id, true, service.act())
     expectSuccess(await service.get(regions, added.token), 200, ontario)
   })
 
   test('is partner_inactive on every path of the contract', async () => {
     const added = await service.addPartner('Canary Everywhere')
-    await service.context.store.setPartnerActive(added.partner.id, false, service.act())
+    await actsOf(service.context).setPartnerActive(added.partner.id, false, service.act())
     const answers = await Promise.all([
       service.get(regions, added.token),
       service.get(`${paths.providers}?region_id=9`, added.token),
@@ -418,7 +419,7 @@ describe('a deactivated partner', () => {
 
   test('does not show through a forged signature, another alg or a crit header', async () => {
     const known = await addPartnerWithSecret('Canary Quiet')
-    await service.context.store.setPartnerActive(known.partner.id, false, service.act())
+    await actsOf(service.context).setPartnerActive(known.partner.id, false, service.act())
     const tokens = [
       signed({ alg: 'HS256', kid: known.kid }),
       signed({ alg: 'HS512', kid: known.kid }, known.secret, 'sha512'),
@@ -432,7 +433,7 @@ describe('a deactivated partner', () => {
 
   test('is partner_inactive before its organization is looked at', async () => {
     const homeless = await service.addPartner('Canary Homeless', null)
-    await service.context.store.setPartnerActive(homeless.partner.id, false, service.act())
+    await actsOf(service.context).setPartnerActive(homeless.partner.id, false, service.act())
     expectUnauthorized(await service.get(regions, homeless.token), 'partner_inactive', secretsOf(homeless))
   })
 })
@@ -475,13 +476,13 @@ describe('rotation and revocation', () => {
   test('a revoked token and the successor that waits are token_invalid, at once and after the cutover', async () => {
     const { partner, token, next } = await addRotating('Canary Revoked')
     expectSuccess(await rotating.get(regions, token), 200, ontario)
-    await rotating.context.store.revokeKeys(partner.id, rotating.act())
+    await actsOf(rotating.context).revokeKeys(partner.id, rotating.act())
     for (const now of ['2026-12-01T12:00:00Z', '2026-12-01T13:00:00Z', '2026-12-02T12:00:00Z']) {
       rotating.setNow(now)
       expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
       expectUnauthorized(await rotating.get(regions, next), 'token_invalid', [kidOf(next), 'Canary'])
     }
-    await rotating.context.store.setPartnerActive(partner.id, false, rotating.act())
+    await actsOf(rotating.context).setPartnerActive(partner.id, false, rotating.act())
     expectUnauthorized(await rotating.get(regions, token), 'token_invalid', [kidOf(token), 'Canary'])
   })
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 import { daily, entryOf, expectRefusal, on, paths, slotsAt } from './contract'
@@ -196,7 +197,7 @@ describe('a booking in the grid', () => {
       expect((await service.post(paths.booking, next, other.token)).status).toBe(201)
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== second && at !== third)))
 
-      await service.context.store.decline(first.body.id, service.act())
+      await actsOf(service.context).decline(first.body.id, service.act())
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== third)))
       expect((await service.post(paths.booking, late, other.token)).status).toBe(201)
       expect(await offered(31)).toEqual(slotsAt(...grid.filter((at) => at !== second && at !== third)))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { actsOf } from '../support/acts'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 import { daily, entryOf, expectRefusal, expectSuccess, lookUp, on, paths, slotsAt } from './contract'
@@ -358,7 +359,7 @@ describe('an email that belongs to another member', () => {
 describe('a deactivated member', () => {
   test('is 403 at booking and intake, changes nothing, and is served again once reactivated', async () => {
     const { body } = await book(booking('sleeper'))
-    await service.context.store.setMemberActive(body.member.id, false, service.act())
+    await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const slot = at('First', '2026-12-11T09:00:00Z')
     const changes = { email: 'canary-woken@example.com', firstName: 'Canary' }
     for (const request of [booking('sleeper', slot, changes), booking('sleeper', undefined, changes)]) {
@@ -367,7 +368,7 @@ describe('a deactivated member', () => {
     expect(await isOffered('First', slot.utcStartTime)).toBe(true)
     expect((await book(booking('waker', undefined, { email: 'canary-woken@example.com' }))).status).toBe(201)
 
-    await service.context.store.setMemberActive(body.member.id, true, service.act())
+    await actsOf(service.context).setMemberActive(body.member.id, true, service.act())
     expect((await lookUp(service, 'sleeper')).body).toMatchObject({
       firstName: 'Robin',
       email: 'sleeper@example.com',
@@ -377,7 +378,7 @@ describe('a deactivated member', () => {
 
   test('keeps their e-mail address', async () => {
     const { body } = await book(booking('keeper'))
-    await service.context.store.setMemberActive(body.member.id, false, service.act())
+    await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
     expectRefusal(await book(thief), { status: 409, kind: 'email_taken', absent: ['KEEPER', 'keeper'] })
   })
@@ -388,7 +389,7 @@ describe('the order of the checks of a booking', () => {
   beforeAll(async () => {
     expect((await book(booking('order-owner', taken()))).status).toBe(201)
     const { body } = await book(booking('order-sleeper'))
-    await service.context.store.setMemberActive(body.member.id, false, service.act())
+    await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
   })
 
   test('fields come before the deactivated member, the email and the slot', async () => {

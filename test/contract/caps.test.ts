@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, defaultNow, startService } from '../support/service'
 import { daily, entryOf, expectRefusal, lookUp, paths } from './contract'
@@ -16,7 +17,7 @@ let service: Awaited<ReturnType<typeof start>>
 
 const post = (body: unknown, token?: string) => service.post(paths.booking, body, token)
 const linesOf = async (memberId: number) =>
-  (await service.context.store.listAudit(1_000, { record: `member ${memberId}` })).map(
+  (await actsOf(service.context).listAudit(1_000, { record: `member ${memberId}` })).map(
     ({ actor, action, outcome }) => [actor, action, outcome],
   )
 

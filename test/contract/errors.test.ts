@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { loadDirectory } from '../../src/operations/load-directory'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { words } from '../support/words'
@@ -111,7 +112,7 @@ describe('a wrong method', () => {
   test('comes before the organization, the body and the fields', async () => {
     const homeless = await service.addPartner('Method Partner', null)
     const closed = await service.addPartner('Closed Method Partner')
-    await service.context.store.setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
+    await actsOf(service.context).setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
     for (const bearer of [homeless.token, closed.token, service.partner.token]) {
       for (const path of Object.values(paths)) {
         const answer = await service.send(path, {
@@ -138,7 +139,7 @@ describe('the organization', () => {
       add: async () => {
         const added = await service.addPartner('Canary Closed')
         if (added.organization)
-          await service.context.store.setOrganizationActive(added.organization.id, false, service.act())
+          await actsOf(service.context).setOrganizationActive(added.organization.id, false, service.act())
         return added
       },
     },
@@ -201,9 +202,9 @@ describe('the organization', () => {
     }
     const id = first.organization?.id ?? 0
     expect(await statuses()).toEqual([200, 200])
-    await service.context.store.setOrganizationActive(id, false, service.act())
+    await actsOf(service.context).setOrganizationActive(id, false, service.act())
     expect(await statuses()).toEqual([403, 403])
-    await service.context.store.setOrganizationActive(id, true, service.act())
+    await actsOf(service.context).setOrganizationActive(id, true, service.act())
     expect(await statuses()).toEqual([200, 200])
   })
 
@@ -415,7 +416,7 @@ describe('a fault of the service itself', () => {
     const broken = await start()
     try {
       const fail = () => Promise.reject(new Error('SQLITE_IOERR: canary at /home/svc/src/secret.ts'))
-      Object.assign(broken.context.store, { findMember: fail, submit: fail })
+      Object.assign(broken.context.store, { read: fail, submit: fail })
       const answers = [
         await lookUp(broken, 'canary-member'),
         await broken.post(paths.booking, booking('canary-member')),

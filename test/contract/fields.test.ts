@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { untold } from '../../src/domain/member'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService } from '../support/service'
 import { words } from '../support/words'
@@ -428,7 +429,7 @@ describe('members that the contract does not know', () => {
     })
     expect((await lookUp(service, 'with-unknown')).body.userType).toBe('member')
     // Of a person nothing is kept that nobody has asked for: it would be in every backup, and in what they are handed.
-    const { member, requests } = await service.context.store.exportMember(
+    const { member, requests } = await actsOf(service.context).exportMember(
       answer.body.member.id,
       service.act(),
     )

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { expectOneOfTheShapes } from '../hostile/wire'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { times } from '../support/long'
 import { startService } from '../support/service'
@@ -85,7 +86,7 @@ test('a body with a random value anywhere is stored with 201, or refused in the 
     const answer = await service.post(paths.booking, text)
     if (answer.status === 201) {
       created++
-      if (answer.body.providerId) await service.context.store.decline(answer.body.id, service.act())
+      if (answer.body.providerId) await actsOf(service.context).decline(answer.body.id, service.act())
       return
     }
     const refusal = { ...answer, text: JSON.stringify(answer.body) }

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { kidOf } from '../../src/auth/authenticate'
 import { type Limits, perMinute } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
+import { actsOf } from '../support/acts'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { nextTurn } from '../support/turns'
@@ -61,7 +62,7 @@ describe('one of four nodes holds a caller to its part, and tells of no other bu
     expect(toldBy(await service.post(paths.booking, booking('m-1')))[0]).toBe('"bookings";q=1;w=60')
     const { partner } = service.partner
     const rates = { readsPerMinute: 'off', bookingsPerMinute: 400 } as const
-    await service.context.store.setPartnerRates(partner.id, rates, service.act())
+    await actsOf(service.context).setPartnerRates(partner.id, rates, service.act())
     expect(toldBy(await service.get(regions))).toEqual([null, null])
     expect(toldBy(await service.post(paths.booking, booking('m-2')))[0]).toBe('"bookings";q=100;w=60')
   })
@@ -195,7 +196,7 @@ describe('a budget that is used up', () => {
     await start({ reads: perMinute(1), bookings: perMinute(1) })
     const homeless = await service.addPartner('Homeless', null)
     const closed = await service.addPartner('Closed')
-    await service.context.store.setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
+    await actsOf(service.context).setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
     for (const partner of [homeless, closed, service.partner]) {
       await send(partner, 'GET', regions)
       await send(partner, 'POST', paths.booking)
@@ -225,7 +226,7 @@ test('where there are no limits nothing is told of any, and nobody is refused', 
 
 test('a rate of one partner’s own counts from the next call on, and the others keep theirs', async () => {
   await start({ reads: perMinute(30) })
-  const { store } = service.context
+  const store = actsOf(service.context)
   const other = await service.addPartner('Other')
   const { id } = service.partner.partner
   const told = async (partner: TestPartner) => toldBy(await send(partner, 'GET', regions))
@@ -280,7 +281,7 @@ describe('tokens that are refused', () => {
   test('of a deactivated partner count too; whoever has one in force is served from the same address', async () => {
     await start({ failedAuthentications: perMinute(2), reads: perMinute(100) })
     const deactivated = await service.addPartner('Deactivated')
-    await service.context.store.setPartnerActive(deactivated.partner.id, false, service.act())
+    await actsOf(service.context).setPartnerActive(deactivated.partner.id, false, service.act())
     for (let call = 0; call < 2; call++)
       expectUnauthorized(await service.get(regions, deactivated.token), 'partner_inactive')
     for (let call = 0; call < 20; call++) {
@@ -296,7 +297,7 @@ describe('tokens that are refused', () => {
     expect((await service.get('/partners/v1/nothing/', 'none')).status).toBe(404)
     const { notebook, store } = service.context
     await notebook.flush(store)
-    const [line] = await store.listAudit(1)
+    const [line] = await actsOf(service.context).listAudit(1)
     expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
   })
 
@@ -310,7 +311,7 @@ describe('tokens that are refused', () => {
     expect(statuses).toEqual([401, 429, 429])
     const { notebook, store } = service.context
     await notebook.flush(store)
-    const lines = await store.listAudit(100)
+    const lines = await actsOf(service.context).listAudit(100)
     const claimed = lines.filter(({ action }) => action === 'authentication.refuse')
     expect(claimed.map(({ record }) => record)).toEqual(
       [service.partner, ...others].map(({ partner }) => `partner ${partner.id}`),
@@ -336,7 +337,7 @@ describe('tokens that are refused', () => {
   const refusedFrom = async () => {
     const { notebook, store } = service.context
     await notebook.flush(store)
-    const lines = await store.listAudit(100)
+    const lines = await actsOf(service.context).listAudit(100)
     return lines.filter(({ action }) => action === 'authentication.refuse').map(({ actor }) => actor)
   }
 
@@ -359,7 +360,8 @@ describe('tokens that are refused', () => {
     await start({})
     const { partner, token } = service.partner
     await service.get(regions)
-    const { directory, store } = service.context
+    const { directory } = service.context
+    const store = actsOf(service.context)
     const catchUp = directory.catchUp.bind(directory)
     // It has nothing to read until the partner is deactivated: nothing is waited for but the body.
     Object.assign(directory, { catchUp: () => {} })

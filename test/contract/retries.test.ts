@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { defaultNow, startService, type TestService } from '../support/service'
 import { ask, countRows } from '../support/storage'
@@ -129,7 +130,7 @@ describe('a retry', () => {
     expect((await send('closing', booking('closing'), service, token)).status).toBe(201)
     const headers = { 'Idempotency-Key': 'closing' }
     expectUnauthorized(await service.post(paths.booking, booking('closing'), null, headers), 'token_invalid')
-    const { store } = service.context
+    const store = actsOf(service.context)
     await store.setOrganizationActive(organization?.id ?? 0, false, service.act())
     expect(await send('closing', booking('closing'), service, token)).toMatchObject({ status: 403 })
     await store.setOrganizationActive(organization?.id ?? 0, true, service.act())
@@ -227,9 +228,13 @@ test('a stop does not wait until all that has expired is removed', async () => {
   every.mockRestore()
   const backlog = 3_000
   let rounds = 0
-  stopping.context.store.forgetReplays = async (_, most) => {
+  const { store } = stopping.context
+  // As if a hundred had expired in each round.
+  store.read = async () => (rounds < backlog ? [1] : []) as never
+  store.change = async () => {
     await nextTurn()
-    return ++rounds < backlog ? most : 0
+    rounds++
+    return 100 as never
   }
   ;(lookThrough as () => void)()
   await until(() => rounds > 0)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
 import { holdWrites } from '../support/storage'
@@ -53,7 +54,7 @@ describe('what is taken back while a body is on its way counts, and nothing is b
     const partner = await service.addPartner('Revoked Meanwhile')
     const slot = '2026-12-02T09:00:00Z'
     const answer = await bookMeanwhile(partner, 'revoked', slot, () =>
-      service.context.store.revokeKeys(partner.partner.id, service.act()),
+      actsOf(service.context).revokeKeys(partner.partner.id, service.act()),
     )
     expectUnauthorized(answer, 'token_invalid')
     expect(await isFree(slot)).toBe(true)
@@ -61,7 +62,7 @@ describe('what is taken back while a body is on its way counts, and nothing is b
 
   test('a partner that is deactivated: 401 partner_inactive', async () => {
     const partner = await service.addPartner('Deactivated Meanwhile')
-    const { store } = service.context
+    const store = actsOf(service.context)
     const slot = '2026-12-02T09:45:00Z'
     const answer = await bookMeanwhile(partner, 'deactivated', slot, () =>
       store.setPartnerActive(partner.partner.id, false, service.act()),
@@ -74,7 +75,7 @@ describe('what is taken back while a body is on its way counts, and nothing is b
 
   test('an organization that is deactivated: 403', async () => {
     const partner = await service.addPartner('Closed Meanwhile')
-    const { store } = service.context
+    const store = actsOf(service.context)
     const organizationId = partner.organization?.id ?? 0
     const slot = '2026-12-02T10:30:00Z'
     const answer = await bookMeanwhile(partner, 'closed', slot, () =>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { actsOf } from '../support/acts'
 import { booking, region } from '../support/builders'
 import { startService } from '../support/service'
 import { words } from '../support/words'
@@ -130,12 +131,12 @@ describe('the look-up is refused', () => {
 
   test('with 403 while the member is deactivated', async () => {
     const { body } = await service.post(paths.booking, booking('canary-sleeper'))
-    await service.context.store.setMemberActive(body.member.id, false, service.act())
+    await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     for (const path of [paths.user, paths.user.slice(0, -1)]) {
       const answer = await service.get(`${path}?external_user_id=canary-sleeper`)
       expectRefusal(answer, { status: 403, absent: ['canary', 'Robin', 'Sample'] })
     }
-    await service.context.store.setMemberActive(body.member.id, true, service.act())
+    await actsOf(service.context).setMemberActive(body.member.id, true, service.act())
     expect((await lookUp(service, 'canary-sleeper')).status).toBe(200)
   })
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
 import { type AuditEntry, auditStart } from '../../src/domain/audit'
-import type { Store } from '../../src/domain/store'
 import { masterKeyOf } from '../../src/vault/vault'
+import type { ActingStore } from '../support/acts'
 import { act, now } from './furniture'
 import { openPlace, openTestDatabase, testKey } from './place'
 
@@ -22,7 +22,7 @@ const refusal = (index: number) =>
   line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
 
 /** Ten lines, every third a refused authentication. */
-async function tenLines(store: Store): Promise<void> {
+async function tenLines(store: ActingStore): Promise<void> {
   await store.appendAudit(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
 }
 

@@ -12,12 +12,12 @@ import type { DirectoryChanges, DirectoryFeed, TakenSlot, Version } from '../../
 import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import type { MemberUpdate } from '../../src/domain/member'
-import type { Store } from '../../src/domain/store'
 import type { Upkeep } from '../../src/domain/upkeep'
+import type { ActingStore } from '../support/acts'
 
 /** One connection to what an engine keeps. */
 export interface Connection {
-  readonly store: Store
+  readonly store: ActingStore
   readonly feed: DirectoryFeed
   close(): Promise<void>
 }

@@ -12,7 +12,6 @@ import {
   writeSync,
 } from 'node:fs'
 import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/aside'
-import type { Engine } from '../../src/domain/database'
 import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
 import { HeldTime } from '../support/held-time'
@@ -22,7 +21,7 @@ import { openTestEngine } from './place'
 
 let folder: Folder
 let path: string
-let engine: Engine
+let engine: ReturnType<typeof openTestEngine>
 let told: string[]
 const opened: number[] = []
 beforeEach(() => {

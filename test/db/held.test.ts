@@ -3,8 +3,9 @@ import { expect, test } from 'bun:test'
 import { openEngine } from '../../db/sqlite/engine'
 import type { MasterKey, SealedPlace } from '../../src/domain/vault'
 import { masterKeyOf } from '../../src/vault/vault'
+import { withActs } from '../support/acts'
 import { Folder } from '../support/folder'
-import { act, furnish, stored } from './furniture'
+import { act, type Connection, furnish, stored } from './furniture'
 import { testKey } from './place'
 
 /** A master key whose data key tells what it opens. */
@@ -29,7 +30,7 @@ const requestCount = 20
 
 /** Opens an engine with a member of many intakes, does something, and tells what was opened for it. */
 async function openedFor(
-  work: (engine: ReturnType<typeof openEngine>, memberId: number) => Promise<unknown>,
+  work: (engine: Connection, memberId: number) => Promise<unknown>,
   onOpen: (path: string) => void = () => {},
 ): Promise<string[]> {
   using folder = new Folder()
@@ -39,7 +40,8 @@ async function openedFor(
     opened.push(table)
     onOpen(path)
   })
-  const engine = openEngine({ path, purpose: 'sandbox', masterKey, create: true, upgrade: false })
+  const bare = openEngine({ path, purpose: 'sandbox', masterKey, create: true, upgrade: false })
+  const engine = { ...bare, store: withActs(bare) }
   try {
     const { intake } = await furnish(engine)
     let id = 0

@@ -6,6 +6,7 @@ import { takeServeLock } from '../../db/sqlite/file/lock'
 import { copyPathOf, ourMigrations } from '../../db/sqlite/migration'
 import { Refusal } from '../../src/domain/errors'
 import { masterKeyOf } from '../../src/vault/vault'
+import { actsOf } from '../support/acts'
 import { Folder } from '../support/folder'
 import { openTestDatabase, testKey } from './place'
 
@@ -70,7 +71,7 @@ describe('a database that lacks a step', () => {
     const engine = await open(path)
     const copy = copyPathOf(path, wider)
     expect(engine.upgraded).toEqual({ copy })
-    expect(await engine.store.listOrganizations()).toMatchObject([{ name: 'North Care' }])
+    expect(await actsOf(engine).listOrganizations()).toMatchObject([{ name: 'North Care' }])
     await engine.close()
     const files = readdirSync(folder.path).filter((name) => !/-(wal|shm)$/.test(name))
     expect(files.sort()).toEqual(['a.sqlite', `a.sqlite.before-schema-${wider.length}`])

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
+import type { RequestFilter, RequestPart } from '../../src/domain/facts'
 import type { Provider } from '../../src/domain/provider'
-import type { RequestFilter, RequestPart, Store } from '../../src/domain/store'
+import type { ActingStore } from '../support/acts'
 import {
   act,
   actAt,
@@ -28,7 +29,7 @@ import {
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
 /** The actions and records of the audit lines that something leaves. */
-async function audited(store: Store, change: () => Promise<unknown>): Promise<(string | null)[][]> {
+async function audited(store: ActingStore, change: () => Promise<unknown>): Promise<(string | null)[][]> {
   const { id } = await store.auditHead()
   await change()
   const lines = await store.listAudit(10_000)

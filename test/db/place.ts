@@ -4,6 +4,7 @@ import type { Migration } from '../../db/sqlite/migration'
 import { openDatabase } from '../../db/sqlite/open'
 import type { Engine, Purpose } from '../../src/domain/database'
 import { masterKeyOf } from '../../src/vault/vault'
+import { type ActingStore, withActs } from '../support/acts'
 import { Folder } from '../support/folder'
 import type { Place } from './furniture'
 
@@ -11,14 +12,18 @@ import type { Place } from './furniture'
 export const testKey = Buffer.alloc(32, 7)
 
 /** The engine on a file, which is made if it is not there. */
-export function openTestEngine(path: string, masterKey: Uint8Array = testKey): Engine {
-  return openEngine({
+export function openTestEngine(
+  path: string,
+  masterKey: Uint8Array = testKey,
+): Engine & { readonly store: ActingStore } {
+  const engine = openEngine({
     path,
     purpose: 'sandbox',
     masterKey: masterKeyOf(masterKey),
     create: true,
     upgrade: false,
   })
+  return { ...engine, store: withActs(engine) }
 }
 
 /** The bare database of a file, brought up to date and set up as the engine has it. */

@@ -5,7 +5,9 @@ import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
 import { directoryFeed, sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
+import type { Upkeep } from '../../src/domain/upkeep'
 import { masterKeyOf } from '../../src/vault/vault'
+import { withActs } from '../support/acts'
 import { Folder } from '../support/folder'
 import { act, type Connection, endOf, furnish, now, stored, update, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine, testKey } from './place'
@@ -21,7 +23,10 @@ beforeEach(async () => {
   const queries = queriesOn(database, settingsOf(database).openVault('sandbox', masterKeyOf(testKey)))
   const writer = new Writer(database)
   connection = {
-    store: sqliteStore(queries, writer),
+    store: withActs({
+      store: sqliteStore(queries, writer),
+      upkeep: { verifyAudit: async (noted) => queries.audit.verify(noted) } as Upkeep,
+    }),
     feed: directoryFeed(
       queries,
       () => writer.stamp,

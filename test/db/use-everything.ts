@@ -140,6 +140,8 @@ export async function keepUp(upkeep: Upkeep, target: string, copies = true): Pro
   if (copies) await copy
   else await expect(copy).rejects.toThrow('backed up')
   await upkeep.noteDrill(act)
+  await upkeep.verifyAudit(null)
+  await upkeep.forgetChanges()
   expect(await upkeep.findCopyNote()).toBeNull()
   await expect(upkeep.reactivate(act)).rejects.toThrow('the database is active')
   await upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)

@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
 import { systemClock } from '../../src/domain/clock'
 import { openStorage } from '../../src/service'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import type { OfferedSlot } from '../support/process'
@@ -145,7 +146,7 @@ export async function differences(path: string, sent: readonly Submission[], aft
     report: () => {},
   })
   try {
-    const { store } = records
+    const store = actsOf(records)
     const ids = idsAfter(path, after)
     const screenings = await store.sortingAnswers(ids)
     const stored = Map.groupBy(ids, (id) => screenings.get(id)?.at(0)?.answer ?? 'what cannot be read')

@@ -6,6 +6,7 @@ import { type Networks, parseNetworks } from '../../src/domain/networks'
 import { createApp } from '../../src/http/app'
 import { clientAmong, forwarding } from '../../src/http/behind-proxy'
 import { routeOf } from '../../src/http/gate'
+import { actsOf } from '../support/acts'
 import { startService } from '../support/service'
 
 const networksIn = (text: string) => parseNetworks(text) as Networks
@@ -168,7 +169,7 @@ describe('behind a proxy', () => {
     expect((await from(`8.8.8.8, 198.51.100.1:4711, ${inner}`)).status).toBe(429)
     expect((await from('198.51.100.2')).status).toBe(401)
     await service.context.notebook.flush(service.context.store)
-    const lines = await service.context.store.listAudit(100)
+    const lines = await actsOf(service.context).listAudit(100)
     const noted = lines.filter(({ action }) => action === 'authentication.refuse').map(({ actor }) => actor)
     expect(noted.sort()).toEqual(['192.0.2.66', '198.51.100.1', '198.51.100.2'])
   })

@@ -8,6 +8,7 @@ import { listenForMetrics, type Measured } from '../../src/http/metrics'
 import { placesInFlight } from '../../src/http/places'
 import { RequestMeasures } from '../../src/http/request-measures'
 import { openService, readCertificate } from '../../src/service'
+import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { makeCertificate } from '../support/certificates'
 import { describeOfFile, testOfFile } from '../support/engine'
@@ -400,7 +401,7 @@ describeOfFile('what is shown and what is alerted on', () => {
     const { store, upkeep } = service.context
     await upkeep.backUp(folder.file('copy'), null, service.act())
     await upkeep.noteDrill(service.act())
-    expect(await store.countWaiting({ state: 'unassigned' })).toMatchObject({ count: 1 })
+    expect(await actsOf({ store }).countWaiting({ state: 'unassigned' })).toMatchObject({ count: 1 })
     served = await textOf(service.metricsPort)
     told = [served, await toldOf(), await toldOf({ engine: () => onServer(7, 1) })].join('')
   })

@@ -8,6 +8,7 @@ import { endpoints } from '../../src/http/endpoints'
 import { errorCodes } from '../../src/http/errors'
 import { openApiDocument } from '../../src/http/openapi'
 import { paths, signed } from '../contract/contract'
+import { actsOf } from '../support/acts'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { misfits, type Schema } from '../support/json-schema'
 import { type Answer, startService } from '../support/service'
@@ -335,7 +336,7 @@ async function bookAsManyAsAllowed(member: string, providerId: number): Promise<
 
 /** A request for each refusal of each path, and what was answered. */
 async function refusals(): Promise<[path: string, answer: Answer][]> {
-  const { store } = service.context
+  const store = actsOf(service.context)
   const deactivated = await service.addPartner('Deactivated')
   await store.setPartnerActive(deactivated.partner.id, false, service.act())
   const closed = await service.addPartner('Closed')

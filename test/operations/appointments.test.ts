@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { RequestRecord } from '../../src/domain/booking-request'
+import type { Facts } from '../../src/domain/facts'
 import { type Member, unreadableMember } from '../../src/domain/member'
 import { readAppointments } from '../../src/operations/appointments'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { builtInZones } from '../../src/zones/packed'
+import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { startService } from '../support/service'
 
@@ -48,7 +51,7 @@ const idsOn = async (...words: Parameters<typeof read>) => {
 }
 
 const linesSince = async (line: number) =>
-  (await service.context.store.listAudit(100, { after: line })).map(({ action, record, outcome }) => [
+  (await actsOf(service.context).listAudit(100, { after: line })).map(({ action, record, outcome }) => [
     action,
     record,
     outcome,
@@ -91,13 +94,13 @@ describe('the appointments of a day', () => {
     const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')
     await declineRequest(service.context, declined, service.act())
     await acceptRequest(service.context, late, service.act())
-    const { id: before } = await service.context.store.auditHead()
+    const { id: before } = await actsOf(service.context).auditHead()
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [early, late]])
     expect(await linesSince(before)).toEqual([
       ['request.read-appointment', `request ${early}`, 'done'],
       ['request.read-appointment', `request ${late}`, 'done'],
     ])
-    const { id: after } = await service.context.store.auditHead()
+    const { id: after } = await actsOf(service.context).auditHead()
     expect(await idsOn('2026-12-03')).toEqual([['2026-12-03'], []])
     expect(await linesSince(after)).toEqual([])
   })
@@ -157,9 +160,9 @@ describe('the appointments of a day', () => {
 
   test('of somebody who was erased are told as such, and nobody is noted as read', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
-    const member = await service.context.store.findMember(service.partner.partner.id, 'robin')
-    await service.context.store.eraseMember(member?.id as number, service.act())
-    const { id: before } = await service.context.store.auditHead()
+    const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
+    await actsOf(service.context).eraseMember(member?.id as number, service.act())
+    const { id: before } = await actsOf(service.context).auditHead()
     const { appointments } = await read('2026-12-02')
     expect(appointments).toEqual([
       expect.objectContaining({
@@ -173,9 +176,9 @@ describe('the appointments of a day', () => {
 
   test('of somebody who is deactivated are told, and leave their line', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
-    const member = await service.context.store.findMember(service.partner.partner.id, 'robin')
-    await service.context.store.setMemberActive(member?.id as number, false, service.act())
-    const { id: before } = await service.context.store.auditHead()
+    const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
+    await actsOf(service.context).setMemberActive(member?.id as number, false, service.act())
+    const { id: before } = await actsOf(service.context).auditHead()
     const { appointments } = await read('2026-12-02')
     expect(appointments.map(({ request }) => request.member)).toEqual([
       { ...member, active: false } as Member,
@@ -192,15 +195,15 @@ describe('the appointments of a day', () => {
       listUnreadable: () => [named],
       findAnyListing: () => null,
     })
-    const unreadable = async (...words: Parameters<typeof store.listHeld>) =>
-      (await store.listHeld(...words)).map((one) => ({
+    const unreadable = async (work: (facts: Facts) => unknown) =>
+      ((await store.read(work)) as RequestRecord[]).map((one) => ({
         ...one,
         member: { ...one.member, ...unreadableMember },
       }))
     const context = {
       ...service.context,
       directory: broken,
-      store: { ...store, listHeld: unreadable as never },
+      store: { ...store, read: unreadable as never },
     }
     const asked = { on: '2026-12-02', provider: null, zone: null }
     const { appointments } = await readAppointments(context, zones, asked, service.act())

@@ -5,6 +5,7 @@ import type { Store } from '../../src/domain/store'
 import { assignProvider, concernOf } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
+import { actsOf } from '../support/acts'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -69,15 +70,15 @@ describe('an intake that is assigned again', () => {
 
 describe('is refused, and nothing is changed:', () => {
   async function expectRefused(id: number, to: Provider, at: number | null, kind: string): Promise<void> {
-    const before = await context.store.findRequest(id)
-    const lines = (await context.store.listAudit(1000)).length
+    const before = await actsOf(context).findRequest(id)
+    const lines = (await actsOf(context).listAudit(1000)).length
     await expect(assign(id, to, at)).rejects.toMatchObject({ kind })
-    expect(await context.store.findRequest(id)).toEqual(before)
-    expect(await context.store.listAudit(1000)).toHaveLength(lines)
+    expect(await actsOf(context).findRequest(id)).toEqual(before)
+    expect(await actsOf(context).listAudit(1000)).toHaveLength(lines)
   }
 
   test('a provider who is deactivated', async () => {
-    await context.store.setProviderActive(on1.id, false, act)
+    await actsOf(context).setProviderActive(on1.id, false, act)
     await expectRefused(await submit('a'), on1, null, 'move_unknown')
   })
 
@@ -95,10 +96,10 @@ describe('another process writes between the decision and the assignment:', () =
     let isDone = false
     const store: Store = {
       ...context.store,
-      async assign(...words) {
+      async change(...words) {
         if (!isDone) await happens()
         isDone = true
-        return context.store.assign(...words)
+        return context.store.change(...words)
       },
     }
     return { ...context, store }
@@ -106,18 +107,18 @@ describe('another process writes between the decision and the assignment:', () =
 
   test('a provider who has been deactivated is refused', async () => {
     const id = await submit('a')
-    const racing = meanwhile(() => context.store.setProviderActive(on1.id, false, act))
+    const racing = meanwhile(() => actsOf(context).setProviderActive(on1.id, false, act))
     await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   })
 
   test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
     const id = await submit('a')
     const later = meanwhile(() =>
-      context.store.addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
+      actsOf(context).addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
     )
     expect(await assignProvider(later, id, on1, first, act)).toMatchObject({ startsAt: first })
     const sameDay = meanwhile(() =>
-      context.store.addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act),
+      actsOf(context).addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act),
     )
     await expect(assignProvider(sameDay, id, on1, second, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
@@ -127,7 +128,7 @@ describe('another process writes between the decision and the assignment:', () =
 
 describe('gives concern:', () => {
   async function concern(country: string, at = now) {
-    const member = (await context.store.findRequest(await submit(country, null, country)))?.member
+    const member = (await actsOf(context).findRequest(await submit(country, null, country)))?.member
     if (!member) throw new Error('the request has no member')
     return concernOf(context.directory, member, on1, at)
   }

@@ -3,6 +3,7 @@ import { findMemberRecords, subjectsOfPartner } from '../../src/operations/audit
 import { eraseMember } from '../../src/operations/members'
 import { everyAuditLine, listAudit, noteAct } from '../../src/operations/upkeep'
 import { endOf } from '../db/furniture'
+import { actsOf } from '../support/acts'
 import { startService } from '../support/service'
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -52,7 +53,7 @@ test('of an erased person what is known still is told: not which requests were t
   const { context } = service
   await noteAct(context, service.act(), 'member.show', 'member 1')
   await noteAct(context, service.act(), 'request.show', 'request 1')
-  const member = await context.store.findMemberById(1)
+  const member = await actsOf(context).findMemberById(1)
   if (member) await eraseMember(context, member, service.act())
   // Whoever was about to read or to erase them by then was refused.
   await noteAct(context, service.act(), 'member.export', 'member 1', 'record_unknown')

@@ -7,6 +7,7 @@ import { declineRequest } from '../../src/operations/requests'
 import { removeTimeOff } from '../../src/operations/time-off'
 import { formatInstant } from '../../src/scheduling/calendar'
 import { builtInZones } from '../../src/zones/packed'
+import { actsOf } from '../support/acts'
 import { countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 
@@ -51,7 +52,7 @@ const startsOf = (ref: string) =>
   listFreeSlots(service.context, named(ref), null, service.act().at).map(formatInstant)
 
 async function linesDuring(work: () => Promise<unknown>) {
-  const { store } = service.context
+  const store = actsOf(service.context)
   const { id } = await store.auditHead()
   await work()
   return (await store.listAudit(100, { after: id })).map(({ action, record }) => [action, record])
@@ -260,8 +261,8 @@ describe('what is offered', () => {
 
   test('is nothing to somebody who was erased, who is not noted as read', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
-    const member = await service.context.store.findMember(service.partner.partner.id, 'robin')
-    await service.context.store.eraseMember(member?.id as number, service.act())
+    const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
+    await actsOf(service.context).eraseMember(member?.id as number, service.act())
     const { concerned } = await take()
     expect(concerned).toMatchObject([{ appointment: { request: { id, member: null } }, offers: null }])
     expect(await linesDuring(take)).toEqual([])

@@ -4,6 +4,7 @@ import { acknowledgeMove, countMovedBookings, listMovedBookings } from '../../sr
 import type { Context } from '../../src/operations/context'
 import { builtInZones } from '../../src/zones/packed'
 import { act, booking, member, minutes, nine, provider } from '../domain/values'
+import { factsStore } from '../support/facts-store'
 
 const slot = (requestId: number, startsAt: number, localOffsetMinutes: number): TakenSlot => ({
   requestId,
@@ -20,19 +21,16 @@ function recordsOf() {
     calendar: { schedule: { zone: builtInZones().find(provider.timeZone) } },
     taken,
   }
-  const acknowledged: unknown[] = []
+  const store = factsStore({ requests: { find: (id) => ({ ...booking, id }) } })
   const context = {
     directory: {
       listProviders: () => [provider],
       findAnyListing: () => listing,
       catchUp: () => undefined,
     },
-    store: {
-      findRequest: async (id: number) => ({ ...booking, id }),
-      acknowledge: async (...words: unknown[]) => void acknowledged.push(words),
-    },
+    store,
   } as unknown as Context
-  return { context, acknowledged }
+  return { context, written: store.written }
 }
 
 test('a booked time at which the clock will show another is told until it has come', async () => {
@@ -51,9 +49,10 @@ test('a booked time at which the clock will show another is told until it has co
 })
 
 test('it is acknowledged as the clock will show it, and what has not moved is not', async () => {
-  const { context, acknowledged } = recordsOf()
+  const { context, written } = recordsOf()
   await acknowledgeMove(context, booking.id, act)
-  expect(acknowledged).toEqual([[booking.id, -300, act]])
+  const acknowledged = { set: 'request', id: booking.id, to: { localOffsetMinutes: -300 } }
+  expect(written).toEqual([[act, [acknowledged]]] as never)
   await expect(acknowledgeMove(context, booking.id + 1, act)).rejects.toMatchObject({ kind: 'move_unknown' })
-  expect(acknowledged).toHaveLength(1)
+  expect(written).toHaveLength(1)
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Context } from '../../src/operations/context'
 import { requireOrganization, requirePartner, requireProvider } from '../../src/operations/find-records'
 import { organization, partner, provider } from '../domain/values'
+import { factsStore } from '../support/facts-store'
 
 // Of each kind the second is called what the first has as its id.
 const otherProvider = { ...provider, id: provider.id + 1, ref: String(provider.id) }
@@ -10,10 +11,12 @@ const otherOrganization = { ...organization, id: organization.id + 1, name: Stri
 
 const context = {
   directory: { listProviders: () => [provider, otherProvider] },
-  store: {
-    listPartners: async () => [partner, otherPartner],
-    listOrganizations: async () => [organization, otherOrganization],
-  },
+  store: factsStore({
+    partners: {
+      list: () => [partner, otherPartner],
+      listOrganizations: () => [organization, otherOrganization],
+    },
+  }),
 } as unknown as Context
 
 test('a provider is found by ref before one of whom it is the id, who is found by their own ref', () => {

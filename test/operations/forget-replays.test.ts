@@ -2,20 +2,21 @@ import { expect, test } from 'bun:test'
 import type { Context } from '../../src/operations/context'
 import { forgetReplays } from '../../src/operations/forget-replays'
 import { now } from '../domain/values'
+import { factsStore } from '../support/facts-store'
 
 test('all that has expired is removed, a hundred at a time, and nothing is asked for beyond it', async () => {
-  let left = 250
-  const asked: [at: number, most: number][] = []
-  const store = {
-    async forgetReplays(at: number, most: number) {
-      asked.push([at, most])
-      const removed = Math.min(left, most)
-      left -= removed
-      return removed
-    },
+  const kept = Array.from({ length: 250 }, (_, index) => index + 1)
+  const asked: [until: number, most: number][] = []
+  const removed = () => store.written.flatMap(([, writes]) => writes)
+  const submittedBy = (until: number, most: number) => {
+    asked.push([until, most])
+    return kept.slice(removed().length).slice(0, most)
   }
-  const context = { store, clock: { now: () => now } } as unknown as Context
+  const store = factsStore({ replays: { submittedBy } })
+  const upkeep = { forgetChanges: async () => {} }
+  const context = { store, upkeep, clock: { now: () => now } } as unknown as Context
   await forgetReplays(context, new AbortController().signal)
-  expect(left).toBe(0)
-  expect(asked).toEqual(Array(3).fill([now, 100]))
+  expect(removed()).toEqual(kept.map((id) => ({ remove: 'replay', id })))
+  // Each of three rounds looks without a lock, then within the transaction.
+  expect(asked).toEqual(Array(6).fill([now - 86_400_000, 100]))
 })

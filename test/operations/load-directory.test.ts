@@ -16,6 +16,7 @@ import {
 } from '../../src/operations/load-directory'
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { addTimeOff } from '../../src/operations/time-off'
+import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -359,7 +360,7 @@ describe('sessions to come that fall outside', () => {
     const { context } = service
     await book('on-2', wednesday)
     const declined = await book('both', wednesday)
-    await context.store.decline(declined, service.act())
+    await actsOf(context).decline(declined, service.act())
     await context.directory.catchUp()
     await addTimeOff(context, find('on-2'), { from: '2026-12-02', until: '2026-12-02' }, service.act())
     expect(told({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
@@ -376,7 +377,7 @@ describe('sessions to come that fall outside', () => {
     const requestId = await book('on-2', wednesday)
     const document = fileWith({ 'on-2': { licenses: [] } })
     expect((await nightly(document)).told.fallen).toMatchObject([{ requestId }])
-    expect(await service.context.store.findRequest(requestId)).toMatchObject({ state: 'pending' })
+    expect(await actsOf(service.context).findRequest(requestId)).toMatchObject({ state: 'pending' })
     expect((await nightly(document)).told.fallen).toEqual([])
   })
 })
@@ -384,8 +385,8 @@ describe('sessions to come that fall outside', () => {
 test('a load leaves one line in the audit log', async () => {
   const { context } = service
   await loadDirectory(context, fileWith({ 'on-1': null, 'on-2': { licenses: [] } }), service.act())
-  expect(await context.store.listAudit(1)).toMatchObject([
+  expect(await actsOf(context).listAudit(1)).toMatchObject([
     { at: Date.parse(defaultNow), action: 'directory.load', record: null, outcome: 'done' },
   ])
-  expect(await context.store.listAudit(100)).toHaveLength(5)
+  expect(await actsOf(context).listAudit(100)).toHaveLength(5)
 })

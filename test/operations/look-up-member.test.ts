@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test'
 import { paths } from '../contract/contract'
+import { withActs } from '../support/acts'
 import { booking } from '../support/builders'
 import { startService } from '../support/service'
 
 test('a look-up leaves a line whether it shows the member or tells that they are deactivated', async () => {
   const service = await startService()
-  const { store, notebook } = service.context
+  const { notebook } = service.context
+  const store = withActs(service.context)
   const lookUp = (externalUserId: string) =>
     service.get(`${paths.user}?external_user_id=${externalUserId}`).then(({ status }) => status)
   const [shown, paused] = [

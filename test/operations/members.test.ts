@@ -2,10 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
+import type { Store } from '../../src/domain/store'
 import type { Records } from '../../src/operations/context'
 import { rotateMasterKey } from '../../src/operations/keys'
 import { eraseMember, findMembers, finishErasure } from '../../src/operations/members'
-import { act, member, partner } from '../domain/values'
+import { act, booking, member, partner } from '../domain/values'
+import { factsStore } from '../support/facts-store'
 
 /** Records of so many members, every fortieth of whom is called Sought, and what is asked of them. */
 function recordsOf(count: number) {
@@ -17,26 +19,29 @@ function recordsOf(count: number) {
   })
   const asked: [after: number, most: number][] = []
   const audit: AuditEntry[] = []
-  const line = { ...act, action: 'member.find' } as const
-  const store = {
-    async listPartners() {
-      return [partner]
-    },
-    async findMember(partnerId: number, externalUserId: string) {
-      return (
-        members.find((one) => one.partnerId === partnerId && one.externalUserId === externalUserId) ?? null
-      )
-    },
-    async findMemberByEmail(email: string) {
-      const found = members.find(({ profile }) => profile.email === email) ?? null
-      audit.push({ ...line, record: found && `member ${found.id}`, outcome: 'done' })
-      return found
-    },
-    async listMembers(after: number, most: number) {
-      asked.push([after, most])
-      return members.filter(({ id }) => id > after).slice(0, most)
-    },
-    async appendAudit(entries: readonly AuditEntry[]) {
+  const store: Store = {
+    ...factsStore({
+      partners: { list: () => [partner] },
+      members: {
+        find: (partnerId, externalUserId) =>
+          members.find((one) => one.partnerId === partnerId && one.externalUserId === externalUserId) ?? null,
+        findByEmail(email) {
+          const found = members.find(({ profile }) => profile.email === email) ?? null
+          audit.push({
+            ...act,
+            action: 'member.find',
+            record: found && `member ${found.id}`,
+            outcome: 'done',
+          })
+          return found
+        },
+        list(after, most) {
+          asked.push([after, most])
+          return members.filter(({ id }) => id > after).slice(0, most)
+        },
+      },
+    }),
+    async appendAudit(entries) {
       audit.push(...entries)
     },
   }
@@ -98,11 +103,14 @@ describe('members are looked for', () => {
 /** Records that have one member erased and one key put in force, and what comes of clearing away what was before. */
 function recordsThat(purge: () => Promise<boolean>): Records {
   const records = {
-    store: {
-      eraseMember: async () => [5],
-      findMemberById: async () => null,
-      listAudit: async () => [{ action: 'member.erase', outcome: 'done' }],
-    },
+    store: factsStore({
+      members: { findForStaff: (id) => (id === member.id ? member : null) },
+      requests: { listOf: () => [{ ...booking, id: 5 }] },
+      notes: { idsOfMember: () => [] },
+      audit: {
+        list: () => [{ ...act, id: 1, action: 'member.erase', record: null, outcome: 'done', hash: '' }],
+      },
+    }),
     upkeep: { purge, keptAfterErasure: async () => 'In backups.' },
     custody: { hasRotated: false, rotate: async () => '/key' },
   }
@@ -112,7 +120,7 @@ function recordsThat(purge: () => Promise<boolean>): Records {
 describe('what was erased is erased, and a key that was put in force is in force', () => {
   const allOf = async (records: Records): Promise<unknown[]> => [
     await eraseMember(records, member, act),
-    await finishErasure(records, 7),
+    await finishErasure(records, member.id + 1),
     await rotateMasterKey(records, undefined, act),
   ]
   const keptIn = 'In backups.'
@@ -139,7 +147,7 @@ describe('what was erased is erased, and a key that was put in force is in force
   test('and what nobody foresaw is told as what it is', async () => {
     const records = recordsThat(() => Promise.reject(new Error('a defect')))
     await expect(eraseMember(records, member, act)).rejects.toThrow('a defect')
-    await expect(finishErasure(records, 7)).rejects.toThrow('a defect')
+    await expect(finishErasure(records, member.id + 1)).rejects.toThrow('a defect')
     await expect(rotateMasterKey(records, undefined, act)).rejects.toThrow('a defect')
   })
 })

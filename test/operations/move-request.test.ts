@@ -6,6 +6,7 @@ import { assignProvider } from '../../src/operations/assign-provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
 import { moveRequest } from '../../src/operations/move-request'
+import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -57,12 +58,12 @@ describe('a request that is moved', () => {
 
 describe('is refused, and nothing is changed:', () => {
   async function expectRefused(id: number, to: Provider, at: number, kind: string): Promise<string> {
-    const before = await context.store.findRequest(id)
-    const lines = (await context.store.listAudit(1000)).length
+    const before = await actsOf(context).findRequest(id)
+    const lines = (await actsOf(context).listAudit(1000)).length
     const refusal: unknown = await move(id, to, at).catch((error) => error)
     expect(refusal).toMatchObject({ kind })
-    expect(await context.store.findRequest(id)).toEqual(before)
-    expect(await context.store.listAudit(1000)).toHaveLength(lines)
+    expect(await actsOf(context).findRequest(id)).toEqual(before)
+    expect(await actsOf(context).listAudit(1000)).toHaveLength(lines)
     return (refusal as Error).message
   }
 
@@ -84,14 +85,14 @@ describe('is refused, and nothing is changed:', () => {
     await book('c', first, on2)
     const { id: later } = await book('c', second + 45 * 60_000, on2)
     await expectRefused(later, on1, first, 'slot_unavailable')
-    await context.store.decline(id, act)
+    await actsOf(context).decline(id, act)
     await context.directory.catchUp()
     await expectRefused(later, on1, first, 'slot_conflicts_with_yours')
   })
 
   test('a provider who is deactivated, and a request that is not there', async () => {
     const { id } = await book('a')
-    await context.store.setProviderActive(on2.id, false, act)
+    await actsOf(context).setProviderActive(on2.id, false, act)
     await expectRefused(id, on2, second, 'move_unknown')
     await expectRefused(4711, on1, second, 'record_unknown')
   })
@@ -103,10 +104,10 @@ describe('what another process writes meanwhile is caught up with:', () => {
     let isDone = false
     const store: Store = {
       ...context.store,
-      async move(...words) {
+      async change(...words) {
         if (!isDone) await happens()
         isDone = true
-        return context.store.move(...words)
+        return context.store.change(...words)
       },
     }
     return { ...context, store }
@@ -114,7 +115,7 @@ describe('what another process writes meanwhile is caught up with:', () => {
 
   test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
     const { id } = await book('a')
-    const away = (day: string) => () => context.store.addTimeOff(on1.id, { from: day, until: day }, act)
+    const away = (day: string) => () => actsOf(context).addTimeOff(on1.id, { from: day, until: day }, act)
     const later = meanwhile(away('2026-12-10'))
     expect(await moveRequest(later, id, on1, second, act)).toMatchObject({ startsAt: second })
     const sameDay = meanwhile(away('2026-12-02'))
@@ -130,7 +131,7 @@ test('many who move to one slot at once: one gets it, and the others keep theirs
   const booked = await Promise.all(starts.map((at, index) => book(`m${index}`, at)))
   const ended = await Promise.allSettled(booked.map(({ id }) => move(id, on1, second)))
   expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-  const kept = await Promise.all(booked.map(({ id }) => context.store.findRequest(id)))
+  const kept = await Promise.all(booked.map(({ id }) => actsOf(context).findRequest(id)))
   const held = kept.map((request) => request?.startsAt as number)
   expect(new Set(held).size).toBe(6)
   expect(held.filter((at) => at === second)).toHaveLength(1)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
 import { noteReadings } from '../../src/operations/note-readings'
+import { actsOf } from '../support/acts'
 import { startService } from '../support/service'
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -17,7 +18,7 @@ const readings = (count: number): AuditEntry[] =>
     outcome: 'done',
   }))
 
-const actionsOf = async () => (await service.context.store.listAudit(2_000)).map(({ action }) => action)
+const actionsOf = async () => (await actsOf(service.context).listAudit(2_000)).map(({ action }) => action)
 
 test('what others do is noted between many readings, and all of those are there at the end', async () => {
   const { store } = service.context

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
+import type { Facts, MaybePromise } from '../../src/domain/facts'
 import type { Records } from '../../src/operations/context'
 import { isAnyAtRisk } from '../../src/operations/request-risk'
 import { listQueue, type QueueWish } from '../../src/operations/requests'
@@ -162,11 +163,15 @@ describe('the queue otherwise', () => {
     await submit({ late: phq9(0, '1') }, nine + minutes(600))
     await submit({ soon: phq9(0, '1') }, nine)
     const opened: number[] = []
-    const sortingAnswers = async (all: readonly number[]) => {
-      opened.push(...all)
-      return place.store.sortingAnswers(all)
-    }
-    records = { store: { ...place.store, sortingAnswers } } as unknown as Records
+    const read = <T>(work: (facts: Facts) => MaybePromise<T>) =>
+      place.store.read((facts) => {
+        const readableAnswers = (ids: readonly number[]) => {
+          opened.push(...ids)
+          return facts.requests.readableAnswers(ids)
+        }
+        return work({ ...facts, requests: Object.assign(Object.create(facts.requests), { readableAnswers }) })
+      })
+    records = { store: { ...place.store, read } } as unknown as Records
     const { id: before } = await place.store.auditHead()
     const pages = await Promise.all([1, 2, 3].map((page) => queueBy({ sort: 'age', page, pageSize: 2 })))
     expect(pages.map(namesIn)).toEqual([['first', 'late'], ['soon'], []])

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { takeServeLock } from '../../db/sqlite/file/lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
+import type { Facts, MaybePromise } from '../../src/domain/facts'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
 import { readStatus, serviceState } from '../../src/operations/status'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
 import { noteAct } from '../../src/operations/upkeep'
+import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { isOnPostgres, testOfFile } from '../support/engine'
 import { defaultNow, startService } from '../support/service'
@@ -154,10 +156,10 @@ test('the next cutover is the first of those that wait', async () => {
   expect((await status(now + 4_000)).nextCutover).toEqual({ partner: 'Test Partner', at: now + 5_000 })
   expect((await status(now + 5_000)).nextCutover).toBeNull()
   // One that is cancelled is none.
-  const third = await context.store.addPartner('Third', null, act)
+  const third = await actsOf(context).addPartner('Third', null, act)
   await issueFirstToken(context, third, act)
   await rotateToken(context, third, now + 9_000, act)
-  await context.store.revokeKeys(third.id, act)
+  await actsOf(context).revokeKeys(third.id, act)
   expect((await status(now + 5_000)).nextCutover).toBeNull()
 })
 
@@ -192,11 +194,15 @@ test('of more requests than are looked at for a risk those are that came last, a
     const opened: number[] = []
     const store = {
       ...context.store,
-      listRequestIds: async () => ids,
-      async sortingAnswers(some: readonly number[]) {
-        opened.push(...some)
-        return new Map(some.map((id) => [id, []]))
-      },
+      read: <T>(work: (facts: Facts) => MaybePromise<T>) =>
+        context.store.read((facts) => {
+          const readableAnswers = (some: readonly number[]) => {
+            opened.push(...some)
+            return new Map(some.map((id) => [id, []]))
+          }
+          const given = { listIds: () => ids, readableAnswers }
+          return work({ ...facts, requests: Object.assign(Object.create(facts.requests), given) })
+        }),
     }
     const { isRiskWhole } = await readStatus({ ...context, store }, async () => 'up', now)
     return { isRiskWhole, first: opened[0], last: opened.at(-1), count: opened.length }

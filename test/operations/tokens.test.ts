@@ -18,6 +18,7 @@ import {
   verifyToken,
 } from '../../src/operations/tokens'
 import { endOf } from '../db/furniture'
+import { actsOf } from '../support/acts'
 import { defaultNow, startService } from '../support/service'
 
 const now = Date.parse(defaultNow)
@@ -28,7 +29,7 @@ let fresh: Partner
 
 beforeEach(async () => {
   service = await startService()
-  fresh = await service.context.store.addPartner('Fresh', null, act)
+  fresh = await actsOf(service.context).addPartner('Fresh', null, act)
 })
 afterEach(() => service.stop())
 
@@ -150,7 +151,7 @@ describe('a token told of by its kid', () => {
     '%s: as the API answers, and as the token itself would be told of',
     async (_, change, code, why) => {
       const { partner, token } = service.partner
-      const [theirs] = (await service.context.store.listPartners()).filter(({ id }) => id === partner.id)
+      const [theirs] = (await actsOf(service.context).listPartners()).filter(({ id }) => id === partner.id)
       await change({ partner: theirs as Partner })
       const { known, refusal, ...told } = await verifyKid(service.context, kidOf(token))
       const verdict: unknown[] = [refusal?.kind ?? null, told]

@@ -5,6 +5,7 @@ import { type Told, toldBy, urlWith } from '../simulation/oracle-answers'
 import { isWorking, type KnownProvider } from '../simulation/oracle-directory'
 import { search } from '../simulation/oracle-search'
 import { dayMillis, instant } from '../simulation/wall-clock'
+import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { startService, type TestPartner, type TestService } from '../support/service'
 import { type Onlooker, openOnlooker, type Storage } from '../support/storage'
@@ -237,7 +238,7 @@ export class BatchWorld implements AsyncDisposable {
 
   /** All that the database holds of a day, and what a search shows then to somebody from whom nothing was taken. */
   async kept({ highest, oracle }: Day): Promise<Kept> {
-    const { store } = this.service.context
+    const store = actsOf(this.service.context)
     const ids = (table: string, after: number) =>
       this.#ask(`SELECT id FROM ${table} WHERE id > ${after} ORDER BY id`)
     const requestIds = await ids('booking_requests', highest.request)

@@ -15,6 +15,7 @@ import {
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
+import { actsOf } from '../support/acts'
 import { actAt } from '../support/service'
 
 /** What an operator does while partners book, in words that go through a pipe. */
@@ -76,7 +77,7 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
       return releaseEmail(context, { id: asked.member } as Member, by)
     case 'erase':
       // Without the operation's purge, which is about files.
-      return context.store.eraseMember(asked.member, by)
+      return actsOf(context).eraseMember(asked.member, by)
     case 'issue':
       return issueFirstToken(context, { id: asked.partner } as Partner, by)
     case 'revoke':

@@ -8,6 +8,7 @@ import {
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
 import { paths } from '../contract/contract'
 import { below, randomFrom, seed } from '../hostile/random'
+import { actsOf } from '../support/acts'
 import { booking } from '../support/builders'
 import { times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
@@ -72,7 +73,7 @@ test.each(revocations)(
     const random = randomFrom(seed)
     const bystander = await service.addPartner(`Bystander of ${what}`)
     let caller = await service.addPartner(`Partner whose ${what}`)
-    const count = async () => (await service.context.store.listSubmitted(caller.partner.id, 0)).length
+    const count = async () => (await actsOf(service.context).listSubmitted(caller.partner.id, 0)).length
     for (let round = 0; round < times(60, 1000); round++) {
       const before = await count()
       const sent = Array.from({ length: 16 }, (_, index) =>

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { paths } from '../contract/contract'
+import { actsOf } from '../support/acts'
 import type { Oracle, OracleMember, OraclePartner } from './oracle'
 import { type Query, type Told, toldBy, urlWith } from './oracle-answers'
 import { listRegions, search } from './oracle-search'
@@ -82,7 +83,7 @@ const membersOf = ({ members }: Oracle, place: number): OracleMember[] =>
 
 /** All that the database holds of members, requests and tokens, and of what was done to them. */
 async function keptIn({ oracle, site, madeBy }: World, running: Running) {
-  const { store } = contextOf(running)
+  const store = actsOf(contextOf(running))
   const requests = await store.listRequests({})
   const answers = await store.sortingAnswers(requests.map(({ id }) => id))
   const members = []

@@ -23,6 +23,7 @@ import {
 } from '../../src/operations/requests'
 import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
+import { actsOf } from '../support/acts'
 import {
   emailOf,
   externalUserIdOf,
@@ -131,13 +132,13 @@ async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
   const known = oracle.find(move.partner, externalUserIdOf(move.partner, move.person))
   if (move.act === 'find by email') {
     const email = known?.told.email ?? emailOf(move.partner, move.person)
-    const found = await comingTo(context.store.findMemberByEmail(email.toUpperCase(), act))
+    const found = await comingTo(actsOf(context).findMemberByEmail(email.toUpperCase(), act))
     return {
       told: found && typeof found === 'object' ? found.id : found,
       foretold: oracle.findByEmail(email),
     }
   }
-  const member = await context.store.findMemberById(known?.id ?? unknownId)
+  const member = await actsOf(context).findMemberById(known?.id ?? unknownId)
   if (!known || !member) return { told: member && 'a member', foretold: known ? 'a member' : null }
   if (move.act === 'erase') {
     const told = await comingTo(eraseMember(context, member, act))
@@ -181,8 +182,8 @@ async function changeToken(world: World, move: TokenMove): Promise<Outcome> {
   }
 }
 
-async function partnerOf({ store }: Context, { id }: OraclePartner): Promise<Partner> {
-  return (await store.listPartners()).find((one) => one.id === id) as Partner
+async function partnerOf(context: Context, { id }: OraclePartner): Promise<Partner> {
+  return (await actsOf(context).listPartners()).find((one) => one.id === id) as Partner
 }
 
 async function load(world: World, move: Extract<StaffMove, { act: 'load' }>): Promise<Outcome> {
@@ -238,7 +239,7 @@ async function changePartner(world: World, move: PartnerMove): Promise<Outcome> 
   const act = actOf(world)
   if (move.act === 'switch organization') {
     const known = oracle.organizations[move.organization] as (typeof oracle.organizations)[number]
-    const organization = (await context.store.listOrganizations()).find(({ id }) => id === known.id)
+    const organization = (await actsOf(context).listOrganizations()).find(({ id }) => id === known.id)
     const change = move.active ? reactivateOrganization : deactivateOrganization
     const told = await comingTo(change(context, organization as NonNullable<typeof organization>, act))
     return { told: told ?? null, foretold: oracle.switchOrganization(known, move.active) }
@@ -252,7 +253,7 @@ async function changePartner(world: World, move: PartnerMove): Promise<Outcome> 
   }
   if (move.act === 'join') {
     const id = move.organization === null ? null : oracle.organizations[move.organization]?.id
-    const organization = (await context.store.listOrganizations()).find((one) => one.id === id) ?? null
+    const organization = (await actsOf(context).listOrganizations()).find((one) => one.id === id) ?? null
     const told = (await comingTo(setPartnerOrganization(context, partner, organization, act))) ?? null
     return { told, foretold: oracle.join(known, move.organization) }
   }

@@ -1,6 +1,7 @@
 import { Refusal } from '../../src/domain/errors'
 import type { Context } from '../../src/operations/context'
 import { forgetReplays } from '../../src/operations/forget-replays'
+import { actsOf } from '../support/acts'
 import type { Answer } from '../support/service'
 import { compareWith, countReplays } from './census'
 import { type Caps, type Move, type Outcome, organizationOf, type Searched } from './moves'
@@ -55,7 +56,7 @@ export async function openWorld(
     directory,
   )
   const site = await Site.open({ now: () => oracle.now }, caps)
-  const { id: madeBy } = await contextOf(site.via(0)).store.auditHead()
+  const { id: madeBy } = await actsOf(contextOf(site.via(0))).auditHead()
   return {
     site,
     oracle,
@@ -176,7 +177,7 @@ async function crashAmid(
 
 /** What became of a submission that nobody has the answer to; null if nothing. */
 async function findStored({ site }: World, { partnerId, externalUserId }: Prepared): Promise<Chosen | null> {
-  const { store } = contextOf(site.via(0))
+  const store = actsOf(contextOf(site.via(0)))
   const member = await store.findMember(partnerId, externalUserId)
   const requests = await store.listRequests({})
   const request = requests.find((one) => member && one.member?.id === member.id)

@@ -12,6 +12,7 @@ import { submitBookingRequest } from '../../src/operations/submit-booking-reques
 import { issueFirstToken } from '../../src/operations/tokens'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
+import { actsOf } from './acts'
 import { undeclared } from './declared'
 import { type NewStorage, newStorage, type Storage } from './storage'
 
@@ -108,8 +109,8 @@ export async function startService(
 
   const addPartner = async (name: string, given?: Organization | null): Promise<TestPartner> => {
     const organization =
-      given === undefined ? await context.store.addOrganization(`${name} Org`, actAt(now)) : given
-    const partner = await context.store.addPartner(name, organization?.id ?? null, actAt(now))
+      given === undefined ? await actsOf(context).addOrganization(`${name} Org`, actAt(now)) : given
+    const partner = await actsOf(context).addPartner(name, organization?.id ?? null, actAt(now))
     return { partner, organization, token: await issueFirstToken(context, partner, actAt(now)) }
   }
   const partner = options.beside?.partner ?? (await addPartner('Test Partner'))

@@ -1,17 +1,15 @@
 import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm'
 import type { RequestRecord, ScreeningAnswer } from '../../../src/domain/booking-request'
-import type { ProvidersDay, RequestFilter, RequestPart, WaitingCount } from '../../../src/domain/store'
+import type {
+  MaybePromise,
+  ProvidersDay,
+  RequestFilter,
+  RequestPart,
+  WaitingCount,
+} from '../../../src/domain/facts'
 import type { Vault } from '../../../src/domain/vault'
 import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/requests'
-import {
-  all,
-  type MaybePromise,
-  placeholders,
-  type QueryEngine,
-  then,
-  unreadable,
-  type Walk,
-} from '../engine'
+import { all, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
 /** With an end, a planner that does not know the values expects few rows, and uses the index of time. */

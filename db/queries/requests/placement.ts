@@ -1,17 +1,10 @@
 import type { PlacementFacts } from '../../../src/domain/decide-placement'
-import type { Version } from '../../../src/domain/directory-feed'
+import type { MaybePromise, Placed } from '../../../src/domain/facts'
 import type { changeQueries } from '../changes'
 import type { directoryQueries } from '../directory'
-import { all, type MaybePromise, then } from '../engine'
+import { all, then } from '../engine'
 import type { bookingRequestQueries } from './booking-requests'
 import type { slotQueries } from './slots'
-
-/** A provider for a request and a start, as a draft has them. */
-export interface Placed {
-  readonly providerId: number
-  readonly startsAt: number | null
-  readonly version: Version
-}
 
 /** The queries that find the facts of a placement. */
 interface Sources {

@@ -1,9 +1,10 @@
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
 import type { Retry } from '../../../src/domain/booking-request'
 import type { KeptAnswer } from '../../../src/domain/decide-replay'
+import type { MaybePromise } from '../../../src/domain/facts'
 import type { Vault } from '../../../src/domain/vault'
 import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/replays'
-import { type MaybePromise, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
+import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the responses that are kept for retries (Idempotency-Key). */
 export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine, vault: Vault) {

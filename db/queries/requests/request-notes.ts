@@ -1,8 +1,9 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../../src/domain/booking-request'
+import type { MaybePromise } from '../../../src/domain/facts'
 import type { Vault } from '../../../src/domain/vault'
 import { openNote } from '../../sealed/notes'
-import { type MaybePromise, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
+import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the notes that staff write on requests. */
 export function noteQueries(

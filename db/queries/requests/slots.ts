@@ -2,7 +2,8 @@ import { and, eq, gt } from 'drizzle-orm'
 import { slotMillis } from '../../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../../src/domain/decide-submission'
 import type { TakenSlot } from '../../../src/domain/directory-feed'
-import { type MaybePromise, placeholders, type QueryEngine, then } from '../engine'
+import type { MaybePromise } from '../../../src/domain/facts'
+import { placeholders, type QueryEngine, then } from '../engine'
 import { requestFilter } from './request-filter'
 
 /** The value for most providers, so that memory has it once. */

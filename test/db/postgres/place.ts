@@ -1,17 +1,19 @@
 import { serverDatabase } from '../../../db/postgres/database'
 import type { Opened } from '../../../src/domain/database'
 import { masterKeyOf } from '../../../src/vault/vault'
+import { type ActingStore, withActs } from '../../support/acts'
 import { runSql } from '../../support/postgres'
 import { newDatabase } from '../../support/postgres-databases'
 import type { Place } from '../furniture'
 import { testKey } from '../place'
 
 /** The engine on the database of a URL, which is made if it is not there. */
-export function openPostgresEngine(url: string): Promise<Opened> {
-  return serverDatabase(url, { password: null, passFile: null }).open({
+export async function openPostgresEngine(url: string): Promise<Opened & { readonly store: ActingStore }> {
+  const engine = await serverDatabase(url, { password: null, passFile: null }).open({
     ...{ purpose: 'sandbox', create: true, upgrade: false, alone: false },
     takeKey: async () => masterKeyOf(testKey),
   })
+  return { ...engine, store: withActs(engine) }
 }
 
 /** A new, empty database of the service's on a server. */

@@ -1,0 +1,138 @@
+import type { Act, AuditFilter, AuditHead } from '../../src/domain/audit'
+import { type DirectoryComparison, decideLoad } from '../../src/domain/compare-directory'
+import { decideAcknowledgement } from '../../src/domain/decide-move'
+import {
+  type AssignmentDraft,
+  decideAssignment,
+  decideMove,
+  type MoveDraft,
+} from '../../src/domain/decide-placement'
+import { decideForgetting, expiredBy } from '../../src/domain/decide-replay'
+import type { ProvidersDay, RequestFilter, RequestPart } from '../../src/domain/facts'
+import type { PartnerRates } from '../../src/domain/limits'
+import type { NewKey } from '../../src/domain/partner'
+import type { TimeOff } from '../../src/domain/provider'
+import type { RefusalsAsked } from '../../src/domain/refusal-count'
+import type { Store } from '../../src/domain/store'
+import type { Upkeep } from '../../src/domain/upkeep'
+import { closeRequest } from '../../src/operations/close-request'
+import type { Context } from '../../src/operations/context'
+import * as members from '../../src/operations/members'
+import * as onboarding from '../../src/operations/partners'
+import { placeOn } from '../../src/operations/place-request'
+import * as providers from '../../src/operations/providers'
+import * as notes from '../../src/operations/request-notes'
+import * as requests from '../../src/operations/requests'
+import * as timeOff from '../../src/operations/time-off'
+import * as tokens from '../../src/operations/tokens'
+
+/** The acts of staff on a store, by ids alone: with no directory to check them first or to show them in. */
+export function actsOf({ store, upkeep }: { readonly store: Store; readonly upkeep?: Upkeep | undefined }) {
+  const records = { store, upkeep, directory: null } as unknown as Context
+  /** What an operation needs of a record. */
+  const named = (id: number) => ({ id }) as never
+  const orNull = (id: number | null) => (id === null ? null : named(id))
+  return {
+    listOrganizations: () => onboarding.listOrganizations(records),
+    addOrganization: (name: string, act: Act) => onboarding.addOrganization(records, name, act),
+    renameOrganization: (id: number, name: string, act: Act) =>
+      onboarding.renameOrganization(records, named(id), name, act),
+    setOrganizationActive: (id: number, active: boolean, act: Act) =>
+      (active ? onboarding.reactivateOrganization : onboarding.deactivateOrganization)(
+        records,
+        named(id),
+        act,
+      ),
+    listPartners: () => onboarding.listPartners(records),
+    addPartner: (name: string, organizationId: number | null, act: Act) =>
+      onboarding.addPartner(records, name, orNull(organizationId), act),
+    renamePartner: (id: number, name: string, act: Act) =>
+      onboarding.renamePartner(records, named(id), name, act),
+    setPartnerActive: (id: number, active: boolean, act: Act) =>
+      (active ? onboarding.reactivatePartner : onboarding.deactivatePartner)(records, named(id), act),
+    setPartnerOrganization: (id: number, organizationId: number | null, act: Act) =>
+      onboarding.setPartnerOrganization(records, named(id), orNull(organizationId), act),
+    setPartnerRates: (id: number, rates: Partial<PartnerRates>, act: Act) =>
+      onboarding.setPartnerRates(records, named(id), rates, act),
+
+    listKeys: () => tokens.listTokens(records),
+    issueKey: (partnerId: number, key: NewKey, act: Act) => tokens.issueKey(records, partnerId, key, act),
+    rotateKey: (partnerId: number, key: NewKey, act: Act) => tokens.rotateKey(records, partnerId, key, act),
+    revokeKeys: (partnerId: number, act: Act) => tokens.revokeToken(records, named(partnerId), act),
+    cancelCutover: (partnerId: number, act: Act) => tokens.cancelCutover(records, named(partnerId), act),
+
+    loadDirectory: (comparison: DirectoryComparison, act: Act) =>
+      store.change(
+        act,
+        ({ changes }) => [changes.sinceButTaken(comparison.version)],
+        (since) => decideLoad(comparison, since),
+        { isLarge: true },
+      ),
+    setProviderActive: (id: number, active: boolean, act: Act) =>
+      (active ? providers.reactivateProvider : providers.deactivateProvider)(records, named(id), act),
+    addTimeOff: (id: number, absence: TimeOff, act: Act) => timeOff.storeTimeOff(records, id, absence, act),
+    removeTimeOff: async (id: number, absence: TimeOff, act: Act): Promise<void> => {
+      await timeOff.removeTimeOff(records, { id, timeOff: [] } as never, absence, act)
+    },
+
+    findRequest: (id: number) => store.read(({ requests }) => requests.find(id)),
+    listRequests: (filter: RequestFilter, part?: RequestPart) =>
+      store.read(({ requests }) => requests.list(filter, part)),
+    listRequestIds: (filter: RequestFilter) => store.read(({ requests }) => requests.listIds(filter)),
+    listRequestIdsOf: async (memberId: number) =>
+      (await store.read(({ requests }) => requests.listOf(memberId))).map(({ id }) => id),
+    listSubmitted: (partnerId: number, since: number) =>
+      store.read(({ requests }) => requests.submittedBy(partnerId, since)),
+    listHeld: (days: readonly ProvidersDay[]) => store.read(({ requests }) => requests.held(days)),
+    countWaiting: (filter: RequestFilter) => store.read(({ requests }) => requests.countWaiting(filter)),
+    sortingAnswers: (ids: readonly number[]) => store.read(({ requests }) => requests.readableAnswers(ids)),
+    readScreening: async (id: number, act: Act) => (await requests.readScreening(records, id, act)).answers,
+    assign: (id: number, draft: AssignmentDraft, act: Act) =>
+      placeOn(store, id, draft, act, (facts) => decideAssignment(draft, facts)),
+    move: (id: number, draft: MoveDraft, act: Act) =>
+      placeOn(store, id, draft, act, (facts) => decideMove(draft, facts)),
+    accept: (id: number, act: Act) => requests.acceptRequest(records, id, act),
+    decline: (id: number, act: Act, reason?: string) => requests.declineRequest(records, id, act, reason),
+    declineAll: (ids: readonly number[], act: Act, reason?: string) =>
+      requests.declineRequests(records, ids, act, reason),
+    close: (id: number, act: Act, reason?: string) => closeRequest(records, id, act, reason),
+    acknowledge: (id: number, localOffsetMinutes: number, act: Act) =>
+      store.change(
+        act,
+        ({ requests }) => [requests.find(id)],
+        (request) => decideAcknowledgement(request, localOffsetMinutes),
+      ),
+    addNote: (id: number, text: string, act: Act) => notes.addNote(records, id, text, act),
+    countNotes: (id: number) => notes.countNotes(records, id),
+    readNotes: (id: number, act: Act) => notes.readNotes(records, id, act),
+    forgetReplays: (at: number, most: number) =>
+      store.change(null, ({ replays }) => [replays.submittedBy(expiredBy(at), most)], decideForgetting),
+
+    findMember: (partnerId: number, externalUserId: string) =>
+      store.read(({ members }) => members.find(partnerId, externalUserId)),
+    findMemberById: (id: number) => store.read(({ members }) => members.findForStaff(id)),
+    listMembers: (after: number, most: number) => store.read(({ members }) => members.list(after, most)),
+    findMemberByEmail: (email: string, act: Act) => members.findByEmail(records, email, act),
+    releaseEmail: (id: number, act: Act) => members.releaseEmail(records, named(id), act),
+    setMemberActive: (id: number, active: boolean, act: Act) =>
+      (active ? members.reactivateMember : members.deactivateMember)(records, named(id), act),
+    exportMember: (id: number, act: Act) => members.exportMember(records, named(id), act),
+    eraseMember: (id: number, act: Act) => members.storeErasure(records, id, act),
+
+    listAudit: (limit: number, filter?: AuditFilter) => store.read(({ audit }) => audit.list(limit, filter)),
+    countRefusals: (asked: RefusalsAsked) => store.read(({ audit }) => audit.countRefusals(asked)),
+    listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.looksAtRisk(ids)),
+    auditHead: () => store.read(({ audit }) => audit.head()),
+    verifyAudit: (noted: AuditHead | null) => records.upkeep.verifyAudit(noted),
+  }
+}
+
+/** A store with the acts of staff on it. */
+export type ActingStore = Store & ReturnType<typeof actsOf>
+
+export function withActs(engine: {
+  readonly store: Store
+  readonly upkeep?: Upkeep | undefined
+}): ActingStore {
+  return { ...engine.store, ...actsOf(engine) }
+}
