@@ -86,7 +86,6 @@ const homes: Record<string, readonly string[]> = {
   'bcp-47': ['src/domain'],
   'iso-3166': ['src/domain'],
   // The kernel's word for which of two listeners takes a connection, which Bun has none for.
-  'bun:ffi': ['src/http'],
   commander: ['src/cli'],
   pino: ['src/cli'],
   'csv-parse': ['src/directory-files'],

@@ -1,6 +1,5 @@
 import { Refusal } from '../domain/errors'
 import { Drain } from './drain'
-import { SharedPort } from './newest-listener'
 import { hasWaiting } from './waiting-sockets'
 
 /** A server that is listening. */
@@ -8,8 +7,8 @@ export interface Listening {
   readonly host: string
   readonly port: number
   /**
-   * Has all who connect from now on be shown another certificate. Nobody is cut off: who is connected is answered once more
-   * and told to connect anew. What cannot be used changes nothing.
+   * Shows another certificate to all who connect from now on. What is being answered is answered;
+   * idle connections are closed, and those that are being made in that moment may be reset. What cannot be used changes nothing.
    *
    * @throws Refusal settings_invalid for one that cannot be used
    */
@@ -50,9 +49,6 @@ const stoppingMillis = 15_000
 /** How long one who has connected may take to ask something, of a server that stops, in ms. */
 const silentMillis = 500
 
-/** How long one that is replaced still answers: whoever asks nothing for so long is not connected any more. */
-const replacedMillis = (idleSeconds + 5) * 1000
-
 /**
  * Listens on a host and port, 0 for a free one. Throws the system's error, with its address and port, where
  * they cannot be had.
@@ -73,7 +69,7 @@ export function listen(
   let handle: ReturnType<typeof createFetch> | undefined
   const addresses = new WeakMap<Request, string>()
   const addressOf = (request: Request) => {
-    const address = addresses.get(request) ?? shared.newest.requestIP(request)?.address ?? 'unknown'
+    const address = addresses.get(request) ?? newest.requestIP(request)?.address ?? 'unknown'
     addresses.set(request, address)
     return address
   }
@@ -91,40 +87,39 @@ export function listen(
       // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       idleTimeout: idleSeconds,
-      fetch(request, server) {
+      fetch(request) {
         const whole = withWholeUrl(request)
         if (whole !== request) addresses.set(whole, addressOf(request))
-        const answer = drain.answer(whole, handle as NonNullable<typeof handle>)
-        return server === shared.newest ? answer : closing(answer)
+        return drain.answer(whole, handle as NonNullable<typeof handle>)
       },
     })
-  const first = certificate ? openShared(open, port, certificate) : open(port)
-  const actualPort = first.port as number
-  const shared = new SharedPort(actualPort, first)
+  let newest = certificate ? openShared(open, port, certificate) : open(port)
+  const actualPort = newest.port as number
+  /** The newest, and those before it that still answer a request. */
+  const servers = new Set([newest])
   handle = createFetch(actualPort, addressOf)
   return {
     host,
     port: actualPort,
     replaceCertificate(next) {
-      const replaced = shared.newest
-      const takesAll = shared.add(open(actualPort, next))
-      const end = () => shared.remove(replaced, () => void replaced.stop())
-      if (takesAll) setTimeout(end, replacedMillis).unref()
-      // It would go on to show the old certificate to every second who connects.
-      else end()
+      const replaced = newest
+      newest = open(actualPort, next)
+      servers.add(newest)
+      // At once: it would show the old certificate to every second client that connects. Those in its accept queue are reset.
+      void replaced.stop().then(() => servers.delete(replaced))
     },
-    underWay: () => shared.all.reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
+    underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
     async stop() {
       const cutOff = () => {
-        for (const server of shared.all) server.stop(true)
+        for (const server of servers) server.stop(true)
       }
       const ending = setTimeout(cutOff, stoppingMillis)
       let looking: Timer | undefined
       const waits = () => hasWaiting(actualPort)
-      await drain.close(!isQuiet(shared.all), waits, () => {
+      await drain.close(!isQuiet(servers), waits, () => {
         // Over TLS Bun would wait for whoever has connected and asks nothing.
-        looking = setInterval(() => isQuiet(shared.all) && cutOff(), silentMillis)
-        return Promise.all(shared.all.map((server) => server.stop()))
+        looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
+        return Promise.all([...servers].map((server) => server.stop()))
       })
       clearTimeout(ending)
       clearInterval(looking)
@@ -168,8 +163,8 @@ function serveBeside(flag: string, options: Parameters<typeof serve>[0]) {
 type Server = ReturnType<typeof Bun.serve>
 
 /** Whether nothing is being answered. */
-function isQuiet(servers: readonly Server[]): boolean {
-  return servers.every(({ pendingRequests }) => pendingRequests === 0)
+function isQuiet(servers: ReadonlySet<Server>): boolean {
+  return [...servers].every(({ pendingRequests }) => pendingRequests === 0)
 }
 
 /** Opens a port that is to be shared with our own, and with nobody who has it already. */
@@ -180,13 +175,6 @@ function openShared(
 ): Server {
   if (port !== 0) open(port).stop(true)
   return open(port, tls)
-}
-
-/** Asks for the connection of an answer to be closed behind it (RFC 9112 §9.6). */
-function closing(answer: Response | Promise<Response>): Response | Promise<Response> {
-  if (answer instanceof Promise) return answer.then(closing)
-  answer.headers.set('Connection', 'close')
-  return answer
 }
 
 /**
