@@ -10,7 +10,7 @@ const space = 0x416e7465
  * - audit: whoever appends to the audit log, and so every act of staff, one after another
  * - directory: shared by submissions from their first message on; exclusive for an act during which no submission may run, and
  *   for what changes the directory, then in its last message
- * - people, addresses, keys and slots, and after them partners: see below
+ * - people, addresses, keys and slots: see below
  * - commit: whoever records changes, in the message that commits, so that versions are in the order of commits
  *
  * Whoever makes or changes tables takes that of migration, and none of the others.
@@ -32,14 +32,6 @@ export function take(connection: Connection, lock: Lock): Promise<unknown> {
 /** The same of a lock that others may hold too. */
 export function sharing(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
-}
-
-/** The first half of the name of each partner's lock. */
-const partnerSpace = space + 1
-
-/** The statement that takes the lock of a partner: shared to read its refusals in the audit log, exclusive to add one. */
-export function lookingAtPartner(id: number, isAlone: boolean): string {
-  return `SELECT pg_advisory_xact_lock${isAlone ? '' : '_shared'}(${partnerSpace}, ${id % 2 ** 31})`
 }
 
 /**

@@ -1,5 +1,4 @@
 import { slotMillis } from '../../src/domain/booking-request'
-import { expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, type SubmissionDraft, type SubmissionFacts } from '../../src/domain/decide-submission'
 import type { Vault } from '../../src/domain/vault'
 import type { ChangedNoun } from '../../src/domain/writes'
@@ -46,13 +45,10 @@ const reading = `SELECT coalesce(member.id, nextval('members_id_seq')), nextval(
     WHERE ${holds} AND provider_id = $5::int8 AND int8range(starts_at, ends_at) && int8range($6::int8, $6::int8 + ${slotMillis}))::text,
   (SELECT json_agg(json_build_array(id, starts_at)) FROM booking_requests
     WHERE ${holds} AND member_id = member.id AND starts_at > $7::int8)::text,
-  (SELECT json_agg(json_build_array(request_id, submitted_at) ORDER BY submitted_at) FROM (
-    SELECT request_id, submitted_at FROM replays WHERE submitted_at BETWEEN $8::int8 AND $9::int8
-    ORDER BY submitted_at LIMIT $10::int8) AS expired)::text,
   (SELECT json_agg(json_build_array(version, noun, record_id) ORDER BY version) FROM changes
-    WHERE version >= $11::int8 AND (noun <> 'taken' OR version = $11::int8))::text,
-  (SELECT at FROM audit WHERE action = 'member.email-conflict' AND actor = $12::text AND at > $13::int8
-    ORDER BY at DESC LIMIT 1 OFFSET $14::int8)
+    WHERE version >= $8::int8 AND (noun <> 'taken' OR version = $8::int8))::text,
+  (SELECT at FROM audit WHERE action = 'member.email-conflict' AND actor = $9::text AND at > $10::int8
+    ORDER BY at DESC LIMIT 1 OFFSET $11::int8)
 FROM (SELECT) AS one
   LEFT JOIN members AS member ON member.partner_id = $1::int8 AND member.external_user_id_hash = $2::bytea
   LEFT JOIN replays AS kept ON kept.partner_id = $1::int8 AND kept.key_hash = $4::bytea`
@@ -65,25 +61,16 @@ type FoundRow = readonly [
     | [requestId: string, bodyHash: Buffer, sealedReceipt: Buffer, submittedAt: string]
     | [null, null, null, null],
   emailOwnerId: string | null,
-  ...lists: [holders: string | null, held: string | null, expired: string | null, since: string | null],
+  ...lists: [holders: string | null, held: string | null, since: string | null],
   conflictAt: string | null,
 ]
 
 export function submissionQueries(connection: Connection, vault: Vault) {
-  // Up to when expired responses were found, in ms. Their index entries remain for as long as an older transaction may see them,
-  // hours with a pg_dump, and each submission would pass over all of them. The chores remove what is left there.
-  let expiredFrom = 0
   return {
     /** @throws Refusal database_unusable if a sealed value cannot be opened */
     async read(draft: SubmissionDraft, keys: Keys): Promise<FoundFacts> {
-      const expiredUntil = expiredBy(draft.submittedAt)
-      const mostExpired = draft.retry ? mostForgottenBeside : 0
-      const params = parametersOf(draft, keys, [expiredFrom, expiredUntil, mostExpired])
-      const [row] = (await connection.run(reading, params)) as unknown as [FoundRow]
-      const [memberId, requestId, , , , , , , , emailOwnerId, holders, held, expired, since, conflictAt] = row
-      const gone = parse<[requestId: number, submittedAt: number]>(expired)
-      const [, newest = 0] = gone.length < mostExpired ? [0, expiredUntil] : (gone.at(-1) ?? [])
-      expiredFrom = Math.max(expiredFrom, newest)
+      const [row] = (await connection.run(reading, parametersOf(draft, keys))) as unknown as [FoundRow]
+      const [memberId, requestId, , , , , , , , emailOwnerId, holders, held, since, conflictAt] = row
       const facts = {
         since: changesSince(draft, parse(since)),
         member: memberIn(vault, draft, keys, row),
@@ -94,7 +81,6 @@ export function submissionQueries(connection: Connection, vault: Vault) {
         held: parse<[number, number]>(held).map(([requestId, startsAt]) => ({ requestId, startsAt })),
         conflictAt: numberOf(conflictAt),
         kept: keptIn(vault, draft, keys, row),
-        expired: gone.map(([requestId]) => requestId),
       }
       return {
         facts,
@@ -109,13 +95,12 @@ export function submissionQueries(connection: Connection, vault: Vault) {
   }
 }
 
-function parametersOf(draft: SubmissionDraft, keys: Keys, expired: readonly number[]): readonly unknown[] {
+function parametersOf(draft: SubmissionDraft, keys: Keys): readonly unknown[] {
   const { partnerId, slot, submittedAt } = draft
   const { actor, after, back } = conflictAsked(draft)
   return [
     ...[partnerId, keys.member, keys.address, keys.retry],
     ...[slot?.providerId ?? null, slot?.startsAt ?? null, submittedAt - slotMillis],
-    ...expired,
     ...[versionOf(draft), actor, after, back - 1],
   ]
 }

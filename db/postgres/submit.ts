@@ -8,7 +8,7 @@ import { changesOf } from '../queries/changes'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
-import { lookingAtPartner, sharing, taking, takingNamed } from './locks'
+import { sharing, taking, takingNamed } from './locks'
 import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
@@ -98,7 +98,6 @@ export class Submissions {
     const left = () => asked.endsAt - performance.now()
     const how = {
       locks: locksOf(asked, isAudited),
-      isAlone: false,
       attemptMillis: () =>
         left() < leastShare * timeouts.call ? null : Math.min(oneShare * timeouts.call, left()),
       noteFailed: (error: unknown) => {
@@ -145,8 +144,6 @@ function unchanged<T>(answer: T): Done<T> {
 }
 
 function locksOf({ draft, keys }: Asked, isAudited: boolean): string[] {
-  // A refusal that leaves a line counts for the next submission, which must not be decided at the same moment.
-  const isCounted = draft.limits.emailConflicts !== null
   return [
     ...(isAudited ? [taking('audit')] : []),
     sharing('directory'),
@@ -154,7 +151,6 @@ function locksOf({ draft, keys }: Asked, isAudited: boolean): string[] {
       Object.values(keys).filter((key) => key !== null),
       draft.slot,
     ),
-    ...(isCounted ? [lookingAtPartner(draft.partnerId, isAudited)] : []),
   ]
 }
 

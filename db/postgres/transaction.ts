@@ -27,8 +27,6 @@ export const noted = { answer: undefined, lines: [], changed: [] } as const
 export interface Transacting {
   /** Statements, in the order of the locks. */
   readonly locks: readonly string[]
-  /** Whether the locks include that of the directory, exclusively. */
-  readonly isAlone: boolean
   /** How long the next attempt may take; null if there is no time for one. @param isUnknown whether the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
@@ -69,7 +67,7 @@ export async function transact<T>(
       done.lines.length && done.pending,
     ])
     attempted = { ...done, line }
-    await commit(connection, done, how.isAlone)
+    await commit(connection, done)
     return done.answer
   }
   for (let failures = 0; ; ) {
@@ -123,17 +121,15 @@ export async function begin(
 /**
  * Commits a transaction. Its last locks go out with COMMIT: they are not held while the server waits for this process.
  *
- * @param isAlone whether the transaction holds the directory's lock exclusively already
  * @throws DatabaseFailure lost if it is unknown whether it was committed
  */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
-  isAlone: boolean,
 ): Promise<void> {
   // Nothing that was decided on the former directory may be stored after this.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
-  const last: Lock[] = changesDirectory && !isAlone ? ['directory', 'commit'] : ['commit']
+  const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
   await connection.commit([pending, ...(changed.length > 0 ? sent() : [])])
 }
@@ -209,7 +205,6 @@ export function createActs(pool: Pool<Session>) {
     const isInTime = () => performance.now() - beganAt < actMillis()
     const how = {
       locks: isAlone ? [taking('audit'), taking('directory')] : [taking('audit')],
-      isAlone,
       attemptMillis: (isUnknown: boolean) => (isUnknown || isInTime() ? attemptMillis : null),
     }
     try {

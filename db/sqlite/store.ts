@@ -1,5 +1,4 @@
 import type { Act } from '../../src/domain/audit'
-import { expiredBy, mostForgottenBeside } from '../../src/domain/decide-replay'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decide-submission'
 import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
@@ -46,7 +45,6 @@ async function submit(
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
       conflictAt: audit.conflictAt(conflictAsked(draft)),
       kept: retry && replays.find(partnerId, retry),
-      expired: retry ? replays.submittedBy(expiredBy(submittedAt), mostForgottenBeside) : [],
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })

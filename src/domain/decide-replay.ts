@@ -7,9 +7,6 @@ import type { Decision, Write } from './writes'
 /** How long an answer is kept for retries (decisions, Idempotency-Key). */
 const keptMillis = dayMillis
 
-/** So many expired answers go with each that is kept: more than one, so that they never gather. */
-export const mostForgottenBeside = 4
-
 /** What is kept for the retries of an earlier submission. */
 export interface KeptAnswer {
   readonly requestId: number
@@ -23,8 +20,6 @@ export interface KeptAnswer {
 export interface RetryFacts {
   /** Under the partner and the key, however old; null where there is nothing, or no key. */
   readonly kept: KeptAnswer | null
-  /** The requests of which the answers are kept no longer, some of them. */
-  readonly expired: readonly number[]
 }
 
 /** What was answered at this instant (ms) or before is kept no longer at another. */
@@ -48,7 +43,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
 /** The writes beside a submission that is stored, by which its retries will be known; none where it has no key. */
 export function keepingAnswer(
   { retry, partnerId }: Submission,
-  { kept, expired }: RetryFacts,
+  { kept }: RetryFacts,
   told: Pick<Extract<Write, { add: 'replay' }>['row'], 'memberId' | 'request' | 'submittedAt'>,
   profile: MemberProfile,
 ): Write[] {
@@ -60,8 +55,7 @@ export function keepingAnswer(
     profile: { firstName, email, phoneNumber, preferredModality },
   }
   // One that has expired and was not removed yet is in the way of the next under its key.
-  const forgotten = new Set(kept ? [kept.requestId, ...expired] : expired)
-  return [...removals([...forgotten]), { add: 'replay', row }]
+  return [...removals(kept ? [kept.requestId] : []), { add: 'replay', row }]
 }
 
 /** Removes what is kept no longer, though nobody asks for it, and tells how much that was. */

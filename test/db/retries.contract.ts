@@ -120,14 +120,6 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       expect(await store.auditHead()).toEqual(head)
     })
 
-    test('goes little by little with what is stored under other keys', async () => {
-      await using place = await furnished()
-      const { intake, store } = place
-      for (let at = 0; at < 6; at++) await stored(intake('robin', { retry: { key: `${at}`, body: '' } }))
-      await stored(intake('robin', { retry: { key: 'next', body: '' }, submittedAt: now + day }))
-      expect(await store.forgetReplays(now + day, 9)).toBe(2)
-    })
-
     test('goes with the person it tells of', async () => {
       await using place = await furnished()
       const { intake, store, counted } = place

@@ -36,6 +36,12 @@ export async function useEverything(place: Place): Promise<void> {
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
   const { version } = await everything(place)
+  await store.read(({ audit }) => audit.head())
+  await store.change(
+    null,
+    () => [],
+    () => ({ writes: [], taken: [], audit: null, answer: () => undefined }),
+  )
   await store.listOrganizations()
   await store.setOrganizationActive(organization.id, true, act)
   await store.renameOrganization(organization.id, 'Harbour Two', act)

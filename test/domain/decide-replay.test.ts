@@ -36,7 +36,6 @@ const facts: SubmissionFacts = {
   held: [],
   conflictAt: null,
   kept: null,
-  expired: [],
 }
 
 const { phoneNumber, preferredModality } = profile
@@ -136,17 +135,13 @@ describe('a submission that is stored', () => {
     expect(writesOf({}, { member: null, emailOwnerId: null })).toEqual([{ add: 'replay', row: fresh }])
   })
 
-  test('removes what has expired first, the one under its own key among it, each once', () => {
+  test('removes the expired one under its own key first', () => {
     const old = { ...kept, submittedAt: now - day }
-    expect(writesOf({}, { kept: old, expired: [40, 42] }).slice(0, -1)).toEqual([
-      { remove: 'replay', id: 42 },
-      { remove: 'replay', id: 40 },
-    ])
-    expect(writesOf({}, { expired: [40] }).slice(0, -1)).toEqual([{ remove: 'replay', id: 40 }])
+    expect(writesOf({}, { kept: old }).slice(0, -1)).toEqual([{ remove: 'replay', id: 42 }])
   })
 
-  test('without a key keeps and removes nothing', () => {
-    expect(writesOf({ retry: null }, { expired: [40] })).toEqual([])
+  test('without a key keeps nothing', () => {
+    expect(writesOf({ retry: null }, {})).toEqual([])
   })
 })
 

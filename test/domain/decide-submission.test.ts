@@ -57,7 +57,6 @@ const facts: SubmissionFacts = {
   held: [],
   conflictAt: null,
   kept: null,
-  expired: [],
 }
 
 /** The member's slots that start so many minutes after nine. */
@@ -396,7 +395,6 @@ describe('what is stored', () => {
       held: fc.array(fc.constantFrom(...heldAt(-45, -30, 0, 45, 90, 135)), { maxLength: 4 }),
       conflictAt: fc.constantFrom(null, now - 1),
       kept: fc.constant(null),
-      expired: fc.constantFrom([], [3]),
     })
     fc.assert(
       fc.property(asked, ({ isIntake, slotState, ...found }) => {

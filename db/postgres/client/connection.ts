@@ -201,10 +201,17 @@ function eachOf(answers: Answer | Answer[]): Answer[] {
   return 'command' in answers ? [answers] : (answers as Answer[])
 }
 
-/** A number that no column of ours can hold becomes null: it equals nothing, and cannot be stored. */
+/**
+ * A number that no column of ours can hold becomes null: it equals nothing, and cannot be stored. What the driver could not encode
+ * is refused before COMMIT goes out: the driver would send that without this statement.
+ */
 function toParameter(value: unknown): unknown {
+  const isKnown = value == null || value instanceof Uint8Array || plain.has(typeof value)
+  if (!isKnown) throw new TypeError('a parameter is neither a text, a number, a boolean nor bytes')
   return typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER) ? null : value
 }
+
+const plain = new Set(['string', 'number', 'boolean'])
 
 /** States every option that Bun would otherwise take from libpq's variables in the environment. */
 function clientFor({ address, host, password }: Opening, onclose: () => void): SQL {

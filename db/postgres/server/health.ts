@@ -9,6 +9,9 @@ import { beatMillis, type Node } from './nodes'
 /** How often the database's size is read. */
 const sizeMillis = 60_000
 
+/** Failures that say nothing about whether the server accepts writes. */
+const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
+
 /** Whether the server accepts writes: shown by the writes of callers, or by a heartbeat of this node. */
 export class Health extends Readiness {
   /** The size of the database in bytes; null until it was read. */
@@ -28,11 +31,11 @@ export class Health extends Readiness {
     return this.#clock.difference
   }
 
-  /** Notes why a write failed. Constraints and retries are normal with several nodes. */
+  /** Notes why a write failed. Constraints and retries are normal with several nodes, and a full queue is this node's own. */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
-    if (failure.meaning !== 'constraint' && failure.meaning !== 'retry') this.noteFault(failure.message)
+    if (!passing.has(failure.meaning)) this.noteFault(failure.message)
   }
 
   /** @param isServer whether this node sends heartbeats, by which the other nodes see it */

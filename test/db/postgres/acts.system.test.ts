@@ -73,7 +73,7 @@ describeOnPostgres('an act', () => {
       await begin(connection, [taking('directory')], timeouts.call)
       begun.resolve()
       await eventually('the server to end it', () => connection.hasEnded, 10_000)
-      await commit(connection, { changed: [] }, false)
+      await commit(connection, { changed: [] })
     })
     await begun.promise
     const waiting = pool.use((connection) =>

@@ -53,6 +53,21 @@ describeOnPostgres('a connection', () => {
     })
   })
 
+  test('refuses a parameter that the driver could not send, before anything is committed', async () => {
+    await onConnection(async (on) => {
+      await on.send('CREATE TABLE t (a text)')
+      await on.send('BEGIN')
+      const add = (value: unknown) => on.run('INSERT INTO t VALUES ($1)', [value])
+      const first = add('sent')
+      for (const value of [Symbol('a'), { a: 1 }, 1n]) {
+        expect(() => add(value)).toThrow('a parameter is neither a text, a number, a boolean nor bytes')
+      }
+      await first
+      await on.send('ROLLBACK')
+      expect(await on.send('SELECT a FROM t')).toEqual([[]])
+    })
+  })
+
   test.each([
     ['a whole number', 'int8', [7], '7'],
     ['one of 53 bits', 'int8', [Number.MAX_SAFE_INTEGER], '9007199254740991'],

@@ -61,7 +61,7 @@ describeOnPostgres('whoever follows bookings on a server', () => {
     await using pool = new TestPool(place.url, 1)
     await pool.use(async (connection) => {
       await connection.send(connection.begin)
-      await commit(connection, { changed }, false)
+      await commit(connection, { changed })
     })
     expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { openDatabase } from '../../../db/postgres/open'
 import { Health } from '../../../db/postgres/server/health'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/server/nodes'
@@ -86,6 +87,16 @@ describeOnPostgres('a server', () => {
     await health.end()
     expect(await made.on(hasLiveNodes)).toBe(false)
   })
+})
+
+test('a full queue, a constraint and a retry do not make a node unready; a full disk does', () => {
+  const health = new Health({} as Node)
+  for (const meaning of ['busy', 'constraint', 'retry'] as const) {
+    health.noteFailed(new DatabaseFailure(meaning))
+    expect(health.isFaultless).toBe(true)
+  }
+  health.noteFailed(new DatabaseFailure('full'))
+  expect(health.isFaultless).toBe(false)
 })
 
 test('a server takes leave once the write that was tried has ended, and tries none after it', async () => {

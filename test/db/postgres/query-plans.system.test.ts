@@ -123,7 +123,6 @@ describeOnPostgres('of the statements that the engine sends to a server', () => 
       'members_email_hash_key',
       'members_partner_id_external_user_id_hash_key',
       'replays_partner_id_key_hash_key',
-      'replays_submitted',
     ])
   })
 
