@@ -73,7 +73,7 @@ test('what the pages tell to do on a machine is done in the same words on one th
   const pages = ['deploying', 'restoring', 'upgrading', 'beyond-one-machine'].map((page) => `docs/${page}.md`)
   const told = pages.flatMap((page) => {
     // What was not done there is said to be so.
-    const prose = textOf(page).replaceAll(/^## (Behind Caddy|In a container)\n[\s\S]*?(?=^## )/gm, '')
+    const prose = textOf(page).replaceAll(/^## (In a container)\n[\s\S]*?(?=^## )/gm, '')
     const blocks = [...prose.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, block = '']) => whole(block))
     return blocks.flatMap((block) => block.split('\n').map((line) => line.trim())).filter(Boolean)
   })

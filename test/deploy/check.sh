@@ -39,11 +39,6 @@ if has openssl && certificate; then
     printf 'pid %s;\nevents {}\nhttp {\naccess_log off;\ninclude %s;\n}\n' "$work/pid" "$work/site.conf" > "$work/nginx.conf"
     told 'nginx -t' "$(nginx -t -q -e stderr -p "$work" -c "$work/nginx.conf" 2>&1 || true)"
   fi
-  if has caddy; then
-    sed "s,/etc/ssl/anteroom,$work,g" Caddyfile > "$work/Caddyfile"
-    told 'caddy validate' "$(HOME=$work fault_of caddy validate --config "$work/Caddyfile" --adapter caddyfile)"
-    told 'caddy fmt' "$(caddy fmt Caddyfile | diff Caddyfile - || true)"
-  fi
 fi
 if has haproxy && [[ -e $work/privkey.pem ]]; then
   cat "$work/fullchain.pem" "$work/privkey.pem" > "$work/anteroom.pem"

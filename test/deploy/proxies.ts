@@ -14,14 +14,13 @@ export interface TlsProxy extends AsyncDisposable {
   logs(): string
 }
 
-export const proxyNames = ['nginx', 'caddy', 'haproxy'] as const
+export const proxyNames = ['nginx', 'haproxy'] as const
 type ProxyName = (typeof proxyNames)[number]
 type Start = (servicePort: number) => Promise<TlsProxy>
 
 /** The examples, by the program that obeys them. */
 export const proxies: Record<ProxyName, Start> = {
   nginx: startNginx,
-  caddy: startCaddy,
   haproxy: startHaproxy,
 }
 
@@ -49,21 +48,6 @@ async function startNginx(servicePort: number): Promise<TlsProxy> {
     {},
     { folder, httpPort, httpsPort, files: ['anteroom.log', 'anteroom-error.log'] },
   )
-}
-
-/** deploy/Caddyfile but for its ports and its certificate. */
-async function startCaddy(servicePort: number): Promise<TlsProxy> {
-  const { folder, httpPort, httpsPort } = await prepare()
-  const site = example('Caddyfile')
-    .replace(
-      /^\{$/m,
-      `{\n\tadmin off\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n\tdefault_bind 127.0.0.1`,
-    )
-    .replaceAll('127.0.0.1:8080', `127.0.0.1:${servicePort}`)
-    .replaceAll('/etc/ssl/anteroom', folder.path)
-  writeFileSync(folder.file('Caddyfile'), site)
-  const words = ['caddy', 'run', '--config', folder.file('Caddyfile'), '--adapter', 'caddyfile']
-  return await started(words, { HOME: folder.path }, { folder, httpPort, httpsPort, files: [] })
 }
 
 /** deploy/haproxy.cfg but for its ports, its user and its certificates: one node, without TLS to it, that is not asked. */
