@@ -144,7 +144,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       return serve(served, { host, port, baseUrl })
     },
     setLimits: (given) => void Object.assign(limits, given),
-    restore: (backup, path, tell) => verifyBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
+    restore: (backup, path, tell) => restoreBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
     openOn: (database, clock) =>
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
@@ -160,19 +160,9 @@ export interface Restoring
   readonly path: string
 }
 
-/** Makes a database of a backup, at a place where nothing is. @throws Refusal database_unusable */
-export function restoreBackup(restoring: Restoring, tell: TellStep): Promise<Restored> {
-  return restore(restoring, false, tell)
-}
-
-/** The same, and holds what was made to the backup's manifest. @throws Refusal database_unusable */
-export function verifyBackup(restoring: Restoring, tell: TellStep): Promise<Restored> {
-  return restore(restoring, true, tell)
-}
-
-async function restore(
+/** Makes a database of a backup, at a place where nothing is, held to the backup's manifest. @throws Refusal database_unusable */
+export async function restoreBackup(
   { masterKey: source, path, ...restoring }: Restoring,
-  isVerified: boolean,
   tell: TellStep,
 ): Promise<Restored> {
   const place = await databaseAt({ database: path })
@@ -180,7 +170,7 @@ async function restore(
   const takeKey = () => masterKeyOf(key())
   const decrypt: RestoringPlace['decrypt'] = (encrypted, plain) =>
     openBackup(encrypted, plain, { ...restoring, masterKey: key() }, tell)
-  return place.restore({ ...restoring, takeKey, decrypt, isVerified }, tell)
+  return place.restore({ ...restoring, takeKey, decrypt }, tell)
 }
 
 /** A database that is there, and where it shall be too. */

@@ -446,7 +446,7 @@ describe('nothing that an operator gives comes back where it is refused', () => 
     ['too long a note on stdin', ['request', 'note', '1', '-'], { input: 'canary'.repeat(1_000) }],
     ['a reason', ['request', 'decline', '1', '--yes', '--reason', 'canary-reason']],
     ['another reason', ['request', 'close', '1', '--yes', '--reason', 'canary-reason']],
-    ['a time off', ['provider', 'time-off', 'add', 'on-1', 'canary-from', 'canary-until']],
+    ['a time off', ['provider', 'away', 'on-1', 'canary-from', 'canary-until']],
     ['an instant', ['provider', 'why', 'on-1', 'canary-instant']],
     ['a name with a control character', ['partner', 'add', 'canary\u0007', '--organization', 'North Care']],
     ['too long a name', ['organization', 'add', 'canary'.repeat(50)]],

@@ -102,16 +102,14 @@ function writeAll(
   const ids: number[] = []
   const added = new Map<Noun, number>()
 
-  /** Sends the statements of a write. Its id is the next of `ids`. */
-  function send(write: Write): MaybePromise<unknown>[] {
-    if ('remove' in write) {
-      ids.push(write.id)
-      return [remove(tableNames[write.remove], 'id', write.id)]
-    }
-    if ('set' in write) {
-      ids.push(write.id)
-      const changed = set(tableNames[write.set], write.id, changedColumns(write, given))
-      return write.set === 'provider' ? [changed, ...tie(write.id, write.to, false)] : [changed]
+  /** Sends the statements of writes that are alike. Their ids are the next of `ids`. */
+  function send([write, ...others]: Alike): MaybePromise<unknown>[] {
+    if (!('add' in write)) {
+      const changed = [write.id, ...others.map((other) => (other as typeof write).id)]
+      for (const id of changed) ids.push(id)
+      if ('remove' in write) return [remove(tableNames[write.remove], 'id', changed)]
+      const sent = set(tableNames[write.set], changed, changedColumns(write, given))
+      return write.set === 'provider' ? [sent, ...tie(write.id, write.to, false)] : [sent]
     }
     const row = columnsOf(write.add, withIds(write.row, added), given)
     const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
@@ -126,11 +124,29 @@ function writeAll(
   function sendFrom(first: number): MaybePromise<Written> {
     const sent: MaybePromise<unknown>[] = []
     let next = first
-    while (next < writes.length && sent.length < mostSent) sent.push(...send(writes[next++] as Write))
+    while (next < writes.length && sent.length < mostSent) {
+      const alike = alikeFrom(writes, next)
+      sent.push(...send(alike))
+      next += alike.length
+    }
     const pending = all(sent)
     return next < writes.length ? then(pending, () => sendFrom(next)) : { ids, pending }
   }
   return sendFrom(0)
+}
+
+type Alike = readonly [Write, ...Write[]]
+
+/** The writes from one on that one statement can do: removals of one noun, or requests that are set to the same. */
+function alikeFrom(writes: readonly Write[], first: number): Alike {
+  const one = writes[first] as Write
+  const isAlike = (other: Write) =>
+    'remove' in one
+      ? 'remove' in other && other.remove === one.remove
+      : 'set' in one && one.set === 'request' && 'set' in other && other.to === one.to
+  let end = first + 1
+  while (end < writes.length && isAlike(writes[end] as Write)) end++
+  return [one, ...writes.slice(first + 1, end)]
 }
 
 function columnsOf(noun: Noun, row: object, { vault, keys }: Given): Row {
@@ -164,8 +180,8 @@ function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }
 type Statement = (values: Row) => MaybePromise<number>
 
 /** The statements that write records, prepared once for each table and set of columns: decisions use few. */
-function writeStatements({ db, tables, prepare, prepareWrite }: QueryEngine) {
-  const { id } = placeholders('id')
+function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: QueryEngine) {
+  const { id, all } = placeholders('id', 'all')
   const tableOf = (name: keyof Tables) =>
     tables[name] as unknown as SQLiteTable & Record<string, SQLiteColumn>
   const prepared = new Map<string, Statement>()
@@ -182,10 +198,16 @@ function writeStatements({ db, tables, prepare, prepareWrite }: QueryEngine) {
     return run(`add ${name} ${columns}`, make, row)
   }
 
-  function remove(name: keyof Tables, column: string, value: number): MaybePromise<number> {
+  /** Finds the rows of one id, as most statements do, or of many in one statement. */
+  const idIn = (column: SQLiteColumn, ids: readonly number[]) =>
+    ids.length === 1 ? eq(column, id) : isAmong(column, all)
+  const idsIn = (ids: readonly number[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })
+  const isOne = (ids: readonly number[]) => ids.length === 1
+
+  function remove(name: keyof Tables, column: string, ids: readonly number[]): MaybePromise<number> {
     const make = () =>
-      prepareWrite(db.delete(tableOf(name)).where(eq(tableOf(name)[column] as SQLiteColumn, id)))
-    return run(`remove ${name}`, make, { id: value })
+      prepareWrite(db.delete(tableOf(name)).where(idIn(tableOf(name)[column] as SQLiteColumn, ids)))
+    return run(`remove ${name} ${isOne(ids)}`, make, idsIn(ids))
   }
 
   return {
@@ -196,14 +218,14 @@ function writeStatements({ db, tables, prepare, prepareWrite }: QueryEngine) {
     tie(providerId: number, row: Partial<Records['provider']>, isNew: boolean): MaybePromise<unknown>[] {
       const { licenses, inPersonRegionIds } = row
       return [
-        ...(licenses && !isNew ? [remove('licenses', 'providerId', providerId)] : []),
+        ...(licenses && !isNew ? [remove('licenses', 'providerId', [providerId])] : []),
         ...(licenses ?? []).map((license) => add('licenses', { ...license, providerId })),
-        ...(inPersonRegionIds && !isNew ? [remove('inPersonRegions', 'providerId', providerId)] : []),
+        ...(inPersonRegionIds && !isNew ? [remove('inPersonRegions', 'providerId', [providerId])] : []),
         ...(inPersonRegionIds ?? []).map((regionId) => add('inPersonRegions', { regionId, providerId })),
       ]
     },
 
-    set(name: keyof Tables, recordId: number, { id: _, ...row }: Row): MaybePromise<unknown> {
+    set(name: keyof Tables, ids: readonly number[], { id: _, ...row }: Row): MaybePromise<unknown> {
       const columns = Object.keys(row).sort()
       if (columns.length === 0) return undefined
       const to = placeholders(...columns) as never
@@ -212,9 +234,9 @@ function writeStatements({ db, tables, prepare, prepareWrite }: QueryEngine) {
           db
             .update(tableOf(name))
             .set(to)
-            .where(eq(tableOf(name).id as SQLiteColumn, id)),
+            .where(idIn(tableOf(name).id as SQLiteColumn, ids)),
         )
-      return run(`set ${name} ${columns}`, make, { ...row, id: recordId })
+      return run(`set ${name} ${columns} ${isOne(ids)}`, make, { ...row, ...idsIn(ids) })
     },
 
     findMember: prepare(db.select().from(tables.members).where(eq(tables.members.id, id))),

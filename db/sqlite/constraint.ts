@@ -27,7 +27,7 @@ const damage = /^SQLITE_(CORRUPT|NOTADB)/
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'there is no room on the disk'],
   [/^SQLITE_READONLY/, 'the database may not be written'],
-  [damage, 'the database is damaged: doctor says more, and a backup can be restored'],
+  [damage, 'the database is damaged: stop the service and restore a backup'],
   [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],
 ]
 

@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
-import { isThere } from '../../src/files/durable'
+import { isThere, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
 import { readOffers } from '../queries/offers'
 import { openEngine } from './engine'
@@ -11,7 +11,7 @@ import { openUntouched } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { takeServeLock } from './file/lock'
 import { finishDatabase, makeDatabase } from './file/new'
-import { compareContent, restoreDatabase } from './file/restore'
+import { requireNothingAt, restoreDatabase } from './file/restore'
 import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
 import { isSealedUnder } from './open'
@@ -24,10 +24,9 @@ export function fileDatabase(path: string, migrations?: readonly Migration[]): D
     isSealedUnder: async (purpose, masterKey) => isSealedUnder(path, purpose, masterKey),
     open: (opening) => open(path, opening, migrations),
     make: (making) => make(path, making),
-    async restore({ takeKey, isVerified, ...restoring }, tell) {
+    async restore({ takeKey, ...restoring }, tell) {
       const manifest = await restoreDatabase({ ...restoring, path, masterKey: takeKey(), tell })
       const isOlder = isOutdated(path, migrations)
-      if (manifest && isVerified) await compareContent(path, manifest, tell)
       return { manifest, isOlder }
     },
     readSource: (reading, use) => readSource(path, reading, use),
@@ -61,6 +60,8 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
     const masterKey = await takeKey()
     const copy = upgrade && isOutdated(path, migrations) ? copyPathOf(path, migrations) : null
     const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations }, largestGroup)
+    // An init that was killed at its end left a copy of the master key, which is known to be elsewhere by now.
+    if (alone) removeAbandoned(realpathSync(path))
     return {
       ...engine,
       upgraded: copy === null ? null : { copy },
@@ -73,7 +74,7 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
 }
 
 async function make(path: string, { keyFile, anew, furnish }: Making): Promise<void> {
-  if (anew && isThere(path)) throw unusable('there is a file at the database path already')
+  if (anew) requireNothingAt(path, 'there is a file at the database path already')
   // If an earlier try was killed at its very end, the key at the path belongs to this database.
   if (finishDatabase(path, keyFile)) return
   if (anew && keyFile !== null && isThere(keyFile)) {

@@ -28,7 +28,7 @@ const nouns: Readonly<Record<string, string>> = {
 /** What commands do that are not called as the audit log calls it. */
 const alsoKnown: Readonly<Record<string, AuditAction>> = { 'provider.away': 'provider.time-off-add' }
 
-/** What a command tries, by its words: `provider time-off add` is provider.time-off-add. A dry run tries nothing. */
+/** What a command tries, by its words: `provider time-off remove` is provider.time-off-remove. A dry run tries nothing. */
 export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name())

@@ -11,6 +11,7 @@ import { asJson, type Call, serviceCommand } from './command'
 import { voicemailText } from './contact'
 import { printJson, printLines } from './output'
 import { calledName, fullName } from './person-text'
+import { shellWord } from './shell-word'
 import { makeAct } from './storage'
 
 interface Flags {
@@ -138,15 +139,10 @@ function bothTimes(slot: Parameters<typeof providerTimeText>[0] & Pick<Offer, 'm
 
 /** The command that gives somebody a slot. */
 function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {
-  const whose = isOther ? ` --provider ${asWord(provider.ref)}` : ''
+  const whose = isOther ? ` --provider ${shellWord(provider.ref)}` : ''
   return `anteroom request move ${requestId} --slot ${formatInstant(startsAt)}${whose}`
 }
 
 function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
-  return `anteroom provider time-off remove ${asWord(ref)} ${from} ${until}`
-}
-
-/** A text as one word of a shell. */
-function asWord(text: string): string {
-  return /^[\w.:@+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+  return `anteroom provider time-off remove ${shellWord(ref)} ${from} ${until}`
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { type Flags, readMasterKeySource } from '../config'
 import { isAnyUndone, type RestoreDiff } from '../domain/restore-diff'
@@ -6,21 +5,12 @@ import type { Manifest } from '../domain/upkeep'
 import type { Records } from '../operations/context'
 import { backUp } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import { type Restored, type Restoring, restoreBackup, verifyBackup } from '../service'
+import { type Restoring, restoreBackup } from '../service'
 import { databaseFile, fileName } from './arguments'
 import { asJson, asking, type Call, recordsCommand, serviceCommand } from './command'
 import { drill } from './drill'
 import { endCleanly } from './graceful-shutdown'
-import {
-  type CommonFlags,
-  confirm,
-  printJson,
-  printLines,
-  printNotice,
-  printRecord,
-  printResult,
-} from './output'
-import { inPrivateFolder } from './private-folder'
+import { type CommonFlags, confirm, printJson, printLines, printNotice, printResult } from './output'
 import { withProgress } from './progress'
 import { afterRestore, beforeRestore } from './restore-text'
 import { withSettings } from './storage'
@@ -56,7 +46,6 @@ export function backupCommand(): Command {
       ).conflicts(['recipient', 'passphraseFile']),
     )
     .enablePositionalOptions()
-    .addCommand(verifyCommand())
     .addCommand(drillCommand())
 }
 
@@ -71,49 +60,9 @@ async function backup({ context, flags, act }: Call<Records, BackupFlags>, file:
   printResult(flags, { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, line)
 }
 
-/** `anteroom backup verify`: whether a backup could be restored, and is as it was made. */
-function verifyCommand(): Command {
-  const command = new Command('verify').description(
-    'Check that a backup can be restored and is as it was made',
-  )
-  return asJson(openingCommand(command), 'print its manifest as JSON').action(verify)
-}
-
 interface OpeningFlags extends Flags {
   readonly identityFile?: string
   readonly passphraseFile?: string
-}
-
-async function verify(backup: string, { json, ...flags }: OpeningFlags & CommonFlags): Promise<void> {
-  endCleanly()
-  const found = await withProgress(({ tell }) =>
-    inPrivateFolder((folder) =>
-      verifyBackup(restoringOf(backup, join(folder, 'verified.sqlite'), flags, backup), tell),
-    ),
-  )
-  if (json) printJson({ manifest: found.manifest && presentManifest(found.manifest), older: found.isOlder })
-  else printVerified(backup, found)
-}
-
-function printVerified(backup: string, { manifest, isOlder }: Restored): void {
-  if (manifest) {
-    const { madeAt, schema, zoneData, sha256, counts } = presentManifest(manifest)
-    printLines(`The backup ${backup} is sound, and as it was made.`)
-    printRecord({
-      'made at': madeAt,
-      schema,
-      'zone data': zoneData && `${zoneData.edition} (${zoneData.folder ?? 'built in'})`,
-      records: Object.entries(counts)
-        .map(([table, count]) => `${table} ${count}`)
-        .join(', '),
-      'SHA-256': sha256,
-    })
-  } else {
-    printLines(
-      `The backup ${backup} is sound. It has no manifest to compare it with: another program made it.`,
-    )
-  }
-  if (isOlder) printLines(olderNote)
 }
 
 function presentManifest({ madeAt, ...manifest }: Manifest) {

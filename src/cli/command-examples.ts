@@ -22,8 +22,8 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
     'anteroom token rotate Lantern',
   ],
   'token cancel': ['anteroom token cancel Lantern'],
+  'token list': ['anteroom token list --json > tokens.json'],
   'token revoke': ['anteroom token revoke Lantern'],
-  'token list': ['anteroom token list Lantern'],
   'directory check': ['anteroom directory check export/'],
   'directory load': [
     'anteroom directory load export/ --dry-run',
@@ -39,10 +39,6 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
   'provider why': ['anteroom provider why on-001 2026-12-01T14:00:00Z'],
   'provider deactivate': ['anteroom provider deactivate on-001'],
   'provider reactivate': ['anteroom provider reactivate on-001'],
-  'provider time-off add': [
-    'anteroom provider time-off add on-001 2026-12-21 2026-12-24',
-    'anteroom provider time-off add on-001 2026-12-01T13:00 2026-12-01T15:00',
-  ],
   'provider time-off remove': ['anteroom provider time-off remove on-001 2026-12-21 2026-12-24'],
   'provider time-off list': ['anteroom provider time-off list on-001'],
   'request suggest': ['anteroom request suggest 42 --limit 3'],
@@ -72,7 +68,6 @@ const commandExamples: Readonly<Record<string, readonly string[]>> = {
   'audit head': ['anteroom audit head'],
   'audit verify': ['anteroom audit verify'],
   'audit prune': ['anteroom audit prune --before 2025-01-01T00:00:00Z --output 2024.jsonl'],
-  'backup verify': ['anteroom backup verify day.age --identity-file key.txt'],
   'backup drill': ['anteroom backup drill'],
   restore: ['anteroom restore day.age --identity-file key.txt --to new.sqlite'],
   status: ['anteroom status --json | jq -e \'.service.state == "up"\''],

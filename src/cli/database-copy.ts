@@ -61,7 +61,9 @@ async function copy({ json = false, whileServing = false, ...flags }: Flags): Pr
   const to = (await databaseAt(config.to)).name
   const copied = await withProgress(({ tell }) =>
     copyBetween({ ...config, purpose: 'production', whileServing, clock: systemClock }, tell),
-  )
+  ).catch(async (error) => {
+    throw (await databaseAt(config.from)).explain(error)
+  })
   if (json) printJson({ from, to, whileServing, ...copied, copiedBefore: presentNote(copied.copiedBefore) })
   else {
     printCopied(from, to, copied)

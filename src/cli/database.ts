@@ -5,6 +5,7 @@ import { keptCopyNote } from '../domain/database'
 import { databaseAt } from '../service'
 import { asJson } from './command'
 import { type CommonFlags, printJson, printLines } from './output'
+import { shellWord } from './shell-word'
 import { openProduction, storageCommand, upgradeProduction } from './storage'
 
 /** `anteroom init`: a new database and its master key. */
@@ -58,11 +59,6 @@ function keyLines(key: string, database: string): string[] {
     `  export ANTEROOM_MASTER_KEY_FILE=${place}`,
     'or hand it over from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
   ]
-}
-
-/** A text as one word of a shell's (POSIX sh). */
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** `anteroom migrate`: the database of an older version, brought up to date. */

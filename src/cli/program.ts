@@ -77,7 +77,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(await versionLine())
-    // Options are those of the command that they follow: backup and backup verify have some of the same name.
+    // Options are those of the command that they follow: backup and backup drill have some of the same name.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm: nameAlone })
   for (const [name, load] of Object.entries(commands)) {

@@ -28,7 +28,6 @@ type Sort = QueueWish['sort']
 
 interface Flags extends CommonFlags {
   readonly intakes?: boolean
-  readonly unassigned?: boolean
   readonly risk?: boolean
   readonly state?: RequestFilter['state']
   readonly provider?: string
@@ -59,7 +58,6 @@ export function requestListCommand(): Command {
         'only intakes; those that wait, in order of risk, unless --state or --sort is given',
       )
       .addOption(states.choices([...requestStates, 'waiting']))
-      .option('--unassigned', 'as --state unassigned')
       .option('--provider <ref>', 'only those with this provider')
       .option('--partner <partner>', "only those of this partner's members, by name or id")
       .option('--on <date>', "only those whose slot is on this date, by the provider's clock", localDate)
@@ -90,8 +88,7 @@ async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
 }
 
 async function wishOf(context: Context, flags: Flags): Promise<QueueWish> {
-  const { intakes = false, provider, partner, on, since, age, limit, page } = flags
-  const state = stateOf(flags)
+  const { intakes = false, state, provider, partner, on, since, age, limit, page } = flags
   const filter: RequestFilter = {
     intakesOnly: intakes,
     state,
@@ -101,22 +98,16 @@ async function wishOf(context: Context, flags: Flags): Promise<QueueWish> {
     submittedFrom: since,
     submittedUntil: age === undefined ? undefined : context.clock.now() - age,
   }
-  return { filter, sort: sortOf(flags, state), page, pageSize: limit }
-}
-
-function stateOf({ state, unassigned }: Flags): RequestFilter['state'] {
-  if (!unassigned) return state
-  if (state === undefined || state === 'unassigned') return 'unassigned'
-  throw new Refusal('field_invalid', 'ask for either --unassigned or another --state')
+  return { filter, sort: sortOf(flags), page, pageSize: limit }
 }
 
 /** Intakes are worked by risk, unless somebody looks for others than those that wait, or in another order. */
-function sortOf({ risk, intakes, sort, state: told }: Flags, state: RequestFilter['state']): Sort {
+function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   if (risk) {
     if (sort === undefined || sort === 'risk') return 'risk'
     throw new Refusal('field_invalid', 'ask for either --risk or another --sort')
   }
-  return sort ?? (intakes && (told === undefined || state === 'waiting') ? 'risk' : 'age')
+  return sort ?? (intakes && (state === undefined || state === 'waiting') ? 'risk' : 'age')
 }
 
 /** What tables show for ids. */

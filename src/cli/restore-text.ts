@@ -1,4 +1,5 @@
 import { isAnyUndone, type RestoreDiff } from '../domain/restore-diff'
+import { shellWord } from './shell-word'
 
 /** More records than this are counted and not named. */
 const mostNamed = 20
@@ -26,7 +27,7 @@ export function afterRestore(madeAt: string | null, diff: RestoreDiff | null, ag
     'What was done since is not in it:',
     ...linesOf(diff),
     'Do that again: anteroom token revoke, member deactivate, member erase.',
-    `The audit log lists the rest: anteroom audit list --after ${diff.heads.backup.id} --database ${against}`,
+    `The audit log lists the rest: anteroom audit list --after ${diff.heads.backup.id} --database ${shellWord(against)}`,
   ]
 }
 

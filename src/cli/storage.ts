@@ -56,9 +56,13 @@ async function openRecords(config: StorageConfig) {
 
 /** Brings the production database up to date; tells what that has left, null where there was nothing to do. */
 export async function upgradeProduction(config: StorageConfig): Promise<Upgrade | null> {
-  const { upgraded, close } = await openStorage({ ...optionsOf(config), upgrade: true, report: () => {} })
-  await close()
-  return upgraded
+  try {
+    const { upgraded, close } = await openStorage({ ...optionsOf(config), upgrade: true, report: () => {} })
+    await close()
+    return upgraded
+  } catch (error) {
+    throw await explained(error, config)
+  }
 }
 
 /** The same with the directory. */

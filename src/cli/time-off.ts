@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Provider, TimeOff } from '../domain/provider'
 import type { Context } from '../operations/context'
-import { addTimeOff, parseTimeOff, removeTimeOff } from '../operations/time-off'
+import { parseTimeOff, removeTimeOff } from '../operations/time-off'
 import { asJson, type Call, commandGroup } from './command'
 import { onProvider } from './on-provider'
 import { columnsOf, printResult, printRows } from './output'
@@ -11,7 +11,6 @@ const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instan
 /** `anteroom provider time-off`: when providers are away. */
 export function timeOffCommand(): Command {
   return commandGroup('time-off', 'When providers are away', [
-    asJson(onAbsence('add', 'Note that a provider is away; what is booked in that time stays', addAbsence)),
     asJson(
       onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
     ),
@@ -28,15 +27,6 @@ function onAbsence(name: string, description: string, action: AbsenceAction): Co
   return onProvider(name, description, action)
     .argument('<from>', absenceForm)
     .argument('<until>', 'in the same form; a date is the last day, the others the end')
-}
-
-const addAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
-  const { isKnown, held } = await addTimeOff(context, provider, parseTimeOff(from, until), act())
-  const fact = isKnown ? 'already had' : 'has'
-  const requests = held.map(({ requestId }) => requestId)
-  const kept = held.length > 0 ? ` Requests that hold slots in it stay: ${requests.join(', ')}.` : ''
-  const line = `Provider ${provider.ref} ${fact} time off from ${from} to ${until}.${kept}`
-  printResult(flags, { provider: provider.ref, from, until, added: !isKnown, held: requests }, line)
 }
 
 const removeAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {

@@ -3,7 +3,6 @@ import { Refusal } from '../domain/errors'
 import type { KeyRecord, Partner } from '../domain/partner'
 import { statusOf } from '../http/errors'
 import type { Context, Records } from '../operations/context'
-import { requirePartner } from '../operations/find-records'
 import { listPartners } from '../operations/partners'
 import {
   cancelCutover,
@@ -73,10 +72,7 @@ export function tokenCommand(): Command {
       ),
     ),
     asJson(
-      recordsCommand('list', 'List the tokens, without the tokens themselves', list).argument(
-        '[partner]',
-        'name or id; of all unless given',
-      ),
+      recordsCommand('list', 'List the tokens of all partners, without the tokens themselves', list),
       'print them as JSON',
     ),
     asJson(
@@ -189,9 +185,9 @@ async function revoke({ context, flags, act }: Call<Records>, partner: Partner):
   printResult(flags, told, `The token of ${partner.name} is revoked.`)
 }
 
-async function list({ context, flags }: Call<Records>, named: string | undefined): Promise<void> {
+async function list({ context, flags }: Call<Records>): Promise<void> {
   const now = context.clock.now()
-  const partners = named === undefined ? await listPartners(context) : [await requirePartner(context, named)]
+  const partners = await listPartners(context)
   const keys = await listTokens(context)
   const rows = partners.flatMap(({ id, name }) =>
     presentTokens(
@@ -206,7 +202,7 @@ async function list({ context, flags }: Call<Records>, named: string | undefined
     PARTNER: ({ partner }) => partner,
     ...others,
   }
-  printRows(flags, rows, named === undefined ? columns : tokenColumns, 'There are no tokens.', tokensGiveWay)
+  printRows(flags, rows, columns, 'There are no tokens.', tokensGiveWay)
 }
 
 /** Only a token that is handed over is held against the secrets, which the directory has. */

@@ -112,8 +112,6 @@ export interface Restoring {
   readonly takeKey: () => MasterKey
   /** Writes what an encrypted backup holds to another file. */
   readonly decrypt: (backup: string, path: string, tell: TellStep) => Promise<void>
-  /** Whether all that was made is held to the backup's manifest too. */
-  readonly isVerified: boolean
   /** The database that it is to take the place of, where one is left to compare it with. */
   readonly against?: string | undefined
   /** Confirms the restore before the database is there. The diff is null if there is no database to compare with. */

@@ -192,7 +192,7 @@ export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act:
     act,
     ({ members, requests, notes }) => [members.findForStaff(id), requests.listOf(id), notes.idsOfMember(id)],
     decideErasure,
-    { isAlone: true },
+    { isAlone: true, isLarge: true },
   )
 }
 

@@ -59,7 +59,7 @@ test.each([
   ['help token isue', "unknown command 'isue' (Did you mean issue?)"],
   ['help token issue Lantern', "unknown command 'Lantern' (anteroom token issue --help lists them)"],
   ['help token nosuch', "unknown command 'nosuch' (anteroom token --help lists them)"],
-  ['help backup verfy', "unknown command 'verfy' (Did you mean verify?)"],
+  ['help backup drlil', "unknown command 'drlil' (Did you mean drill?)"],
   ['token isue --help', "unknown command 'isue' (Did you mean issue?)"],
   ['token help isue', "unknown command 'isue' (Did you mean issue?)"],
   ['token list --jsn', "unknown option '--jsn' (Did you mean --json?)"],
@@ -99,7 +99,7 @@ test('every command has examples, which name commands and options that there are
 })
 
 test('help of words tells of the command that they all name', async () => {
-  for (const words of [['backup', 'verify'], ['token', 'issue'], ['backup']]) {
+  for (const words of [['backup', 'drill'], ['token', 'issue'], ['backup']]) {
     const { code, stdout } = await runHere(['help', ...words])
     expect([code, stdout]).toEqual([0, (await runHere([...words, '--help'])).stdout])
     expect(stdout).toStartWith(`Usage: anteroom ${words.join(' ')} [options]`)

@@ -62,12 +62,16 @@ describe('an operator looks after providers while the service runs', () => {
       new Date(Date.parse(slot) + days * 86_400_000).toISOString().slice(0, 10)
     // The provider's own date may be another than that in UTC.
     const [day, until] = [dayFrom(-1), dayFrom(2)]
-    expect(await say('time-off', 'add', 'on-1', day, until)).toBe(
-      `Provider on-1 has time off from ${day} to ${until}. Requests that hold slots in it stay: 1.\n`,
+    const { added, concerned } = await ask<{ added: boolean; concerned: { request: number }[] }>(
+      'away',
+      'on-1',
+      day,
+      until,
     )
+    expect([added, concerned.map(({ request }) => request)]).toEqual([true, [1]])
     expect(await practice.slotsOf('on-1')).not.toContain(slot)
     expect(await why('on-1', slot)).toMatchObject({ offered: false, reason: 'time_off' })
-    expect(await say('time-off', 'add', 'on-1', day, until)).toStartWith('Provider on-1 already had time off')
+    expect(await ask('away', 'on-1', day, until)).toMatchObject({ added: false })
     expect(await ask('time-off', 'list', 'on-1')).toEqual([{ from: day, until, source: 'staff' }])
     expect(await ask('time-off', 'remove', 'on-1', day, until)).toEqual({
       provider: 'on-1',
@@ -88,8 +92,8 @@ describe('an operator looks after providers while the service runs', () => {
     ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
     ['2026-12-01', '2026-11-30', 'until: must be after from'],
     ['2026-12-01T10:00', '2026-12-01T10:00', 'until: must be after from'],
-  ])('time off from %s to %s is refused', async (from, until, fault) => {
-    const { code, stderr, stdout } = await run('time-off', 'add', 'on-1', from, until)
+  ])('being away from %s to %s is refused', async (from, until, fault) => {
+    const { code, stderr, stdout } = await run('away', 'on-1', from, until)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toStartWith(`anteroom: ${fault}`)
   })

@@ -169,7 +169,7 @@ test('a request whose provider cannot hold it is not accepted unasked, and why i
   expect(await act('accept', id)).toMatchObject({ code: 2, stdout: '', stderr: refused })
   await practice.operator.do('provider', 'reactivate', 'on-2')
   const day = slot.slice(0, 10)
-  await practice.operator.do('provider', 'time-off', 'add', 'on-2', day, day)
+  await practice.operator.do('provider', 'away', 'on-2', day, day)
   expect((await act('accept', id)).stderr).toContain('note that on-2 is away then')
   expect(await ask('accept', id, '--yes')).toMatchObject({ id, acceptedAt: expect.any(String) })
   await practice.operator.do('provider', 'time-off', 'remove', 'on-2', day, day)

@@ -56,7 +56,7 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
   const member = { state: 'ON', preferredSpokenLanguage: 'fr' }
   const intake = (await service.post(booking('kim', undefined, member), token)).body
   expect(intake).toMatchObject({ providerId: null, utcStartTime: null })
-  const waiting = await operator.ask<{ id: number }[]>('request', 'list', '--unassigned')
+  const waiting = await operator.ask<{ id: number }[]>('request', 'list', '--state', 'unassigned')
   expect(waiting.map(({ id }) => id)).toEqual([intake.id])
   expect(await operator.do('request', 'suggest', String(intake.id))).toMatch(/^1\. on-1 /m)
   const wanted = second.availability[5].utcStartTime

@@ -5,7 +5,7 @@ import { Operator } from '../support/operator'
 describe('token --output', () => {
   const operator = new Operator()
   const file = (name: string) => operator.folder.file(name)
-  const tokens = () => operator.ask<{ state: string }[]>('token', 'list', 'Lantern')
+  const tokens = () => operator.ask<{ state: string }[]>('token', 'list')
   const issue = ['token', 'issue', 'Lantern', '--output']
 
   beforeAll(async () => {

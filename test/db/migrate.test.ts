@@ -146,7 +146,6 @@ describe('a database that lacks a step', () => {
         purpose: 'sandbox',
         takeKey: () => masterKeyOf(testKey),
         decrypt: async () => {},
-        isVerified: true,
       },
       () => {},
     )

@@ -696,6 +696,28 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine])
       expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
     })
+
+    test('with many requests is erased from all of them, and from no one else', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await furnish(place)
+      const screeningAnswers = [{ question: 'Q', answer: 'A' }]
+      const ids: number[] = []
+      for (const index of [0, 1, 2]) {
+        const retry = { key: `${index}`, body: '' }
+        ids.push((await stored(intake('robin', { screeningAnswers, retry }))).id)
+      }
+      const { member } = (await store.findRequest(ids[0] as number)) ?? {}
+      const other = await stored(intake('lee', { screeningAnswers, retry: { key: 'lee', body: '' } }))
+      for (const id of ids) await store.addNote(id, 'Rings back.', act)
+      await store.eraseMember(member?.id as number, act)
+      for (const id of ids) expect(await store.findRequest(id)).toMatchObject({ member: null })
+      const kept = await store.sortingAnswers([...ids, other.id])
+      expect(ids.map((id) => kept.get(id))).toEqual([[], [], []])
+      expect(kept.get(other.id)).toEqual(screeningAnswers)
+      expect(await Promise.all(ids.map((id) => store.countNotes(id)))).toEqual([0, 0, 0])
+      expect(await store.forgetReplays(now + 2 * minutes(24 * 60), 9)).toBe(1)
+    })
   })
 
   describe('the audit log', () => {

@@ -12,7 +12,7 @@ test('refuses to restore a database file whose write-ahead log holds more than t
   database.run("INSERT INTO organizations (name, active, created_at) VALUES ('North Care', 1, 0)")
   const decrypt = () => Promise.reject(new Error('it is not encrypted'))
   const restoring = { backup, purpose: 'sandbox', takeKey: () => masterKeyOf(testKey), decrypt } as const
-  await expect(fileDatabase(path).restore({ ...restoring, isVerified: false }, () => {})).rejects.toThrow(
+  await expect(fileDatabase(path).restore(restoring, () => {})).rejects.toThrow(
     `${backup}-wal holds what the file alone does not: make a backup of the two by anteroom backup`,
   )
   expect(existsSync(path)).toBe(false)

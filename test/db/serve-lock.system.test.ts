@@ -8,8 +8,10 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { join } from 'node:path'
 import { times } from '../support/long'
 import { Operator, stopping, toldIn } from '../support/operator'
 import { eventually, Program, theProgram } from '../support/process'
@@ -102,15 +104,38 @@ describe('what stands in the way of the lock is refused and left as it is', () =
   })
 })
 
-test('a database with a second name is not served, which would have a second log', async () => {
+test('a database with a second name is not served, nor given a command by either name: it would have a second log', async () => {
   await operator.do('init')
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
   const fault = 'the database file has a second name (a hard link): remove the one that is not used'
   expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
+  const byLink = await operator.run(['partner', 'list', '--database', second])
+  expect([byLink.code, byLink.stderr]).toEqual([6, `anteroom: ${fault}\n`])
   rmSync(second)
   await using service = await operator.serve()
   expect((await service.stop()).code).toBe(0)
+})
+
+test('what an init that was killed at its end has left, the master key among it, goes when a server starts', async () => {
+  await operator.do('init')
+  const left = `${operator.database}.unfinished-0-1-00000000`
+  mkdirSync(left)
+  writeFileSync(join(left, 'key'), 'k')
+  linkSync(operator.database, join(left, 'whole'))
+  const longAgo = new Date(Date.now() - 3_600_000)
+  utimesSync(left, longAgo, longAgo)
+  await using service = await operator.serve()
+  expect(existsSync(left)).toBe(false)
+  expect((await service.stop()).code).toBe(0)
+})
+
+test('a database is not made beside the log of another', async () => {
+  const log = `${operator.database}-wal`
+  writeFileSync(log, 'x')
+  const fault = `${log} was left by another database: move it away first`
+  expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `anteroom: ${fault}\n` })
+  rmSync(log)
 })
 
 test('a database that is not there, or is none, is told as such and gets no lock', async () => {

@@ -89,6 +89,11 @@ describe('a member', () => {
     })
   })
 
+  test('sets all requests to one and the same object, so that an engine does it in one statement', () => {
+    const { writes } = done(decideErasure(member, [intake, booking], []))
+    expect(new Set(writes.flatMap((write) => ('set' in write ? [write.to] : []))).size).toBe(1)
+  })
+
   test('leaves word of the requests that hold a slot: pending or accepted, with one', () => {
     const inEachState = requestStates.map((state, index) => ({ ...booking, id: 20 + index, state }))
     const withoutSlot = { ...intake, id: 30, state: 'pending' as const, providerId: 5 }

@@ -15,6 +15,7 @@ import {
   transactionsBetween,
   userVersionIn,
 } from './head'
+import { requireOneName } from './lock'
 
 /**
  * Checks that a path has a database of ours, or nothing yet, and no write-ahead log of another file. Changes nothing and
@@ -41,6 +42,7 @@ function recognize(path: string, mayBeVacant: boolean): void {
   if (!isDatabase(path)) throw unusable('the file is not a database that can be read')
   const head = readHead(path)
   requireOurs(head.applicationId, head.isEmpty)
+  requireOneName(path)
   const log = `${path}-wal`
   if (ownsItsLog(path, log)) return
   throw unusable(

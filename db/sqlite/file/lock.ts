@@ -22,7 +22,6 @@ export function takeServeLock(
 ): Disposable {
   // One lock for a database, whichever link names it.
   const real = realpathSync(path)
-  requireOneName(real)
   const place = `${real}.serving`
   makeEmptyFile(place, real)
   try {
@@ -62,10 +61,15 @@ function lockFile(place: string, millis: number): Database {
   }
 }
 
-/** A second name would have a second log, and a write through it would destroy the database. */
-function requireOneName(path: string): void {
+/**
+ * A second name would have a second log, and a write through it would destroy the database.
+ *
+ * @throws Refusal database_unusable
+ */
+export function requireOneName(path: string): void {
+  const hasSecond = () => statSync(path).nlink > 1
   // A process that was killed while it published a file leaves a second name, which is removed later.
-  if (statSync(path).nlink > 1 && listUnfinished(path).length === 0)
+  if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
     throw unusable('the database file has a second name (a hard link): remove the one that is not used')
 }
 

@@ -12,7 +12,7 @@ import { isDatabase } from './head'
 import { contentOf, readManifest } from './manifest'
 import { compareWith, openReplaced } from './replaced'
 
-interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
+interface RestoringFile extends Omit<Restoring, 'takeKey'> {
   readonly path: string
   readonly masterKey: MasterKey
   readonly tell: TellStep
@@ -20,7 +20,7 @@ interface RestoringFile extends Omit<Restoring, 'takeKey' | 'isVerified'> {
 
 /**
  * Makes a database of a backup, encrypted or not. Before it is published, it is checked: sound, ours, sealed under the master
- * key. Returns the backup's manifest, or null if it has none.
+ * key, and as its manifest says. Returns the backup's manifest, or null if it has none.
  *
  * @throws Refusal database_unusable if it is not, if a log lies next to the backup, or if there is a file or log at the path
  *   already; whatever `decrypt` and `agree` throw
@@ -41,6 +41,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
     else await decrypt(backup, file.path, tell)
     const manifest = adopt(file.path, restoring)
     await checkCopy(file.path, tell)
+    if (manifest) await compareContent(file.path, manifest, tell)
     await agree?.(manifest, replaced && diffFrom(replaced, file.path))
     file.publish()
     return manifest
@@ -50,9 +51,9 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
 }
 
 /** @throws Refusal database_unusable if there is a file, or a log of another database, at a path */
-export function requireNothingAt(path: string): void {
+export function requireNothingAt(path: string, taken = 'there is a file at that path already'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
-  if (left === path) throw unusable('there is a file at that path already')
+  if (left === path) throw unusable(taken)
   if (left) throw unusable(`${left} was left by another database: move it away first`)
 }
 
@@ -62,7 +63,7 @@ function diffFrom(replaced: Database, path: string): RestoreDiff {
 }
 
 /** @throws Refusal database_unusable if a restored database is not as the backup's manifest describes it */
-export async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
+async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
   using database = openCopy(path)
   const found = await contentOf(database, tell)
   if (found.sha256 === manifest.sha256) return
