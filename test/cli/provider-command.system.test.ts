@@ -87,7 +87,7 @@ describe('an operator looks after providers while the service runs', () => {
   })
 
   test.each([
-    ['tomorrow', '2026-12-01', 'from: not a date, a local date-time'],
+    ['someday', '2026-12-01', 'from: not a date, a local date-time'],
     ['2026-12-01', '2026-02-30', 'until: not a date, a local date-time'],
     ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
     ['2026-12-01', '2026-11-30', 'until: must be after from'],

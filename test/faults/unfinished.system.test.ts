@@ -149,6 +149,7 @@ test('a backup that cannot be noted, since another holds the lock, leaves nothin
 
 describe('an erasure that was killed after its commit', () => {
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
+const membersModule = new URL('../../src/operations/members.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
   /** What is sealed of a member, as it lies in the database. */
   const sealedOf = (id: number) => {
@@ -176,13 +177,13 @@ describe('an erasure that was killed after its commit', () => {
       process.execPath,
       '-e',
       `const { openEngine } = await import(${JSON.stringify(engineModule)})
+       const { storeErasure } = await import(${JSON.stringify(membersModule)})
        const { masterKeyOf } = await import(${JSON.stringify(vaultModule)})
        const masterKey = masterKeyOf(Buffer.from(${JSON.stringify(masterKey)}, 'base64'))
        const { store } = openEngine({ path: ${JSON.stringify(operator.database)}, purpose: 'production', masterKey,
          create: false, upgrade: false })
        const act = { actor: 'olive', at: 0 }
-       await store.setMemberActive(1, false, act)
-       await store.eraseMember(1, act)
+       await storeErasure({ store }, 1, act)
        process.kill(process.pid, 'SIGKILL')
        await new Promise(() => {})`,
     ])
