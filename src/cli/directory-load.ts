@@ -47,12 +47,10 @@ function recordsText({ regions, providers }: LoadDescription['deactivated'], mos
   ])
 }
 
-/** What is lost, as `3 licenses of 2 providers`. */
+/** What is lost, as `3 licenses of 2 providers` or `working hours of 2 providers`. */
 function lossText({ field, count, providers }: Loss): string {
   const what =
-    field === 'workingHours'
-      ? `${hours(count)} a week of working hours`
-      : `${count} ${lossNouns[field][count === 1 ? 0 : 1]}`
+    field === 'workingHours' ? 'working hours' : `${count} ${lossNouns[field][count === 1 ? 0 : 1]}`
   return `${what} of ${counted(providers, 'provider')}`
 }
 
@@ -144,12 +142,8 @@ function printMore(count: number): void {
 function fieldText(change: FieldChange): string {
   const name = change.field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   if ('from' in change) return valueText(name, change)
-  const { removed, added, lost, gained } = change
-  if (gained !== null) {
-    const counts = [lost > 0 ? `-${hours(lost)}` : '', gained > 0 ? `+${hours(gained)}` : '']
-    const told = counts.filter((count) => count !== '')
-    return told.length > 0 ? `${name} ${told.join(' ')} a week` : `${name} changed`
-  }
+  const { field, removed, added, lost } = change
+  if (field === 'workingHours') return `${name} ${lost > 0 ? 'taken away' : 'changed'}`
   const counts = [removed.length > 0 ? `-${removed.length}` : '', added.length > 0 ? `+${added.length}` : '']
   return `${name} ${counts.filter((count) => count !== '').join(' ') || 'in another order'}`
 }
@@ -215,9 +209,4 @@ export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadForetol
     })),
     changes,
   }
-}
-
-/** Minutes as hours, to the hundredth. */
-function hours(minutes: number): string {
-  return `${Math.round(minutes / 0.6) / 100} h`
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ChangedRecord, DirectoryComparison, ProviderAfter } from './compare-directory'
-import { type LosableField, losableFields, lossOf, lostMinutes } from './directory-losses'
+import { type LosableField, losableFields, lossOf } from './directory-losses'
 import type { Provider } from './provider'
 import type { Region } from './region'
 
@@ -11,9 +11,8 @@ export type FieldChange =
       readonly field: LosableField
       readonly removed: readonly unknown[]
       readonly added: readonly unknown[]
-      /** How much that still mattered is taken away, and of working hours brought: minutes a week there. */
+      /** How many elements that still mattered are taken away; 1 for working hours. */
       readonly lost: number
-      readonly gained: number | null
     }
 
 /** A record that a load adds or changes, and what of it. */
@@ -25,7 +24,7 @@ export interface RecordChange extends Pick<ChangedRecord, 'noun' | 'ref' | 'kind
 /** What is taken away of one list, and of how many providers. */
 export interface Loss {
   readonly field: LosableField
-  /** So many elements, of working hours minutes a week. */
+  /** So many elements; of working hours, so many providers. */
   readonly count: number
   readonly providers: number
 }
@@ -166,7 +165,6 @@ function listChanged(
     removed: told(withoutThose(removed, added, orderedTextOf)),
     added: told(withoutThose(added, removed, orderedTextOf)),
     lost: lossOf[field](before, after, since),
-    gained: field === 'workingHours' ? lostMinutes(after.workingHours, before.workingHours, since) : null,
   }
 }
 

@@ -18,8 +18,8 @@ export const losableFields = [
 export type LosableField = (typeof losableFields)[number]
 
 /**
- * What a change takes away of each list of a provider, if it still mattered: of working hours so many minutes a week, of
- * the others so many elements. What is over, or what something else covers, is no loss.
+ * How many elements of each list of a provider a change takes away, if they still mattered; of working hours 1 if any time is
+ * taken away. What is over, or what something else covers, is no loss.
  *
  * @param since the first day, counted from 1970-01-01, that is not over everywhere
  */
@@ -29,7 +29,8 @@ export const lossOf: Record<
 > = {
   licenses: (before, after, since) =>
     before.licenses.filter((license) => isLicenseLost(license, after.licenses, since)).length,
-  workingHours: (before, after, since) => lostMinutes(before.workingHours, after.workingHours, since),
+  workingHours: ({ workingHours }, after, since) =>
+    workingHours.some((hours) => areHoursLost(hours, after.workingHours, since)) ? 1 : 0,
   overrides: (before, after, since) =>
     before.overrides.filter(
       (override) => dayOf(override.date) >= since && !isAmong(override, after.overrides),
@@ -69,59 +70,28 @@ function isAbsenceLost(absence: TimeOff, left: readonly TimeOff[], since: number
 
 const weekMinutes = 7 * dayMinutes
 
-/**
- * The minutes a week that are worked by some hours and not by others: of the week that loses the most, since hours may be
- * those of a season.
- */
-export function lostMinutes(
-  before: readonly WeeklyHours[],
-  after: readonly WeeklyHours[],
-  since: number,
-): number {
-  const [earlier, later] = [before.map(timesOf), after.map(timesOf)]
-  const bounds = [...earlier, ...later].flatMap(({ days }) => [days.start, days.end])
-  const seasons = new Set([since, ...bounds.filter((day) => since < day && day < Infinity)])
-  return Math.max(...Array.from(seasons, (day) => beyond(weekOf(earlier, day), weekOf(later, day))))
+/** Whether some time of a week is worked by these hours, from a day on, and by no others that hold for as long. */
+function areHoursLost(hours: WeeklyHours, left: readonly WeeklyHours[], since: number): boolean {
+  const { start, end } = daysOf(hours)
+  if (end <= since) return false
+  const season = { start: Math.max(start, since), end }
+  const others = left.filter((one) => contains(daysOf(one), season)).flatMap(timesOf)
+  // What runs past a Sunday goes on with the Monday, of either.
+  const shifts = [-weekMinutes, 0, weekMinutes]
+  const worked = union(
+    others.flatMap(({ start, end }) => shifts.map((by) => ({ start: start + by, end: end + by }))),
+  )
+  return timesOf(hours).some((time) => !worked.some((one) => contains(one, time)))
 }
 
-/** Hours in numbers: the days of their season, and the time they are of a week, in minutes since its Monday began. */
-interface WeekTimes {
-  readonly days: Interval
-  readonly times: readonly Interval[]
-}
-
-function timesOf(hours: WeeklyHours): WeekTimes {
+/** The times of a week that hours are, in minutes since its Monday began. */
+function timesOf(hours: WeeklyHours): Interval[] {
   const [from, until] = [minuteOf(hours.start), minuteOf(hours.end)]
   const end = until > from ? until : until + dayMinutes
-  const times = hours.weekdays.map((name) => {
+  return hours.weekdays.map((name) => {
     const midnight = weekdays.indexOf(name) * dayMinutes
     return { start: midnight + from, end: midnight + end }
   })
-  return { days: daysOf(hours), times }
-}
-
-/** The time worked in a week by the hours of a day's season. */
-function weekOf(hours: readonly WeekTimes[], day: number): Interval[] {
-  return hours.flatMap(({ days, times }) => (days.start <= day && day < days.end ? times : []))
-}
-
-/** How much of one week's time lies in none of another's. */
-function beyond(week: readonly Interval[], other: readonly Interval[]): number {
-  // What runs past a Sunday goes on with the Monday, of either.
-  const shifts = [-weekMinutes, 0, weekMinutes]
-  const covered = union(
-    other.flatMap(({ start, end }) => shifts.map((by) => ({ start: start + by, end: end + by }))),
-  )
-  const left = union(week).map((own) => length(own) - covered.reduce((sum, it) => sum + shared(own, it), 0))
-  return left.reduce((sum, minutes) => sum + minutes, 0)
-}
-
-function length({ start, end }: Interval): number {
-  return end - start
-}
-
-function shared(a: Interval, b: Interval): number {
-  return Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start))
 }
 
 function missing(before: readonly unknown[], after: readonly unknown[]): number {

@@ -168,7 +168,6 @@ describe('an operator keeps the directory in files', () => {
               removed: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
               added: [],
               lost: 1,
-              gained: null,
             },
           ],
         },

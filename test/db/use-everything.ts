@@ -134,7 +134,7 @@ export async function keepUp(upkeep: Upkeep, target: string, copies = true): Pro
   for (const chain of auditChains) {
     const archive = `${target}.${chain}`
     await upkeep.pruneAudit({ chain, before: now + 1, target: archive }, actAt(now + 1))
-    await upkeep.checkArchive(archive, null)
+    expect(await upkeep.checkArchive(archive, null)).toMatchObject({ intact: true })
   }
   await upkeep.noteZoneData({ edition: '2026f', folder: null })
   await upkeep.findZoneData()

@@ -1,11 +1,7 @@
 import { expect, test } from 'bun:test'
-import { verifyLog } from '../../../db/audit/verification'
-import { archivesOf, logOver } from '../../../db/queries/audit'
-import { type AuditEntry, type AuditFilter, auditStart } from '../../../src/domain/audit'
-import { countRefusals, filterLines } from '../../support/audit-lines'
-import { Folder } from '../../support/folder'
+import { type AuditEntry, auditStart } from '../../../src/domain/audit'
 import { describeOnPostgres } from '../../support/postgres-databases'
-import { type AuditPlace, hashes, openAuditPlace } from './audit-place'
+import { type AuditPlace, openAuditPlace } from './audit-place'
 
 const now = Date.UTC(2026, 11, 1, 12)
 
@@ -42,10 +38,6 @@ const intactUpTo = (id: number) => ({ intact: true, head: { id } }) as const
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
 const asWritten = 'the line is not as it was written'
 const unsealed = 'the seal of the newest line is missing or not as it was written'
-
-const inSettings = (json: string) =>
-  `UPDATE settings SET value = convert_to((${json})::text, 'UTF8') WHERE name = 'audit'`
-const state = `convert_from(value, 'UTF8')::jsonb`
 
 describeOnPostgres('without the key, and with no head noted elsewhere, there is found on PostgreSQL', () => {
   const inserted = (id: string) =>
@@ -205,28 +197,6 @@ describeOnPostgres('lines that are appended on PostgreSQL', () => {
     expect(asked).toEqual([])
   })
 
-  test('hold whatever an actor is called', async () => {
-    await using place = await openAuditPlace()
-    const actors = ['a "b\' \\ $1', '{"x":1}', 'Zoë 🦆\n', 'null']
-    await place.append(actors.map((actor) => line(0, { actor })))
-    expect((await place.audit.list(10)).map(({ actor }) => actor)).toEqual(actors)
-    expect(await place.audit.list(1, { actor: actors[0] })).toMatchObject([{ id: 1 }])
-    expect(await place.audit.verify(null)).toMatchObject(intactUpTo(4))
-  })
-
-  test.each([
-    `DELETE FROM settings WHERE name = 'audit'`,
-    inSettings(`jsonb_set(${state}, '{acts,head,id}', '8')`),
-  ])('heal no seal that is wrong, and neither do requests (%s)', async (statement) => {
-    await using place = await openTenLines()
-    await place.attack(statement)
-    await place.append([line(10)])
-    await place.book()
-    expect(await place.audit.list(1)).toMatchObject([{ id: 11 }])
-    expect(await place.audit.head()).toMatchObject({ id: 11 })
-    expect(await place.audit.verify(null)).toEqual(broken(11, unsealed))
-  })
-
   test('stay as they are: the database refuses to change one, or to remove one that was not pruned', async () => {
     await using place = await openTenLines()
     const refused = (statement: string) =>
@@ -241,65 +211,6 @@ describeOnPostgres('lines that are appended on PostgreSQL', () => {
 })
 
 describeOnPostgres('lists of the log on PostgreSQL', () => {
-  test('have the lines that fit, in their order, whatever is asked for', async () => {
-    await using place = await openAuditPlace()
-    const actors = ['olive', 'pat', 'partner 1', '::1']
-    const records = ['partner 1', 'member 2', 'request 3', null]
-    const actions = ['member.show', 'token.issue', 'authentication.refuse', 'request.read-screening'] as const
-    const pick = <T>(all: readonly T[], index: number): T => all[index % all.length] as T
-    // Several of an instant, and some that were noted late.
-    const entries = Array.from({ length: 300 }, (_, index) => ({
-      at: now + Math.floor(index / 3) - (index % 7 === 0 ? 40 : 0),
-      actor: pick(actors, index * 7 + Math.floor(index / 5)),
-      action: pick(actions, index * 3 + Math.floor(index / 11)),
-      record: pick(records, index * 5 + Math.floor(index / 13)),
-      outcome: pick(['done', 'token_invalid', 'token_revoked, claimed'], Math.floor(index / 4)),
-    }))
-    const all = await place.append(entries)
-    const subjects: AuditFilter[] = [
-      {},
-      { actor: 'olive' },
-      { record: 'partner 1' },
-      { actor: 'partner 1', record: 'member 2' },
-      { actions: ['token.issue', 'member.show'] },
-      { anyOf: [{ actor: 'partner 1' }, { record: 'partner 1' }] },
-      { anyOf: [{ actor: 'olive' }, { actor: 'pat', record: 'request 3' }], record: 'request 3' },
-      { anyOf: [] },
-      { actor: 'nobody' },
-    ]
-    const times: AuditFilter[] = [
-      {},
-      { since: now + 20, until: now + 70 },
-      { after: 0 },
-      { after: 120 },
-      { after: 999 },
-      { after: 50, since: now + 30 },
-    ]
-    let found = 0
-    for (const limit of [1, 7, 1_000]) {
-      for (const subject of subjects) {
-        for (const time of times) {
-          const filter = { ...subject, ...time }
-          const listed = await place.audit.list(limit, filter)
-          expect(listed, JSON.stringify({ limit, filter })).toEqual(filterLines(all, limit, filter))
-          found += listed.length
-        }
-      }
-    }
-    expect(found).toBeGreaterThan(1_000)
-    for (const partnerId of [undefined, 1, 2]) {
-      const asked = { since: now + 5, most: 1_000, partnerId }
-      expect(await place.audit.countRefusals(asked)).toEqual(countRefusals(all, asked))
-    }
-    const lookedAt = all.some(
-      ({ action, record, outcome }) =>
-        action === 'request.read-screening' && record === 'request 3' && outcome === 'done',
-    )
-    expect(lookedAt).toBe(true)
-    expect(await place.audit.looksAtRisk([1, 2, 3])).toEqual([3])
-    expect(await place.audit.looksAtRisk([])).toEqual([])
-  })
-
   test('tell when the conflict was that is so many back', async () => {
     await using place = await openAuditPlace()
     await place.append(
@@ -312,58 +223,6 @@ describeOnPostgres('lists of the log on PostgreSQL', () => {
       null,
       null,
     ])
-  })
-})
-
-describeOnPostgres('a prune on PostgreSQL', () => {
-  const ids = async ({ audit }: AuditPlace) => (await audit.list(100)).map(({ id }) => id)
-  const act = { actor: 'olive', at: now }
-
-  /** With a connection of its own for each question that is asked outside of a transaction. */
-  async function openPruned() {
-    const place = await openTenLines()
-    const [reader, writer] = [await place.node(), await place.node()]
-    const log = logOver(hashes, async (work) => work(reader.audit))
-    return {
-      place,
-      folder: new Folder(),
-      log,
-      archives: archivesOf(log, (work) => place.act(work, writer)),
-      async [Symbol.asyncDispose]() {
-        this.folder[Symbol.dispose]()
-        await place[Symbol.asyncDispose]()
-      },
-    }
-  }
-
-  test('moves the lines of one chain to an archive, from which the log goes on', async () => {
-    await using opened = await openPruned()
-    const { place, folder, archives, log } = opened
-    const target = folder.file('archive')
-    const head = (await place.audit.list(1, { actor: 'operator 1', until: now + 6 }))[0]
-    expect(await archives.prune({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
-    expect(await ids(place)).toEqual([3, 6, 7, 8, 9, 10, 11])
-    expect(await place.audit.list(1)).toMatchObject([{ ...act, action: 'audit.prune', record: 'line 5' }])
-    expect(await verifyLog(log, null)).toMatchObject(intactUpTo(11))
-    const archive = { chain: 'acts', start: auditStart, head: { id: 5, hash: head?.hash } } as const
-    expect(await archives.check(target, null)).toMatchObject({
-      intact: true,
-      archive,
-      next: 'the log goes on from it',
-    })
-    const refusals = { chain: 'refusals', before: now + 6, target: folder.file('refusals') } as const
-    expect(await archives.prune(refusals, act)).toBe(2)
-    expect(await ids(place)).toEqual([7, 8, 9, 10, 11, 12])
-    expect(await verifyLog(log, null)).toMatchObject(intactUpTo(12))
-    await place.append([line(20)])
-    expect(await verifyLog(log, null)).toMatchObject(intactUpTo(13))
-    const again = await archives
-      .prune({ chain: 'acts', before: now + 8, target }, act)
-      .catch((error) => error)
-    expect(again).toMatchObject({
-      kind: 'field_invalid',
-      message: '--output: there is a file at that path already',
-    })
   })
 })
 
