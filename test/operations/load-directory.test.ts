@@ -200,7 +200,7 @@ describe('a load is told field by field', () => {
     expect(told).toMatchObject({
       losses: [
         { field: 'licenses', count: 2, providers: 1 },
-        { field: 'workingHours', count: 720, providers: 1 },
+        { field: 'workingHours', count: 1, providers: 1 },
         { field: 'timeOff', count: 1, providers: 1 },
       ],
       deactivated: { regions: [], providers: ['on-2'] },
