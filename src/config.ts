@@ -39,6 +39,8 @@ export interface ServerConfig extends StorageConfig {
   /** The proxies that do HTTPS for it; null for none. */
   readonly behindProxy: Networks | null
   readonly limits: Limits
+  /** Which requests the log has a line for: all, or those with status 400 and above. */
+  readonly logRequests: 'all' | 'errors'
   readonly noDocs: boolean
   /** What each setting is set to, as it was given. */
   readonly given: Flags
@@ -146,6 +148,7 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     tls: tlsFrom(environment, values),
     behindProxy: networksFrom(values.behindProxy),
     limits: limitsFrom({ ...usualLimits, ...values }),
+    logRequests: values.logRequests === 'errors' ? 'errors' : 'all',
     noDocs: values.noDocs === 'true',
     given: values,
     overruled: overruledLines(flags, environment),

@@ -132,6 +132,13 @@ export const settings = {
     faultOf: (value) =>
       /^([1-9]|[1-5]\d|6[0-4])$/.test(value) ? null : 'must be a whole number from 1 to 64',
   },
+  logRequests: {
+    flag: '--log-requests',
+    argument: '<which>',
+    variable: 'ANTEROOM_LOG_REQUESTS',
+    meaning: 'which requests the log has a line for: all, or errors (status 400 and above); all unless given',
+    faultOf: (value) => (/^(all|errors)$/.test(value) ? null : 'must be all or errors'),
+  },
   noDocs: {
     flag: '--no-docs',
     variable: 'ANTEROOM_NO_DOCS',

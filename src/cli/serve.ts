@@ -5,6 +5,7 @@ import { origin } from '../built'
 import { readServerConfig, type ServerConfig } from '../config'
 import { systemClock } from '../domain/clock'
 import { isPlainAddress, requireLoopback } from '../http/loopback'
+import type { Onlooker } from '../http/seen'
 import { zoneDataNote } from '../operations/check-zones'
 import { noteServer, noteZoneData, otherZoneDataNote } from '../operations/upkeep'
 import { certificateNotes, readCertificate } from '../service'
@@ -36,9 +37,10 @@ type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: Server
 
 async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
   const { commit } = await origin()
+  const wanted: Onlooker = config.logRequests === 'all' ? look : (seen) => seen.status >= 400 && look(seen)
   const service = await openProduction(
     { ...config, proxies: config.behindProxy, certificate },
-    { upgrade: true, alone: true, build: { version, commit }, onlookers: [look], report },
+    { upgrade: true, alone: true, build: { version, commit }, onlookers: [wanted], report },
   )
   try {
     await noteZoneData(service.context, service.zones)

@@ -61,3 +61,13 @@ test('a stderr that nobody reads does not either; what there is no room for is k
   }
   closeSync(reader)
 })
+
+test('--log-requests errors leaves out the requests that were answered with a status below 400', async () => {
+  await using service = await operator.serve('--log-requests', 'errors')
+  const answers = await Promise.all(
+    ['/livez', '/openapi.json', '/nothing'].map((path) => service.get(path, '')),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 404])
+  const { stderr } = await service.stop()
+  expect(logLines(stderr).flatMap(({ status }) => status ?? [])).toEqual([404])
+})
