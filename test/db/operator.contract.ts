@@ -3,6 +3,7 @@ import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain
 import { slotMillis } from '../../src/domain/booking-request'
 import type { RequestFilter, RequestPart } from '../../src/domain/facts'
 import type { Provider } from '../../src/domain/provider'
+import type { Write } from '../../src/domain/writes'
 import type { ActingStore } from '../support/acts'
 import {
   act,
@@ -695,6 +696,27 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.sortingAnswers([id])).toEqual(new Map([[id, []]]))
       expect(await takenOf(place, first)).toEqual([nine])
       expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
+    })
+
+    test('of whom two requests are changed at once has each changed to its own values', async () => {
+      await using place = await open()
+      const { store } = place
+      const { first, book } = await furnish(place)
+      const ids = [nine, nine + minutes(60)].map(async (at) => (await stored(book('robin', at))).id)
+      const [one, other] = (await Promise.all(ids)) as [number, number]
+      const to = (localOffsetMinutes: number) => ({ localOffsetMinutes })
+      const writes: Write[] = [
+        { set: 'request', id: one, to: to(-240) },
+        { set: 'request', id: other, to: to(60) },
+      ]
+      const decision = { writes, taken: [first], audit: null, answer: () => undefined }
+      await store.change(
+        null,
+        () => [],
+        () => decision,
+      )
+      const offsets = [one, other].map(async (id) => (await store.findRequest(id))?.localOffsetMinutes)
+      expect(await Promise.all(offsets)).toEqual([-240, 60])
     })
 
     test('with many requests is erased from all of them, and from no one else', async () => {
