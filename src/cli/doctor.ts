@@ -9,18 +9,17 @@ import { listUnlisted } from '../operations/providers'
 import { listStrandedBookings, type StrandedBooking } from '../operations/stranded-bookings'
 import { checkDatabase, checkPlace } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
-import type { Service } from '../service'
-import { asJson, type Call, serviceCommand } from './command'
+import { asJson } from './command'
 import { firstOf } from './counted'
 import { exitCodes } from './exit-code'
 import { type CommonFlags, columnsOf, printJson, printLines, printTable } from './output'
 import { fullName } from './person-text'
-import { withSettings } from './storage'
+import { storageCommand, withRecords, withService, withSettings } from './storage'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
   const description = 'Check the database, its files, what is booked, the zone data and the disk'
-  const doctor = withSettings(serviceCommand('doctor', description, examine), ['backupMaxAge'])
+  const doctor = withSettings(storageCommand('doctor', description).action(examine), ['backupMaxAge'])
   const all = 'open every sealed value, and not a sample of 1,000 of each kind'
   return asJson(doctor.option('--all', all), 'print the findings as JSON')
 }
@@ -29,19 +28,36 @@ interface DoctorFlags extends Flags, CommonFlags {
   readonly all?: boolean
 }
 
-async function examine({ context: { context, zones }, flags }: Call<Service, DoctorFlags>) {
-  const now = context.clock.now()
-  const findings = [
-    ...(await checkDatabase(context, readBackupMaxAge(flags), flags.all ?? false)),
-    await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
-    await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
-    await whereReadable('providers', () => listedFinding(listUnlisted(context))),
-    ...(await checkPlace(context)),
-    zoneFinding(zones, now),
-  ].map((found) => withRemedy(found, remedies))
-  if (flags.json) printJson(findings)
-  else printFindings(findings)
-  if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
+async function examine(flags: DoctorFlags): Promise<void> {
+  // Before the records are opened: a process may not open a file that it has open.
+  const ofDirectory = await directoryFindings(flags)
+  await withRecords(flags, async (records) => {
+    const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
+    const all = [...ofDatabase, ...ofDirectory, ...(await checkPlace(records))]
+    const findings = all.map((found) => withRemedy(found, remedies))
+    if (flags.json) printJson(findings)
+    else printFindings(findings)
+    if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
+  })
+}
+
+/** What needs the directory. That it cannot be loaded is a finding too, so that a damaged database is examined. */
+async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
+  const found: Finding[] = []
+  const inService = withService(flags, async ({ context, zones }) => {
+    const now = context.clock.now()
+    found.push(
+      await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
+      await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
+      await whereReadable('providers', () => listedFinding(listUnlisted(context))),
+      zoneFinding(zones, now),
+    )
+  })
+  await inService.catch((error) => {
+    if (!(error instanceof Refusal) || error.kind !== 'storage_failed') throw error
+    found.push({ check: 'directory', state: 'bad', detail: `it could not be loaded: ${error.message}` })
+  })
+  return found
 }
 
 function printFindings(findings: readonly Finding[]): void {
@@ -72,7 +88,13 @@ const whenNoted = {
 /** What to do about what is not as it should be. Nothing that is no more than worth knowing is mended by a backup. */
 const remedies: Remedies = {
   whenNoted,
-  whenBad: { ...whenNoted, schema: fromBackup, integrity: fromBackup, orphans: fromBackup },
+  whenBad: {
+    ...whenNoted,
+    schema: fromBackup,
+    integrity: fromBackup,
+    directory: fromBackup,
+    orphans: fromBackup,
+  },
 }
 
 /** What cannot be read is a finding too, and stops no other. */

@@ -98,6 +98,20 @@ test.each(refusedAtStart)(
   },
 )
 
+test.each(['providers', 'changes'])('doctor examines a database whose %s are broken', async (name) => {
+  using operator = copied()
+  breakPage(operator.database, name)
+  const { code, stdout, stderr } = await operator.run(['doctor', '--json'])
+  expect([code, stderr]).toEqual([8, ''])
+  const findings: { check: string; state: string; detail: string; remedy?: string }[] = JSON.parse(stdout)
+  const bad = findings.filter(({ state }) => state === 'bad')
+  expect(bad.map(({ check }) => check)).toEqual(['integrity', 'directory'])
+  expect(bad.map(({ remedy }) => remedy)).toEqual(
+    Array(2).fill('stop the service and restore a backup: anteroom restore'),
+  )
+  expect(stdout).not.toMatch(/SQLITE|\.ts\b/)
+})
+
 const servedThough: [string, (path: string) => void][] = [
   ['requests', (path) => breakPage(path, 'booking_requests')],
   ['members', (path) => breakPage(path, 'members')],
