@@ -88,6 +88,13 @@ describe('is refused, and nothing is changed:', () => {
     ['in the past', now - 86_400_000],
     ['after the horizon', first + 35 * 86_400_000],
   ])('a slot %s', async (_, at) => expectRefused(await submit('a'), on1, at, 'slot_unavailable'))
+
+  test('an intake that is closed is refused as such, whatever slot is asked for', async () => {
+    const [id, holder] = [await submit('a'), await submit('b')]
+    await actsOf(context).close(id, act)
+    await assignProvider(context, holder, on1, first, act)
+    await expectRefused(id, on1, first, 'move_unknown')
+  })
 })
 
 describe('another process writes between the decision and the assignment:', () => {
