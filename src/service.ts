@@ -160,7 +160,7 @@ export interface Restoring
   readonly path: string
 }
 
-/** Makes a database of a backup, at a place where nothing is, held to the backup's manifest. @throws Refusal database_unusable */
+/** Makes a database of a backup, at a path where nothing is, and checks it against the backup's manifest. @throws Refusal database_unusable */
 export async function restoreBackup(
   { masterKey: source, path, ...restoring }: Restoring,
   tell: TellStep,

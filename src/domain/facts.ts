@@ -14,7 +14,7 @@ export type MaybePromise<T> = T | Promise<T>
 /** Which requests are asked for: those that fit all that is given. */
 export interface RequestFilter {
   readonly intakesOnly?: boolean | undefined
-  /** `waiting` for those that wait for somebody: unassigned or pending. */
+  /** `waiting`: staff have yet to act on it, so it is unassigned or pending. */
   readonly state?: RequestState | 'waiting' | undefined
   readonly providerId?: number | undefined
   readonly partnerId?: number | undefined

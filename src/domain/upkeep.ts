@@ -169,7 +169,7 @@ export interface Upkeep {
    */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
-  /** Removes old changes of the directory: whoever is further behind than those that are kept reads everything. */
+  /** Removes old changes of the directory. A node that is behind the oldest one kept reloads the directory. */
   forgetChanges(): Promise<void>
 
   /**

@@ -14,7 +14,7 @@ describe('the Store on SQLite', () => {
   storeKnowsRetries(openPlace)
 })
 
-test('the record of changes does not grow for ever: 10,000 are kept, and who is further behind reads everything', async () => {
+test('the list of changes keeps 10,000; a reader that is further behind reloads the directory', async () => {
   await using place = await openPlace()
   const { organization } = await furnish(place)
   const { version } = await everything(place)

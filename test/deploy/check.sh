@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The files of deploy/ held to the tools that read them, of those that this machine has; a line tells of each that is not.
-# Takes a second. What they do when they run: machine.sh, image.sh, and the tests beside them.
+# Checks the files of deploy/ with the tools that read them, and prints a line for each tool that this machine lacks.
+# Takes a second. machine.sh, image.sh and the tests next to them run what the files describe.
 set -euo pipefail
 cd "$(dirname "$0")/../../deploy"
 # Where Debian has nginx, which is on the path of root alone.

@@ -45,7 +45,7 @@ function stepsOf(step: Step): Step[] {
   return [step, ...(step.Plans ?? []).flatMap(stepsOf)]
 }
 
-/** Indexes that have no rows but those that wait for somebody. */
+/** Partial indexes over requests that staff have yet to act on. */
 const small = ['booking_requests_waiting', 'booking_requests_unassigned']
 
 /** The table of which a step reads all, or of its index; null for none that grows. */
