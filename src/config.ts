@@ -1,10 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import type { CertificateFiles } from './domain/certificate-files'
-import type { DatabaseLogin, DatabaseSetting } from './domain/database'
 import { isDatabaseAddress, parseDatabaseAddress } from './domain/database-address'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
-import { type Networks, parseNetworks } from './domain/networks'
+import { type CertificateFiles, type Networks, parseNetworks } from './domain/networks'
+import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
 import { readSettingsLines } from './domain/settings-file'
 import { type Setting, type SettingName, settings } from './settings'
 

@@ -1,8 +1,9 @@
 import { chownSync, existsSync, linkSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import type { MasterKeySource } from './config'
-import type { DatabasePlace, Purpose } from './domain/database'
 import { Refusal } from './domain/errors'
-import type { Custody } from './domain/vault'
+import type { DatabasePlace } from './domain/ports/database'
+import type { Purpose } from './domain/ports/database-copy'
+import type { Custody } from './domain/ports/vault'
 import { asidePath, isThere, listUnfinished, nameFile } from './files/durable'
 import { protectBackup } from './vault/backup'
 import {

@@ -2,23 +2,23 @@ import { fileDatabase } from '../db/sqlite/database'
 import type { MasterKeySource } from './config'
 import { readBackupKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
-import type { Clock } from './domain/clock'
+import { isDatabaseAddress } from './domain/database-address'
+import { type Limits, unlimited } from './domain/limits'
+import type { TellStep } from './domain/measures'
+import type { Clock } from './domain/ports/clock'
 import {
   type DatabaseLogin,
   type DatabasePlace,
   type DatabaseSetting,
   type Engine,
   keptCopyNote,
-  type Purpose,
   type Restored,
   type Restoring as RestoringPlace,
-} from './domain/database'
-import { isDatabaseAddress } from './domain/database-address'
-import { type Limits, unlimited } from './domain/limits'
-import type { TellStep } from './domain/upkeep'
+} from './domain/ports/database'
+import type { Purpose } from './domain/ports/database-copy'
 import type { ZoneData } from './domain/zone-data'
 import type { Context, Records } from './operations/context'
-import { type Copied, copyDatabase } from './operations/copy-database'
+import { type Copied, copyDatabase } from './operations/database-copy'
 import { Notebook } from './operations/notebook'
 import type { Server, ServingOptions } from './serving'
 import { type BackupKeys, openBackup } from './vault/backup'
@@ -26,8 +26,8 @@ import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
 import { builtInZones } from './zones/packed'
 
-export type { Restored } from './domain/database'
-export type { Copied } from './operations/copy-database'
+export type { Restored } from './domain/ports/database'
+export type { Copied } from './operations/database-copy'
 export type { Server } from './serving'
 export { type Certificate, certificateNotes, readCertificate } from './vault/certificate'
 

@@ -1,16 +1,15 @@
-import type { EngineMeasures } from './domain/measures'
+import type { EngineMeasures, Report } from './domain/measures'
 import type { Networks } from './domain/networks'
-import type { Report } from './domain/report'
 import type { ZoneData } from './domain/zone-data'
 import { createApp } from './http/app'
-import { type Listening, listen } from './http/listen'
-import type { Measured } from './http/metrics'
-import { type Onlooker, watched } from './http/seen'
-import { strictTransport } from './http/strict-transport'
-import { urlHost } from './http/url-host'
+import { strictTransport } from './http/errors'
+import { urlHost } from './http/listening/ask-server'
+import { type Listening, listen } from './http/listening/listen'
+import type { Measured } from './http/listening/metrics'
+import { type Onlooker, watched } from './http/request-log'
 import type { Context } from './operations/context'
-import { forgetReplays } from './operations/forget-replays'
-import { measureRecords } from './operations/measure'
+import { measureRecords } from './operations/status'
+import { forgetReplays } from './operations/upkeep'
 import type { Certificate } from './vault/certificate'
 
 /** How a service is served. */
@@ -171,8 +170,8 @@ async function createMeasures({
   if (metricsPort === null) return null
   const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
     import('./http/request-measures'),
-    import('./http/places'),
-    import('./http/metrics'),
+    import('./http/admission'),
+    import('./http/listening/metrics'),
   ])
   const [requests, places] = [new RequestMeasures(), placesInFlight()]
   const records = () => measureRecords(context)

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { answerTo } from '../src/http/errors'
-import { seenOf } from '../src/http/seen'
+import { seenOf } from '../src/http/request-log'
 import { booking } from './support/builders'
 import { Operator } from './support/operator'
 import {

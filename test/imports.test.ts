@@ -130,18 +130,20 @@ const processHomes: Record<string, Home> = {
   // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
   'the clock: one for the service, and how long an engine has waited': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
-    where: ['src/domain/clock.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
+    where: ['src/domain/ports/clock.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
   },
   'the runtime: where something listens, is hashed, compressed, printed or stored': {
     what: /\bBun\./,
     where: [
-      ...['listen', 'docs', 'representation', 'content-coding'].map((name) => `src/http/${name}.ts`),
+      ...['listening/listen', 'documents/docs', 'representation', 'content-coding'].map(
+        (name) => `src/http/${name}.ts`,
+      ),
       'src/cli',
       'db/sqlite',
       // The hashes of migrations.
       'db/settings.ts',
       // What a copy is compared by.
-      'src/operations/copy-database.ts',
+      'src/operations/database-copy.ts',
       'db/audit/archive.ts',
     ],
   },
@@ -177,6 +179,17 @@ test('every import of src and db keeps to the rule of the architecture', async (
     else if (!isAllowed(room, allowed, imported)) broken.push(`${file} imports ${imported}`)
   }
   expect(broken).toEqual([])
+})
+
+test('no files of src and db import one another in a circle, not even for types', async () => {
+  expect(inCircles(await importsOf(['src/**/*.ts', 'db/**/*.ts']))).toEqual([])
+  const above = [
+    ['c', 'a'],
+    ['a', 'b'],
+    ['b', 'a'],
+    ['b', 'd'],
+  ] as const
+  expect(inCircles(above)).toEqual(['a', 'b', 'c'])
 })
 
 test('what belongs to the process, and the store, are touched at home alone', async () => {
@@ -218,6 +231,13 @@ function isAllowed(room: string, allowed: readonly string[], imported: string): 
   const home = Object.keys(homes).find((name) => imported === name || imported.startsWith(`${name}/`))
   if (home) return homes[home]?.includes(room) ?? false
   return [room, ...allowed].some((place) => imported === place || imported.startsWith(`${place}/`))
+}
+
+/** The files that are part of a circle or import one that is: what is left if files without imports are removed again and again. */
+function inCircles(imports: readonly (readonly [file: string, imported: string])[]): string[] {
+  const files = new Set(imports.map(([file]) => file))
+  const left = imports.filter(([, imported]) => files.has(imported))
+  return left.length < imports.length ? inCircles(left) : [...files].toSorted()
 }
 
 /** The room of a file: its folder below src or db, or the file itself where it stands beside the rooms. */

@@ -9,7 +9,7 @@ import {
   auditStart,
   checkLines,
 } from '../../src/domain/audit'
-import type { Vault } from '../../src/domain/vault'
+import type { Vault } from '../../src/domain/ports/vault'
 
 /** The setting that stores the state of the log. The trigger that guards the audit table reads it too. */
 export const auditStateName = 'audit'

@@ -1,5 +1,5 @@
 import type { AuditVerdict } from '../../src/domain/audit'
-import type { Finding } from '../../src/domain/upkeep'
+import type { Finding } from '../../src/domain/ports/upkeep'
 
 /** A finding: bad if there is a fault. */
 export function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {

@@ -1,4 +1,4 @@
-import type { Report } from '../../src/domain/report'
+import type { Report } from '../../src/domain/measures'
 
 /** How long the result of a write counts, in ms. */
 const knownMillis = 1_000

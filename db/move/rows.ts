@@ -1,6 +1,6 @@
-import type { AuditSpans, CopySource, CopyTarget, TableSnapshot } from '../../src/domain/database-copy'
 import type { Refusal } from '../../src/domain/errors'
-import type { MaybePromise } from '../../src/domain/facts'
+import type { AuditSpans, CopySource, CopyTarget, TableSnapshot } from '../../src/domain/ports/database-copy'
+import type { MaybePromise } from '../../src/domain/ports/facts'
 import { unusable } from '../findings/unusable'
 import type { AuditQueries } from '../queries/audit'
 import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from './tables'

@@ -1,14 +1,13 @@
-import { requireCopied } from '../../src/domain/copy-note'
-import type { Purpose } from '../../src/domain/database'
-import type { MaybePromise } from '../../src/domain/facts'
+import { type Purpose, requireCopied } from '../../src/domain/ports/database-copy'
+import type { MaybePromise } from '../../src/domain/ports/facts'
 import {
   type Finding,
   type LastBackups,
   type Remedies,
   type Upkeep,
   withRemedy,
-} from '../../src/domain/upkeep'
-import type { MasterKey } from '../../src/domain/vault'
+} from '../../src/domain/ports/upkeep'
+import type { MasterKey } from '../../src/domain/ports/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding } from '../findings/findings'

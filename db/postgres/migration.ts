@@ -1,5 +1,5 @@
-import type { Purpose } from '../../src/domain/database'
-import type { MasterKey } from '../../src/domain/vault'
+import type { Purpose } from '../../src/domain/ports/database-copy'
+import type { MasterKey } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/unusable'
 import {
   hashBytes,

@@ -1,6 +1,5 @@
-import type { CopyNote } from '../../src/domain/copy-note'
-import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
 import { Refusal } from '../../src/domain/errors'
+import type { CopyNote, CopySource, MakingTarget, ReadingSource } from '../../src/domain/ports/database-copy'
 import { unusable } from '../findings/unusable'
 import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
 import { type CopiedTable, copiedTables } from '../move/tables'

@@ -1,7 +1,7 @@
 import { fillPlaceholders, getTableName, sql } from 'drizzle-orm'
 import { bigint, boolean, customType, pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/pg-proxy'
-import type { Vault } from '../../src/domain/vault'
+import type { Vault } from '../../src/domain/ports/vault'
 import { type QueryEngine, type Values, whenNeeded } from '../queries/engine'
 import { prepareQueries } from '../queries/queries'
 import { type ColumnTypes, tablesOf } from '../queries/tables'

@@ -1,6 +1,6 @@
-import type { DirectoryFeed } from '../../src/domain/directory-feed'
 import { Refusal } from '../../src/domain/errors'
-import type { Store } from '../../src/domain/store'
+import type { DirectoryFeed } from '../../src/domain/ports/directory-feed'
+import type { Store } from '../../src/domain/ports/store'
 import { directoryFeed as feedOver } from '../queries/feed'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'

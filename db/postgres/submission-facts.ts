@@ -1,7 +1,11 @@
 import { slotMillis } from '../../src/domain/booking-request'
-import { conflictAsked, type SubmissionDraft, type SubmissionFacts } from '../../src/domain/decide-submission'
-import type { Vault } from '../../src/domain/vault'
-import type { ChangedNoun } from '../../src/domain/writes'
+import {
+  conflictAsked,
+  type SubmissionDraft,
+  type SubmissionFacts,
+} from '../../src/domain/decisions/submission'
+import type { Vault } from '../../src/domain/ports/vault'
+import type { ChangedNoun } from '../../src/domain/ports/writes'
 import type { SealedMember } from '../sealed/binding'
 import { emailHash, externalUserIdHash, openProfile } from '../sealed/members'
 import { keyHash, toKeptAnswer } from '../sealed/replays'

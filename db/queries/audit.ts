@@ -10,8 +10,8 @@ import {
   formatState,
   parseState,
 } from '../../src/domain/audit'
-import type { MaybePromise } from '../../src/domain/facts'
-import type { Vault } from '../../src/domain/vault'
+import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { Vault } from '../../src/domain/ports/vault'
 import { auditArchives } from '../audit/archive'
 import {
   auditHashes,

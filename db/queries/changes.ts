@@ -1,7 +1,7 @@
 import { and, asc, gte, lte, max, sql } from 'drizzle-orm'
-import type { TakenSlot, Version } from '../../src/domain/directory-feed'
-import type { MaybePromise } from '../../src/domain/facts'
-import { type Change, type ChangedNoun, type Outcome, shownAs } from '../../src/domain/writes'
+import type { TakenSlot, Version } from '../../src/domain/ports/directory-feed'
+import type { MaybePromise } from '../../src/domain/ports/facts'
+import { type Change, type ChangedNoun, type Outcome, shownAs } from '../../src/domain/ports/writes'
 import { placeholders, type QueryEngine, then } from './engine'
 
 /** Changes that are kept. A reader that is further behind reads everything. */

@@ -3,10 +3,10 @@ import type {
   DirectoryFeed,
   TakenSlot,
   UnreadableProvider,
-} from '../../src/domain/directory-feed'
-import type { MaybePromise } from '../../src/domain/facts'
+} from '../../src/domain/ports/directory-feed'
+import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { ChangedNoun } from '../../src/domain/ports/writes'
 import type { Provider } from '../../src/domain/provider'
-import type { ChangedNoun } from '../../src/domain/writes'
 import { providerReader } from '../sealed/providers'
 import type { Since } from './changes'
 import type { Queries } from './queries'

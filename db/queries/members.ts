@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import type { MaybePromise } from '../../src/domain/facts'
 import type { Member } from '../../src/domain/member'
-import type { Vault } from '../../src/domain/vault'
+import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { Vault } from '../../src/domain/ports/vault'
 import {
   emailHash,
   externalUserIdHash,

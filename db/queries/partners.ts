@@ -1,7 +1,7 @@
 import { asc, eq, getTableColumns } from 'drizzle-orm'
-import type { MaybePromise } from '../../src/domain/facts'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
-import type { Vault } from '../../src/domain/vault'
+import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { Vault } from '../../src/domain/ports/vault'
 import { openKeys, openSecret } from '../sealed/keys'
 import { all, placeholders, type QueryEngine, then } from './engine'
 

@@ -1,4 +1,4 @@
-import type { Vault } from '../../src/domain/vault'
+import type { Vault } from '../../src/domain/ports/vault'
 import { auditQueries } from './audit'
 import { changeQueries } from './changes'
 import { directoryQueries } from './directory'

@@ -2,7 +2,7 @@ import { blob, customType, integer, sqliteTable, text } from 'drizzle-orm/sqlite
 import type { AuditAction } from '../../src/domain/audit'
 import type { NoteKind, RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
-import type { ChangedNoun } from '../../src/domain/writes'
+import type { ChangedNoun } from '../../src/domain/ports/writes'
 
 // The tables as queries see them. Constraints and indexes are in each engine's migrations; a test compares the two.
 

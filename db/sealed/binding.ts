@@ -1,5 +1,5 @@
 import { Refusal } from '../../src/domain/errors'
-import type { SealedPlace, Vault } from '../../src/domain/vault'
+import type { SealedPlace, Vault } from '../../src/domain/ports/vault'
 
 /** The place of a key's secret, bound to its partner and kid. */
 export function secretPlace(key: { recordKey: string; partnerId: number; kid: string }): SealedPlace {

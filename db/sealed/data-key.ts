@@ -1,5 +1,5 @@
-import type { Purpose } from '../../src/domain/database'
-import type { MasterKey, SealedPlace, Vault } from '../../src/domain/vault'
+import type { Purpose } from '../../src/domain/ports/database-copy'
+import type { MasterKey, SealedPlace, Vault } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/unusable'
 
 /** The setting that stores a database's data key. */

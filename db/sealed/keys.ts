@@ -1,6 +1,6 @@
 import type { Partner, PartnerKey } from '../../src/domain/partner'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
-import type { Records } from '../../src/domain/writes'
+import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
+import type { Records } from '../../src/domain/ports/writes'
 import { openSealed, secretPlace } from './binding'
 
 interface KeyRow {

@@ -1,6 +1,6 @@
 import { foldEmail, type Member, type MemberProfile, unreadableMember } from '../../src/domain/member'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
-import type { Records } from '../../src/domain/writes'
+import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
+import type { Records } from '../../src/domain/ports/writes'
 import { memberPlace, openSealedText, type SealedMember, sealText } from './binding'
 
 export interface MemberRow extends SealedMember {

@@ -1,6 +1,6 @@
 import type { RequestNote } from '../../src/domain/booking-request'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
-import type { Records } from '../../src/domain/writes'
+import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
+import type { Records } from '../../src/domain/ports/writes'
 import { notePlace, openSealedText, type SealedNote, sealText } from './binding'
 
 interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {

@@ -1,7 +1,7 @@
-import type { UnreadableProvider } from '../../src/domain/directory-feed'
+import type { UnreadableProvider } from '../../src/domain/ports/directory-feed'
+import type { Records } from '../../src/domain/ports/writes'
 import type { License, Provider } from '../../src/domain/provider'
 import { providerLists } from '../../src/domain/provider-lists'
-import type { Records } from '../../src/domain/writes'
 
 export interface FoundProviders {
   readonly providers: readonly Provider[]

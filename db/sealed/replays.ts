@@ -1,7 +1,7 @@
 import type { Receipt, Retry } from '../../src/domain/booking-request'
-import type { KeptAnswer } from '../../src/domain/decide-replay'
-import type { Vault } from '../../src/domain/vault'
-import type { Records } from '../../src/domain/writes'
+import type { KeptAnswer } from '../../src/domain/decisions/replay'
+import type { Vault } from '../../src/domain/ports/vault'
+import type { Records } from '../../src/domain/ports/writes'
 import { openSealedText, receiptPlace, type SealedReplay, sealText } from './binding'
 
 interface ReplayRow extends SealedReplay {

@@ -1,6 +1,6 @@
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
-import { newRecordKey, type Vault } from '../../src/domain/vault'
-import type { Records } from '../../src/domain/writes'
+import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
+import type { Records } from '../../src/domain/ports/writes'
 import { answersPlace, openSealedText, type SealedRequest, sealText } from './binding'
 import { type MemberRow, openedOrUnreadable } from './members'
 

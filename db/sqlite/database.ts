@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/domain/database'
 import { Refusal } from '../../src/domain/errors'
+import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/domain/ports/database'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Engine } from '../../src/domain/database'
+import type { Engine } from '../../src/domain/ports/database'
 import type { QuickCheck } from './file/aside'
 import { tryCheckpoint } from './file/checkpoint'
 import { FileGuard } from './file/guard'

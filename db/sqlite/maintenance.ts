@@ -1,13 +1,13 @@
 import { Database, SQLiteError } from 'bun:sqlite'
-import { requireCopied } from '../../src/domain/copy-note'
+import { requireCopied } from '../../src/domain/ports/database-copy'
 import {
   type Finding,
   isBackupTooOld,
   type LastBackups,
   type ServerNote,
   type Upkeep,
-} from '../../src/domain/upkeep'
-import type { Protect } from '../../src/domain/vault'
+} from '../../src/domain/ports/upkeep'
+import type { Protect } from '../../src/domain/ports/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { auditFinding, finding, named } from '../findings/findings'
 import { unusable } from '../findings/unusable'

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
-import type { Purpose } from '../../src/domain/database'
-import type { MasterKey } from '../../src/domain/vault'
+import type { Purpose } from '../../src/domain/ports/database-copy'
+import type { MasterKey } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/unusable'
 import { hashesOf, migrationsName, requireSteps } from '../settings'
 import { isBusy } from './constraint'

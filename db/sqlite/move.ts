@@ -1,6 +1,5 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
-import type { CopyNote } from '../../src/domain/copy-note'
-import type { CopySource, MakingTarget, ReadingSource } from '../../src/domain/database-copy'
+import type { CopyNote, CopySource, MakingTarget, ReadingSource } from '../../src/domain/ports/database-copy'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
 import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'

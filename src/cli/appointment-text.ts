@@ -1,6 +1,6 @@
 import { slotMillis } from '../domain/booking-request'
 import type { Appointment } from '../operations/appointments'
-import type { MemberTime } from '../operations/member-time'
+import type { MemberTime } from '../operations/members'
 import { formatInstant } from '../scheduling/calendar'
 import { fullName } from './person-text'
 

@@ -6,9 +6,8 @@ import {
   type AuditLine,
   auditActions,
 } from '../domain/audit'
-import { findMemberRecords, subjectsOfPartner } from '../operations/audit-subjects'
 import type { Records } from '../operations/context'
-import { requirePartner } from '../operations/find-records'
+import { findMemberRecords, requirePartner, subjectsOfPartner } from '../operations/find-records'
 import {
   auditHead,
   checkArchive,

@@ -1,6 +1,6 @@
 import { Command, type Option } from 'commander'
 import { type Flags, readOptionalStorage } from '../config'
-import type { Offered } from '../domain/database'
+import type { Offered } from '../domain/ports/database'
 import { settings } from '../settings'
 import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { printText } from './output'

@@ -1,6 +1,6 @@
 import { languageName } from '../domain/language'
 import type { Member } from '../domain/member'
-import type { MemberTime } from '../operations/member-time'
+import type { MemberTime } from '../operations/members'
 import { fullName } from './person-text'
 
 /** What is to be known of a member before they are called, and what else tells how to reach them. */

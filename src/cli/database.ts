@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Flags, readStorageConfig } from '../config'
-import { keptCopyNote } from '../domain/database'
+import { keptCopyNote } from '../domain/ports/database'
 import { databaseAt } from '../service'
 import { asJson } from './command'
 import { type CommonFlags, printJson, printLines } from './output'

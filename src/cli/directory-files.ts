@@ -4,7 +4,7 @@ import { type DirectoryFile, readDirectoryFile } from '../directory-files/docume
 import { DirectoryInvalid } from '../directory-files/faults'
 import { formatTable } from '../directory-files/format-table'
 import { type CsvFile, tableNames } from '../directory-files/table-rows'
-import type { DirectoryEntries } from '../domain/compare-directory'
+import type { DirectoryEntries } from '../domain/decisions/compare-directory'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
 import { readDirectoryTables } from '../operations/load-directory'

@@ -1,13 +1,16 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../config'
 import { Refusal } from '../domain/errors'
-import { type Finding, type Remedies, withRemedy } from '../domain/upkeep'
+import { type Finding, type Remedies, withRemedy } from '../domain/ports/upkeep'
 import type { ZoneData } from '../domain/zone-data'
-import { listMovedBookings, type MovedBooking } from '../operations/check-bookings'
-import { zoneDataNote } from '../operations/check-zones'
+import {
+  listMovedBookings,
+  listStrandedBookings,
+  type MovedBooking,
+  type StrandedBooking,
+} from '../operations/check-bookings'
 import { listUnlisted } from '../operations/providers'
-import { listStrandedBookings, type StrandedBooking } from '../operations/stranded-bookings'
-import { checkDatabase, checkPlace } from '../operations/upkeep'
+import { checkDatabase, checkPlace, zoneDataNote } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { asJson } from './command'
 import { firstOf } from './counted'

@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { elapsedMillis } from '../domain/clock'
 import { Refusal } from '../domain/errors'
-import type { Manifest, TellStep } from '../domain/upkeep'
-import { presentRegion } from '../http/provider-regions'
-import { presentFound } from '../http/providers'
+import type { TellStep } from '../domain/measures'
+import { elapsedMillis } from '../domain/ports/clock'
+import type { Manifest } from '../domain/ports/upkeep'
+import { presentRegion } from '../http/endpoints/provider-regions'
+import { presentFound } from '../http/endpoints/providers'
 import type { Context } from '../operations/context'
 import {
   type DrillQuestions,
@@ -12,7 +13,7 @@ import {
   providersShown,
   questionsFor,
   regionsShown,
-} from '../operations/drill'
+} from '../operations/database-copy'
 import { backUp, noteDrill } from '../operations/upkeep'
 import type { Service } from '../service'
 import type { Call } from './command'

@@ -1,7 +1,7 @@
 import pino from 'pino'
-import type { Clock } from '../domain/clock'
-import type { Seen } from '../http/seen'
-import type { Log } from './log'
+import type { Report } from '../domain/measures'
+import type { Clock } from '../domain/ports/clock'
+import type { Onlooker, Seen } from '../http/request-log'
 import { oneLine } from './output'
 
 /**
@@ -41,4 +41,16 @@ function levelOf({ status }: Seen): 'info' | 'error' {
 function fieldsOf({ id, partnerId, method, route, status, refusedFor, millis, bytes }: Seen) {
   const durationMs = Math.round(millis * 1_000) / 1_000
   return { requestId: id, partnerId, method, route, status, errorCode: refusedFor, durationMs, bytes }
+}
+
+/** The log of a service, on stderr. Nobody waits for it. */
+export interface Log {
+  /** Logs a request that was answered. */
+  readonly look: Onlooker
+  /** Logs a defect, in the words of its log. */
+  readonly defect: (line: string) => void
+  /** Logs all else. */
+  readonly report: Report
+  /** Writes what waits. False where nobody takes it. */
+  end(): Promise<boolean>
 }

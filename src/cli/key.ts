@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { Refusal } from '../domain/errors'
 import type { Records } from '../operations/context'
-import { rotateMasterKey } from '../operations/keys'
+import { rotateMasterKey } from '../operations/upkeep'
 import { fileName } from './arguments'
 import { asJson, asking, type Call, commandGroup, recordsCommand } from './command'
 import { confirm, printJson, printLines } from './output'

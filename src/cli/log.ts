@@ -1,24 +1,11 @@
 import { isatty } from 'node:tty'
-import type { Clock } from '../domain/clock'
-import type { Report } from '../domain/report'
+import type { Clock } from '../domain/ports/clock'
 import { writeDefectsTo } from '../http/defect-log'
-import type { Onlooker } from '../http/seen'
 import { counted } from './counted'
+import type { Log } from './json-log'
 import { LineWriter } from './line-writer'
 import { oneLine } from './output'
 import { requestLine } from './request-line'
-
-/** The log of a service, on stderr. Nobody waits for it. */
-export interface Log {
-  /** Logs a request that was answered. */
-  readonly look: Onlooker
-  /** Logs a defect, in the words of its log. */
-  readonly defect: (line: string) => void
-  /** Logs all else. */
-  readonly report: Report
-  /** Writes what waits. False where nobody takes it. */
-  end(): Promise<boolean>
-}
 
 const stderr = 2
 

@@ -1,18 +1,18 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { MemberExport } from '../domain/decide-member'
+import type { MemberExport } from '../domain/decisions/members'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
-import { presentTimestamp } from '../http/booking-request'
-import { presentMember } from '../http/user'
+import { presentTimestamp } from '../http/endpoints/booking-request'
+import { presentMember } from '../http/endpoints/user'
 import type { Records } from '../operations/context'
 import { type MemberName, requireMember } from '../operations/find-records'
-import { memberTimeAt } from '../operations/member-time'
 import {
   deactivateMember,
   eraseMember,
   exportMember,
   finishErasure,
+  memberTimeAt,
   reactivateMember,
   releaseEmail,
 } from '../operations/members'

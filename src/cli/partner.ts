@@ -3,7 +3,7 @@ import { Refusal } from '../domain/errors'
 import type { PartnerRates } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Records } from '../operations/context'
-import { requireOrganization, requirePartner } from '../operations/find-records'
+import { countRefusalsToday, requireOrganization, requirePartner } from '../operations/find-records'
 import {
   addPartner,
   deactivatePartner,
@@ -13,7 +13,6 @@ import {
   setPartnerOrganization,
   setPartnerRates,
 } from '../operations/partners'
-import { countRefusalsToday } from '../operations/refusals'
 import { listTokens } from '../operations/tokens'
 import { rateOverride } from './arguments'
 import {

@@ -1,4 +1,4 @@
-import type { TellStep } from '../domain/upkeep'
+import type { TellStep } from '../domain/measures'
 
 /** Tells on stderr what is going on, in one line that is replaced; nothing where stderr is no terminal. */
 export interface Progress {

@@ -2,11 +2,16 @@ import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Partner } from '../domain/partner'
-import { closeRequest, requireClosable } from '../operations/close-request'
 import type { Context, Records } from '../operations/context'
 import { requirePartner, requireRequest } from '../operations/find-records'
-import { readRisk } from '../operations/request-risk'
-import { declineRequest, declineRequests, listSubmitted, requireDeclinable } from '../operations/requests'
+import {
+  declineRequest,
+  declineRequests,
+  listSubmitted,
+  readRisk,
+  requireDeclinable,
+} from '../operations/requests'
+import { closeRequest, requireClosable } from '../operations/transitions'
 import { formatInstant } from '../scheduling/calendar'
 import { recordId, utcInstant } from './arguments'
 import { type Call, contextCommand } from './command'

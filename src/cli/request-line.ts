@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { Seen } from '../http/seen'
+import type { Seen } from '../http/request-log'
 import { oneLine } from './output'
 
 type Format = Parameters<typeof styleText>[0]

@@ -1,13 +1,18 @@
 import { type Command, Option } from 'commander'
 import { type RequestRecord, requestStates } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
-import type { RequestFilter } from '../domain/facts'
+import type { RequestFilter } from '../domain/ports/facts'
 import type { NinthItem } from '../domain/screening'
 import type { Context } from '../operations/context'
 import { requirePartner, requireProvider } from '../operations/find-records'
 import { partnerNames } from '../operations/partners'
-import { isAnyAtRisk } from '../operations/request-risk'
-import { listQueue, type Queue, type QueuedRequest, type QueueWish } from '../operations/requests'
+import {
+  isAnyAtRisk,
+  listQueue,
+  type Queue,
+  type QueuedRequest,
+  type QueueWish,
+} from '../operations/requests'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { ageText, lengthOfTime } from './age'
 import { localDate, utcInstant, wholeNumber } from './arguments'

@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
-import { acknowledgeMove } from '../operations/check-bookings'
+import { acknowledgeMove, type Impediment, impedimentOfRequest } from '../operations/check-bookings'
 import type { Context } from '../operations/context'
 import { requireRequest } from '../operations/find-records'
 import { acceptRequest } from '../operations/requests'
-import { type Impediment, impedimentOfRequest } from '../operations/stranded-bookings'
 import { asJson, type Call } from './command'
 import {
   appointmentOf,

@@ -3,10 +3,15 @@ import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { Provider } from '../domain/provider'
-import { assignProvider, concernOf, requireAssignable } from '../operations/assign-provider'
 import type { Context } from '../operations/context'
 import { requireProvider } from '../operations/find-records'
-import { moveRequest, requireMovable } from '../operations/move-request'
+import {
+  assignProvider,
+  concernOf,
+  moveRequest,
+  requireAssignable,
+  requireMovable,
+} from '../operations/transitions'
 import { formatInstant } from '../scheduling/calendar'
 import { utcInstant } from './arguments'
 import type { Call } from './command'

@@ -1,4 +1,4 @@
-import { isAnyUndone, type RestoreDiff } from '../domain/restore-diff'
+import { isAnyUndone, type RestoreDiff } from '../domain/ports/restore-diff'
 import { shellWord } from './shell-word'
 
 /** More records than this are counted and not named. */

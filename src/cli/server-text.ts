@@ -1,4 +1,4 @@
-import type { ServerNote } from '../domain/upkeep'
+import type { ServerNote } from '../domain/ports/upkeep'
 import { type ServerState, type ServerStatus, serviceState } from '../operations/status'
 import { ageText } from './age'
 import { instantText } from './output'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Provider, TimeOff } from '../domain/provider'
 import type { Context } from '../operations/context'
-import { parseTimeOff, removeTimeOff } from '../operations/time-off'
+import { parseTimeOff, removeTimeOff } from '../operations/providers'
 import { asJson, type Call, commandGroup } from './command'
 import { onProvider } from './on-provider'
 import { columnsOf, printResult, printRows } from './output'

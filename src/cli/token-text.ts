@@ -1,4 +1,4 @@
-import { standingKeys } from '../domain/decide-keys'
+import { standingKeys } from '../domain/decisions/tokens'
 import { type KeyRecord, keyStateAt } from '../domain/partner'
 import type { GiveWay } from './layout'
 import { type Columns, instantText } from './output'

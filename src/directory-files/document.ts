@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/compare-directory'
+import type { DirectoryEntries, ProviderEntry, RegionEntry } from '../domain/decisions/compare-directory'
 import { absenceFault } from '../domain/provider'
 import {
   AbsenceShape,

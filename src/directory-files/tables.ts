@@ -1,4 +1,4 @@
-import type { DirectoryEntries } from '../domain/compare-directory'
+import type { DirectoryEntries } from '../domain/decisions/compare-directory'
 import { assumeStored } from './assumed'
 import { type DirectoryFile, type IsZone, readDirectoryFile } from './document'
 import { type DirectoryFault, DirectoryInvalid, type Place, placeInDocument } from './faults'

@@ -1,12 +1,12 @@
-import type { Clock } from '../domain/clock'
+import type { PartnerKey } from '../domain/partner'
+import type { Clock } from '../domain/ports/clock'
 import type {
   DirectoryChanges,
   DirectoryFeed,
   TakenSlot,
   UnreadableProvider,
   Version,
-} from '../domain/directory-feed'
-import type { PartnerKey } from '../domain/partner'
+} from '../domain/ports/directory-feed'
 import { isWorking, type Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import {

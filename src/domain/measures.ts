@@ -1,3 +1,9 @@
+/** How much what is told matters: all is as it was asked to be, somebody should look, something fails. */
+export type Level = 'info' | 'warn' | 'error'
+
+/** Is told what an operator should know of, in one line; a warning unless it is said to be something else. */
+export type Report = (line: string, level?: Level) => void
+
 /** How often a measure lay between which bounds: a histogram, as plain numbers. */
 export class Distribution {
   /** How many lay at or below each bound and above the one before it; the last is for those above all. */
@@ -57,3 +63,6 @@ export interface EngineMeasures {
   /** The number of the schema. */
   readonly schema: number
 }
+
+/** Is told what a long work is at, and which share of that is done, from 0 to 1, where it can be known. */
+export type TellStep = (what: string, share?: number) => void

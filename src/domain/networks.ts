@@ -31,3 +31,11 @@ export function isAddress(text: string): boolean {
 
 const notNetworks =
   'must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are'
+
+/** Where a server's certificate and its key are. */
+export interface CertificateFiles {
+  readonly certificate: string
+  readonly key: string
+  /** Whether systemd passes on the key, and so decides who can read it. */
+  readonly isCredential: boolean
+}

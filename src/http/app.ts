@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
-import { forwarding } from './behind-proxy'
-import { documents } from './docs'
-import { endpoints } from './endpoints'
+import { documents } from './documents/docs'
+import { endpoints } from './endpoints/endpoints'
 import { answerTo } from './errors'
 import { gate, type Serving } from './gate'
-import { health } from './health'
-import { seenOf } from './seen'
+import { forwarding } from './listening/behind-proxy'
+import { health } from './listening/health'
+import { seenOf } from './request-log'
 
 /**
  * The application: it answers requests and never listens.

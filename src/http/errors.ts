@@ -1,7 +1,12 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
 import { logDefect } from './defect-log'
-import { requestIdHeader, type Seen } from './seen'
-import { strictTransport } from './strict-transport'
+import { requestIdHeader, type Seen } from './request-log'
+
+/**
+ * Has whoever was answered over HTTPS never ask without, for a year (RFC 6797 §6.1). It is told in no answer to a plain request
+ * (§7.2).
+ */
+export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
 
 /** What programs are told of an answer that is not what was asked for. */
 export type ErrorCode = PartnerKind | 'internal_error'

@@ -1,15 +1,14 @@
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
-import type { ProvidersDay } from '../domain/facts'
+import type { ProvidersDay } from '../domain/ports/facts'
 import type { Provider } from '../domain/provider'
 import { dayMinutes, formatDate, minuteMillis, parseDate } from '../scheduling/calendar'
-import { formatLocal, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
+import { formatLocal, namedDay, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
 import type { Context } from './context'
-import { type Clocks, type MemberTime, memberTimeAt } from './member-time'
-import { namedDay } from './named-day'
-import { noteReadings } from './note-readings'
+import { type Clocks, type MemberTime, memberTimeAt } from './members'
 import { partnerNames } from './partners'
+import { noteReadings } from './requests'
 
 /** Which appointments are asked for. */
 export interface AppointmentsAsked {

@@ -1,14 +1,147 @@
 import { type Listing, localOffsetAt } from '../directory/directory'
 import type { Act } from '../domain/audit'
-import { decideAcknowledgement } from '../domain/decide-move'
-import type { TakenSlot } from '../domain/directory-feed'
+import type { RequestRecord } from '../domain/booking-request'
+import type { DirectoryComparison } from '../domain/decisions/compare-directory'
+import { decideAcknowledgement } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
-import type { Provider } from '../domain/provider'
+import type { TakenSlot } from '../domain/ports/directory-feed'
+import { isWorking, type Provider } from '../domain/provider'
+import { Rule } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
+import { type Absence, absenceAt } from '../scheduling/obstacle'
+import { slotAt } from '../scheduling/slots'
 import { formatLocal } from '../scheduling/time-zone'
 import { type Context, thenShow } from './context'
 import { requireRequest } from './find-records'
+
+/** Why a provider cannot hold what is booked: the directory or staff switched them off, an absence, or no license then. */
+export type Impediment = 'deactivated' | 'suspended' | 'away' | 'unlicensed'
+
+/** A booking to come that its provider cannot hold. */
+export interface StrandedBooking {
+  readonly requestId: number
+  readonly provider: Provider
+  /** ms */
+  readonly startsAt: number
+  readonly why: Impediment
+}
+
+/** The bookings after `now` (ms) that their providers cannot hold, by the one rule: those of each provider in order. */
+export function listStrandedBookings({ directory }: Context, now: number): StrandedBooking[] {
+  const isActive = (regionId: number) => directory.findRegion(regionId) !== null
+  return directory.listProviders().flatMap(({ id }) => {
+    const listing = directory.findAnyListing(id)
+    return listing ? strandedOf(listing, isActive, now) : []
+  })
+}
+
+/** Why the provider of a request cannot hold it, at `now` (ms); null if nothing speaks against it. */
+export function impedimentOfRequest(
+  { directory }: Context,
+  { id, providerId, startsAt }: RequestRecord,
+  now: number,
+): Impediment | null {
+  const listing = providerId === null ? null : directory.findAnyListing(providerId)
+  if (!listing) return null
+  const { provider } = listing
+  if (startsAt === null) return isWorking(provider) ? null : switchedOff(provider)
+  const isActive = (regionId: number) => directory.findRegion(regionId) !== null
+  return strandedOf(listing, isActive, now).find(({ requestId }) => requestId === id)?.why ?? null
+}
+
+function strandedOf(
+  { provider, calendar, licenses, taken }: Listing,
+  isActive: (regionId: number) => boolean,
+  now: number,
+): StrandedBooking[] {
+  const coming = taken.filter(({ startsAt }) => startsAt > now)
+  const [first] = coming
+  if (!first) return []
+  const licensed = licenses.filter(({ regionId }) => isActive(regionId)).map(({ interval }) => interval)
+  // A booking is no hindrance to itself; where the working hours have slots is not asked.
+  const rule = new Rule({ ...calendar, taken: [] }, licensed, now, slotAt(first.startsAt / minuteMillis))
+  return coming.flatMap(({ requestId, startsAt }) => {
+    const why = impedimentOf(provider, rule, startsAt / minuteMillis)
+    return why ? [{ requestId, provider, startsAt, why }] : []
+  })
+}
+
+function impedimentOf(provider: Provider, rule: Rule, start: number): Impediment | null {
+  if (!isWorking(provider)) return switchedOff(provider)
+  if (!rule.isLicensed(start)) return 'unlicensed'
+  return rule.isFree(start) ? null : 'away'
+}
+
+function switchedOff({ suspended }: Provider): Impediment {
+  return suspended ? 'suspended' : 'deactivated'
+}
+
+/** A session to come that lies outside the provider's time, which it did not before. It stays booked. */
+export interface FallenBooking {
+  readonly requestId: number
+  /** The provider's ref. */
+  readonly provider: string
+  /** ms */
+  readonly startsAt: number
+  /** As `Tue 2026-12-01 09:00`, in the provider's zone. */
+  readonly local: string
+  readonly timeZone: string
+  readonly reason: 'provider_deactivated' | Absence['step']
+}
+
+/** The sessions that are not over at `now` (ms) and fall outside by a load: told of what is in memory, in order of provider and time. */
+export function listFallenBookings(
+  { directory }: Context,
+  { changes }: DirectoryComparison,
+  now: number,
+): FallenBooking[] {
+  const regions = directory.listAllRegions()
+  const changed = changes.flatMap((change) => (change.noun === 'region' ? change.after : []))
+  const [open, openAfter] = [activeIds(regions), activeIds([...regions, ...changed])]
+  const areRegionsLost = open.difference(openAfter).size > 0
+  const providers = new Map(
+    changes.flatMap((change) => (change.noun === 'provider' ? [[change.after.id, change.after]] : [])),
+  )
+  return directory.listProviders().flatMap((provider) => {
+    const after = providers.get(provider.id) ?? (areRegionsLost ? provider : null)
+    const listing = after && directory.findAnyListing(provider.id)
+    const taken = listing?.taken.filter(({ endsAt }) => endsAt > now) ?? []
+    // Most are booked by nobody, and need not be compiled.
+    const listed = taken.length > 0 ? directory.asListed(after as Provider) : null
+    if (!listing || !listed) return []
+    return taken.flatMap((slot) => {
+      const reason = outsideOf(listed, openAfter, slot)
+      return reason && !outsideOf(listing, open, slot) ? describe(listed, slot, reason) : []
+    })
+  })
+}
+
+/** The ids of the regions that are active, by the last that is told of each. */
+function activeIds(regions: readonly { readonly id: number; readonly active: boolean }[]): Set<number> {
+  const states = new Map(regions.map(({ id, active }) => [id, active]))
+  return new Set([...states.keys()].filter((id) => states.get(id)))
+}
+
+function outsideOf(
+  { provider, calendar, licenses }: Listing,
+  regionIds: ReadonlySet<number>,
+  { startsAt }: TakenSlot,
+): FallenBooking['reason'] | null {
+  if (!isWorking(provider)) return 'provider_deactivated'
+  const licensed = licenses.filter(({ regionId }) => regionIds.has(regionId)).map(({ interval }) => interval)
+  return absenceAt(calendar, licensed, startsAt / minuteMillis)?.step ?? null
+}
+
+function describe(
+  { provider, calendar }: Listing,
+  { requestId, startsAt }: TakenSlot,
+  reason: FallenBooking['reason'],
+): FallenBooking {
+  const { zone } = calendar.schedule
+  const local = formatLocal(zone, startsAt / minuteMillis)
+  return { requestId, provider: provider.ref, startsAt, local, timeZone: zone.name, reason }
+}
 
 /** A booked time that the provider's clock will show otherwise than it was to be. */
 export interface MovedBooking {
@@ -27,7 +160,7 @@ export interface MovedBooking {
  */
 export function listMovedBookings(context: Context, now: number): Promise<MovedBooking[]> {
   const moved = [...movedSlots(context, now)]
-  return Promise.all(moved.map(({ listing, slot }) => describe(context, listing, slot)))
+  return Promise.all(moved.map(({ listing, slot }) => describeMoved(context, listing, slot)))
 }
 
 /** How many those are. */
@@ -69,7 +202,7 @@ function isMoved(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot):
   return localOffsetAt(listing, startsAt) !== localOffsetMinutes
 }
 
-async function describe(context: Context, listing: Listing, slot: TakenSlot): Promise<MovedBooking> {
+async function describeMoved(context: Context, listing: Listing, slot: TakenSlot): Promise<MovedBooking> {
   const { requestId, startsAt, localOffsetMinutes } = slot
   const { zone } = listing.calendar.schedule
   const expected = { ...zone, transitions: [], offsets: [localOffsetMinutes] }

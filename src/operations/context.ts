@@ -1,9 +1,10 @@
 import type { Directory } from '../directory/directory'
-import type { Clock } from '../domain/clock'
+import { Refusal } from '../domain/errors'
 import type { Limits } from '../domain/limits'
-import type { Store } from '../domain/store'
-import type { Upkeep } from '../domain/upkeep'
-import type { Custody } from '../domain/vault'
+import type { Clock } from '../domain/ports/clock'
+import type { Store } from '../domain/ports/store'
+import type { Upkeep } from '../domain/ports/upkeep'
+import type { Custody } from '../domain/ports/vault'
 import type { Notebook } from './notebook'
 
 /** What operations on records work on. */
@@ -30,4 +31,28 @@ export async function thenShow<T>({ directory }: Records, write: Promise<T>): Pr
   // What was written is written, even if it cannot be shown at once.
   await directory?.catchUp()?.catch(() => {})
   return answer
+}
+
+// Each round means that the operator changed the provider between the decision and the write.
+const mostRounds = 10
+
+/**
+ * Optimistic concurrency: what was decided on a snapshot of the directory is decided again, on a newer one, for as long
+ * as the Store finds it stale. The directory shows what was written before anybody is answered; where the attempt failed,
+ * nothing was, and nobody waits.
+ *
+ * @param attempt is told how often it was tried before
+ * @throws Refusal storage_busy, or what the attempt throws
+ */
+export async function decideOnFreshSnapshot<T>(
+  { directory }: Context,
+  attempt: (round: number) => Promise<T | 'stale'>,
+): Promise<T> {
+  for (let round = 0; round < mostRounds; round++) {
+    const answer = await attempt(round)
+    // What was written is written, even if it cannot be shown at once: whoever asks next has it shown or is told.
+    await directory.catchUp()?.catch(() => {})
+    if (answer !== 'stale') return answer
+  }
+  throw new Refusal('storage_busy', 'the provider is being changed; try again')
 }

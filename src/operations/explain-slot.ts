@@ -1,5 +1,5 @@
 import type { Listing } from '../directory/directory'
-import type { TakenSlot } from '../domain/directory-feed'
+import type { TakenSlot } from '../domain/ports/directory-feed'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { horizonMinutes } from '../scheduling/availability'

@@ -1,12 +1,14 @@
+import type { AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { type CopyNote, requireCopied } from '../domain/copy-note'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
+import { type CopyNote, requireCopied } from '../domain/ports/database-copy'
 import type { Provider } from '../domain/provider'
+import type { RefusalCount } from '../domain/refusal-count'
 import { type Region, regionRef } from '../domain/region'
+import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
-import type { ProviderName } from './providers'
 
 /** What the database notes of its copy. @throws Refusal record_unknown where it notes none */
 export async function requireCopyNote({ upkeep }: Records): Promise<CopyNote> {
@@ -83,3 +85,59 @@ function requireOne<T extends Organization | Partner>(all: readonly T[], nameOrI
   if (!found) throw new Refusal('record_unknown', `there is no ${noun} of that name or id`)
   return found
 }
+
+/** Whose lines are those that concern a partner: what it did, and what was done about it. */
+export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
+  const name = `partner ${id}`
+  return [{ record: name }, { actor: name }]
+}
+
+/** What lines of the audit log name where they tell who has seen a person. */
+export interface MemberRecords {
+  /** The member, and each of their requests. */
+  readonly records: readonly string[]
+  /** Then no request is known to have been theirs. */
+  readonly isErased: boolean
+}
+
+/**
+ * The records of a member, who may have been erased.
+ *
+ * @throws Refusal record_unknown for one who was never there: nobody must read that as seen by no one
+ */
+export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
+  const member = `member ${id}`
+  const requests = (await store.read((facts) => facts.requests.listOf(id))).map(
+    (request) => `request ${request.id}`,
+  )
+  const isErased = requests.length === 0 && (await wasErased({ store }, id))
+  if (requests.length === 0 && !isErased && !(await store.read(({ members }) => members.findForStaff(id)))) {
+    throw new Refusal('record_unknown', 'there is no member of that id')
+  }
+  return { records: [member, ...requests], isErased }
+}
+
+/** Whether a member was erased, whatever was tried of them since: by two at once, say, of whom the second is refused. */
+export async function wasErased({ store }: Pick<Records, 'store'>, id: number): Promise<boolean> {
+  const filter = { record: `member ${id}`, actions: ['member.erase'] as const }
+  const erasures = await store.read(({ audit }) => audit.list(Number.MAX_SAFE_INTEGER, filter))
+  return erasures.some(({ outcome }) => outcome === 'done')
+}
+
+/** In how many of the newest lines of the audit log refusals are counted. */
+export const mostCounted = 100_000
+
+/**
+ * Why and how often authentication was refused on the day (UTC) of `now` (ms), to all or to one partner, most often first.
+ */
+export function countRefusalsToday(
+  { store }: Records,
+  now: number,
+  partner?: Partner,
+): Promise<RefusalCount[]> {
+  const asked = { since: now - (now % dayMillis), most: mostCounted, partnerId: partner?.id }
+  return store.read(({ audit }) => audit.countRefusals(asked))
+}
+
+/** Enough to switch a provider off and on, be their record one that cannot be read. */
+export type ProviderName = Pick<Provider, 'id' | 'ref'>

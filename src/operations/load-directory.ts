@@ -9,11 +9,11 @@ import {
   type DirectoryEntries,
   type DirectoryLoad,
   decideLoad,
-} from '../domain/compare-directory'
-import { describeLoad, type LoadDescription } from '../domain/describe-load'
-import { firstDayAt } from '../domain/directory-losses'
+} from '../domain/decisions/compare-directory'
+import { describeLoad, type LoadDescription } from '../domain/decisions/describe-load'
+import { firstDayAt } from '../domain/decisions/directory-losses'
+import { type FallenBooking, listFallenBookings } from './check-bookings'
 import { type Context, thenShow } from './context'
-import { type FallenBooking, listFallenBookings } from './fallen-bookings'
 
 /**
  * Makes the directory what a file describes: regions are known by their codes and providers by their refs,

@@ -1,3 +1,4 @@
+import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import {
   decideEmailRelease,
@@ -6,15 +7,20 @@ import {
   decideFinding,
   decideMemberState,
   type MemberExport,
-} from '../domain/decide-member'
+} from '../domain/decisions/members'
 import { Refusal } from '../domain/errors'
-import type { Facts } from '../domain/facts'
-import { type MatchedBy, type Member, matcherOf } from '../domain/member'
+import { homeZonesOf } from '../domain/home-zones'
+import { type MatchedBy, type Member, type MemberProfile, matcherOf } from '../domain/member'
 import type { Partner } from '../domain/partner'
-import type { Store } from '../domain/store'
-import { wasErased } from './audit-subjects'
+import type { Facts } from '../domain/ports/facts'
+import type { Store } from '../domain/ports/store'
+import { foldName, type Region, regionRef } from '../domain/region'
+import type { ZoneData } from '../domain/zone-data'
+import { minuteMillis } from '../scheduling/calendar'
+import { formatLocal, offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
-import { tryPurge } from './purge'
+import { wasErased } from './find-records'
+import { tryPurge } from './upkeep'
 
 /**
  * The member whom a partner knows by an id of its own, which the audit log keeps.
@@ -204,4 +210,71 @@ export async function eraseMember({ store, upkeep }: Records, { id }: Member, ac
 
 async function purge({ upkeep }: Pick<Records, 'upkeep'>): Promise<Omit<Erasure, 'holding'>> {
   return { isPurged: await tryPurge({ upkeep }), keptIn: await upkeep.keptAfterErasure() }
+}
+
+/** By what the clocks of members are told. */
+export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
+
+/** What the clock shows where a member is, as far as what they told of the place allows. */
+export interface MemberTime {
+  /** As `Tue 2026-12-01 09:00`: the earliest and the latest that it may be there, mostly the same. */
+  readonly earliest: string
+  readonly latest: string
+  /** The zones (IANA) that it may be told by, the likeliest first. */
+  readonly zones: readonly string[]
+}
+
+/**
+ * The time at an instant where a member is; null where it cannot be told.
+ *
+ * @param at ms
+ */
+export function memberTimeAt(
+  zones: Clocks,
+  profile: Pick<MemberProfile, 'country' | 'state'>,
+  at: number,
+): MemberTime | null {
+  const minute = at / minuteMillis
+  const found = homeZonesOf(profile, zones.zonesOf).flatMap((name): readonly TimeZone[] => {
+    const zone = zones.find(name)
+    return zone ? [{ ...zone, name }] : []
+  })
+  const offset = (zone: TimeZone) => offsetAt(zone, Math.floor(minute))
+  const [earliest] = found.toSorted((a, b) => offset(a) - offset(b))
+  const [latest] = found.toSorted((a, b) => offset(b) - offset(a))
+  if (!earliest || !latest) return null
+  // One zone of each time is enough to tell it by.
+  const told = found.filter(
+    (zone, place) => found.findIndex((other) => offset(other) === offset(zone)) === place,
+  )
+  return {
+    earliest: formatLocal(earliest, minute),
+    latest: formatLocal(latest, minute),
+    zones: told.map(({ name }) => name),
+  }
+}
+
+/** Where a member is, as far as their country and state tell it. */
+export interface Whereabouts {
+  /** Null where it cannot be told: no state, or one that names no active region. */
+  readonly region: Region | null
+  /** The country's active regions: the member is in one of them, or in none that is known. */
+  readonly candidates: readonly Region[]
+}
+
+/**
+ * The active region that a member is in: the one of a country that is not divided, else the one that their
+ * state names, by code (ON, CA-ON) or local name; neither case nor accents matter.
+ */
+export function whereaboutsOf(
+  directory: Directory,
+  { country, state }: Pick<MemberProfile, 'country' | 'state'>,
+): Whereabouts {
+  const candidates = directory.listRegions(country)
+  const [first] = candidates
+  if (candidates.length === 1 && first?.code === country) return { region: first, candidates }
+  const named = foldName(state ?? '')
+  const isNamed = (region: Region) =>
+    [region.code, regionRef(region), region.localName].some((name) => foldName(name) === named)
+  return { region: candidates.find(isNamed) ?? null, candidates }
 }

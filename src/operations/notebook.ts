@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../domain/audit'
 import type { Kind } from '../domain/errors'
-import type { Store } from '../domain/store'
+import type { Store } from '../domain/ports/store'
 import { minuteMillis } from '../scheduling/calendar'
 
 /** Refusals noted in one minute: beyond that they are told as one line. */

@@ -8,11 +8,11 @@ import {
   decidePartnerRates,
   decidePartnerRename,
   decidePartnerState,
-} from '../domain/decide-onboarding'
-import type { Facts } from '../domain/facts'
+} from '../domain/decisions/onboarding'
 import type { PartnerRates } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
-import type { Decision } from '../domain/writes'
+import type { Facts } from '../domain/ports/facts'
+import type { Decision } from '../domain/ports/writes'
 import { type Records, thenShow } from './context'
 
 /** @throws Refusal field_invalid for what cannot be a name, name_taken */

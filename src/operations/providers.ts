@@ -1,12 +1,19 @@
-import type { UnlistedProvider } from '../directory/directory'
+import { compileTimeOff } from '../directory/compile'
+import { type Listing, toInterval, type UnlistedProvider } from '../directory/directory'
 import type { Act } from '../domain/audit'
-import { decideProviderState } from '../domain/decide-provider'
-import type { UnreadableProvider } from '../domain/directory-feed'
-import type { Provider } from '../domain/provider'
+import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../domain/decisions/providers'
+import { Refusal } from '../domain/errors'
+import { formats } from '../domain/formats'
+import type { TakenSlot, UnreadableProvider } from '../domain/ports/directory-feed'
+import { absenceFault, absencesOf, isSameAbsence, type Provider, type TimeOff } from '../domain/provider'
+import { formatDate, minuteMillis } from '../scheduling/calendar'
+import { touches } from '../scheduling/interval'
+import { namedDay } from '../scheduling/time-zone'
+import { type Appointment, readHeld } from './appointments'
 import { type Context, thenShow } from './context'
-
-/** Enough to switch a provider off and on, be their record one that cannot be read. */
-export type ProviderName = Pick<Provider, 'id' | 'ref'>
+import { type ProviderName, requireRequest } from './find-records'
+import type { Clocks } from './members'
+import { type Offers, offersOn } from './offer-slots'
 
 /** Offers none of the slots of a provider; what is booked stays. */
 export function deactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
@@ -35,4 +42,161 @@ export function listUnreadable({ directory }: Context): UnreadableProvider[] {
 /** Those who are left out of searches, since their record cannot be read or used, and why. */
 export function listUnlisted({ directory }: Context): UnlistedProvider[] {
   return directory.listUnlisted()
+}
+
+/** Somebody whose appointment falls into an absence; null for offers to one who was erased. */
+export interface Concerned {
+  readonly appointment: Appointment
+  readonly offers: Offers | null
+}
+
+/** An absence and what comes of it. */
+export interface Away {
+  /** Whether it was there before. */
+  readonly isKnown: boolean
+  /** In order of time. */
+  readonly concerned: readonly Concerned[]
+}
+
+/**
+ * An absence from its two boundaries, by the rules of directory files; today and tomorrow are dates by the provider's clock.
+ *
+ * @param now ms
+ * @throws Refusal field_invalid, or move_unknown for a provider whose clock is not known
+ */
+export function parseAway(context: Context, provider: Provider, words: TimeOff, now: number): TimeOff {
+  const { zone } = requireListing(context, provider).calendar.schedule
+  const boundary = (word: string) => {
+    const day = namedDay(word, zone, now)
+    return day === null ? word : formatDate(day)
+  }
+  const absence = parseTimeOff(boundary(words.from), boundary(words.until))
+  // A year or month that is mistyped would leave all slots of the days that were meant on offer.
+  if (compileTimeOff(absence, zone).end * minuteMillis <= now) {
+    throw new Refusal('field_invalid', 'until: that time off is over already')
+  }
+  return absence
+}
+
+/** Notes that a provider is away and tells who is concerned, each of whom leaves a line in the audit log. */
+export async function takeAway(
+  context: Context,
+  clocks: Clocks,
+  provider: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<Away> {
+  const { isKnown } = await addTimeOff(context, provider, absence, act)
+  return { isKnown, concerned: await readConcerned(context, clocks, provider, absence, act) }
+}
+
+/** What takeAway would tell: of the audit log's lines those alone are written that say who was read. */
+export async function previewAway(
+  context: Context,
+  clocks: Clocks,
+  provider: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<Away> {
+  const isKnown = absencesOf(provider).some((one) => isSameAbsence(one, absence))
+  return { isKnown, concerned: await readConcerned(context, clocks, provider, absence, act) }
+}
+
+async function readConcerned(
+  context: Context,
+  clocks: Clocks,
+  provider: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<Concerned[]> {
+  const absent = requireListing(context, provider)
+  const held = heldIn(absence, absent, act.at)
+  const requests = await Promise.all(held.map(({ requestId }) => requireRequest(context, requestId)))
+  const appointments = await readHeld(context, clocks, requests, act)
+  const [first, last] = [appointments[0], appointments.at(-1)]
+  if (!first || !last) return []
+  const offersTo = offersOn(context, clocks, {
+    absent,
+    away: compileTimeOff(absence, absent.calendar.schedule.zone),
+    starts: { start: first.startsAt / minuteMillis, end: last.startsAt / minuteMillis },
+    now: act.at,
+  })
+  return appointments.map((appointment) => {
+    const { member } = appointment.request
+    const offers = member && offersTo(member, appointment.startsAt / minuteMillis)
+    return { appointment, offers }
+  })
+}
+
+/** @throws Refusal move_unknown */
+function requireListing({ directory }: Context, { id, ref }: Provider): Listing {
+  const listing = directory.findAnyListing(id)
+  if (listing) return listing
+  throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
+}
+
+/** An absence from its two boundaries, by the rules of directory files. @throws Refusal field_invalid */
+export function parseTimeOff(from: string, until: string): TimeOff {
+  const { isValid, fault } = formats['absence-boundary']
+  if (!isValid(from)) throw new Refusal('field_invalid', `from: ${fault}`)
+  if (!isValid(until)) throw new Refusal('field_invalid', `until: ${fault}`)
+  const untilFault = absenceFault({ from, until })
+  if (untilFault !== null) throw new Refusal('field_invalid', `until: ${untilFault}`)
+  return { from, until }
+}
+
+/** What became of an absence that was to be added. */
+export interface TimeOffAdded {
+  /** Whether it was there already. */
+  readonly isKnown: boolean
+  /** The slots in it that requests hold, and go on holding: from the act on. */
+  readonly held: readonly TakenSlot[]
+}
+
+/** Stores an absence, and tells whether it is new. */
+export function storeTimeOff(context: Context, id: number, absence: TimeOff, act: Act): Promise<boolean> {
+  const added = context.store.change(
+    act,
+    ({ directory }) => [directory.findProviders([id])],
+    ({ providers }) => decideTimeOff(providers[0] ?? null, absence),
+  )
+  return thenShow(context, added)
+}
+
+/** Adds an absence to a provider's schedule; one that is there already is not added twice. */
+export async function addTimeOff(
+  context: Context,
+  provider: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<TimeOffAdded> {
+  const isNew = await storeTimeOff(context, provider.id, absence, act)
+  return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
+}
+
+/**
+ * Takes an absence back. Tells whether it was the directory's: then the next one that is loaded may bring it back.
+ *
+ * @throws Refusal record_unknown if there is no such absence
+ */
+export async function removeTimeOff(
+  context: Context,
+  { id, timeOff }: Provider,
+  absence: TimeOff,
+  act: Act,
+): Promise<{ readonly isOfDirectory: boolean }> {
+  const removed = context.store.change(
+    act,
+    ({ directory }) => [directory.findProviders([id])],
+    ({ providers }) => decideTimeOffRemoval(providers[0] ?? null, absence),
+  )
+  await thenShow(context, removed)
+  return { isOfDirectory: timeOff.some((one) => isSameAbsence(one, absence)) }
+}
+
+/** The slots in an absence that requests hold and that are not over at `now` (ms). */
+export function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
+  if (!listing) return []
+  const away = compileTimeOff(absence, listing.calendar.schedule.zone)
+  return listing.taken.filter((slot) => slot.endsAt > now && touches(away, toInterval(slot)))
 }

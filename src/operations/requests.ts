@@ -1,16 +1,19 @@
 import type { Act, AuditEntry } from '../domain/audit'
-import type { RequestRecord, ScreeningAnswer } from '../domain/booking-request'
-import { decideAcceptance, decideDecline, decideDeclines, decideReading } from '../domain/decide-move'
+import { holdsSlot, type RequestRecord, refuseMove, type ScreeningAnswer } from '../domain/booking-request'
+import {
+  decideAcceptance,
+  decideDecline,
+  decideDeclines,
+  decideReading,
+} from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
-import type { RequestFilter } from '../domain/facts'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
-import { holdsSlot, refuseMove } from '../domain/request-states'
-import { type Risk, type ScreeningScore, scoreScreening } from '../domain/screening'
-import type { Store } from '../domain/store'
+import type { RequestFilter } from '../domain/ports/facts'
+import type { Store } from '../domain/ports/store'
+import { isAtRisk, type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
 import { type Records, thenShow } from './context'
-import { noteReadings } from './note-readings'
-import { type RequestRisk, risksOf } from './request-risk'
+import { noteAct } from './upkeep'
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
 export function acceptRequest(records: Records, id: number, act: Act): Promise<void> {
@@ -51,8 +54,10 @@ export async function listSubmitted({ store }: Records, { id }: Partner, since: 
   return { ids: open.map(({ id }) => id), unassigned: unassigned.length }
 }
 
-/** How many are declined in one transaction, and how long others may write before the next. */
-const [declinedAtOnce, pauseMillis] = [100, 25]
+/** How many requests are declined, and how many lines written, in one transaction. */
+const [declinedAtOnce, notedAtOnce] = [100, 500]
+/** Pause between two transactions, in which others write. */
+const pauseMillis = 25
 
 /**
  * Declines many requests: some at a time, each transaction all or nothing, so that others can write in between. Those that
@@ -177,4 +182,65 @@ async function listByRisk(store: Store, filter: RequestFilter): Promise<RequestR
   const ids = await store.read(({ requests }) => requests.listIds(filter))
   const ranked = await Array.fromAsync(risksOf(store, ids))
   return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
+}
+
+/** A request and what its screening says of the risk; null where no answers are held. */
+export interface RequestRisk {
+  readonly id: number
+  readonly risk: Risk | null
+}
+
+/** Whose answers are opened at once. */
+const openedAtOnce = 1_000
+
+/** The risk of each of the requests named, in their order; the answers are forgotten at once. */
+export async function* risksOf(store: Store, ids: readonly number[]): AsyncGenerator<RequestRisk> {
+  for (let start = 0; start < ids.length; start += openedAtOnce) {
+    const some = ids.slice(start, start + openedAtOnce)
+    const answers = await store.read(({ requests }) => requests.readableAnswers(some))
+    for (const id of some) {
+      const given = answers.get(id) ?? null
+      yield { id, risk: given?.length === 0 ? null : riskOf(given) }
+    }
+  }
+}
+
+/** Whether any request waits whose ninth item is not zero, or is for a person to look at. */
+export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
+  const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
+  for await (const { risk } of risksOf(store, waiting)) {
+    if (isAtRisk(risk)) return true
+  }
+  return false
+}
+
+/** Of how many of the requests named whose ninth item is not zero, or for a person to look at, nobody has read the answers. */
+export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
+  const atRisk: number[] = []
+  for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)
+  return atRisk.length - (await store.read(({ audit }) => audit.looksAtRisk(atRisk))).length
+}
+
+/** Whether a request's ninth item is not zero, or for a person to look at; the audit log keeps that this was told. */
+export async function readRisk(records: Records, id: number, act: Act): Promise<boolean> {
+  for await (const { risk } of risksOf(records.store, [id])) {
+    if (!isAtRisk(risk)) continue
+    await noteAct(records, act, 'request.read-risk', `request ${id}`)
+    return true
+  }
+  return false
+}
+
+/**
+ * Notes in the audit log what somebody is about to be shown: some lines at a time, so that bookings are stored in between.
+ * Who is stopped meanwhile has been shown nothing.
+ */
+export async function noteReadings(
+  { store }: Pick<Records, 'store'>,
+  lines: readonly AuditEntry[],
+): Promise<void> {
+  for (let start = 0; start < lines.length; start += notedAtOnce) {
+    if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    await store.appendAudit(lines.slice(start, start + notedAtOnce))
+  }
 }

@@ -1,12 +1,12 @@
-import type { CopyNote } from '../domain/copy-note'
 import { keyStateAt } from '../domain/partner'
+import type { CopyNote } from '../domain/ports/database-copy'
+import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/upkeep'
 import type { RefusalCount } from '../domain/refusal-count'
-import type { FoundServer, LastBackups, ServerNote } from '../domain/upkeep'
 import { countMovedBookings } from './check-bookings'
 import type { Context, Records } from './context'
+import { countRefusalsToday, mostCounted } from './find-records'
 import { partnerNames } from './partners'
-import { countRefusalsToday, mostCounted } from './refusals'
-import { countUnreadRisk } from './request-risk'
+import { countUnreadRisk } from './requests'
 import { listTokens } from './tokens'
 
 /**
@@ -127,4 +127,15 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
     partner: partnerId === null ? null : (names.get(partnerId) ?? `partner ${partnerId}`),
     ...count,
   }))
+}
+
+/** What is to be asked of the records to be measured: in counts and instants (ms) alone. */
+export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {}
+
+/** How old the last backup is, and what waits for staff: read among what waits, whatever else is stored. */
+export async function measureRecords({ store, upkeep }: Records): Promise<RecordMeasures> {
+  const { count, oldestAt } = await store.read(({ requests }) =>
+    requests.countWaiting({ state: 'unassigned' }),
+  )
+  return { ...(await upkeep.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt }
 }

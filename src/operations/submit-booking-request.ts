@@ -1,8 +1,7 @@
 import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
 import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/booking-request'
-import type { Version } from '../domain/directory-feed'
-import type { Context } from './context'
-import { decideOnFreshSnapshot } from './fresh-snapshot'
+import type { Version } from '../domain/ports/directory-feed'
+import { type Context, decideOnFreshSnapshot } from './context'
 
 /** Who submits was let in on a snapshot of the directory, which may have been replaced since. */
 export interface LetIn {

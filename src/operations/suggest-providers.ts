@@ -5,10 +5,10 @@ import type { Modality, Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
-import { requireAssignable } from './assign-provider'
 import type { Context } from './context'
 import { requireRequest } from './find-records'
-import { type Whereabouts, whereaboutsOf } from './member-region'
+import { type Whereabouts, whereaboutsOf } from './members'
+import { requireAssignable } from './transitions'
 
 /** What an intake's member needs of a provider, as far as they told it. */
 export interface Wish {

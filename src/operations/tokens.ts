@@ -8,14 +8,14 @@ import {
   decideRotation,
   type KeyFacts,
   standingKeys,
-} from '../domain/decide-keys'
+} from '../domain/decisions/tokens'
 import { Refusal } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
+import type { Decision } from '../domain/ports/writes'
 import type { RefusalCount } from '../domain/refusal-count'
-import type { Decision } from '../domain/writes'
 import { type Context, type Records, thenShow } from './context'
+import { countRefusalsToday } from './find-records'
 import { listPartners } from './partners'
-import { countRefusalsToday } from './refusals'
 
 /** Takes a token before it is in force: what cannot be kept is not made. */
 type Keep = (token: string) => void

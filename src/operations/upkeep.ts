@@ -1,10 +1,118 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
-import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/copy-note'
+import { decideForgetting, expiredBy } from '../domain/decisions/replay'
 import { Refusal } from '../domain/errors'
-import type { ArchiveVerdict, AuditPrune, BackingUp, Finding, Manifest, ServerNote } from '../domain/upkeep'
-import type { Protection } from '../domain/vault'
-import type { ZoneEdition } from '../domain/zone-data'
-import type { Records } from './context'
+import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
+import type { Facts } from '../domain/ports/facts'
+import type {
+  ArchiveVerdict,
+  AuditPrune,
+  BackingUp,
+  Finding,
+  Manifest,
+  ServerNote,
+} from '../domain/ports/upkeep'
+import type { Protection } from '../domain/ports/vault'
+import type { ZoneData, ZoneEdition } from '../domain/zone-data'
+import { dayMinutes, minuteMillis } from '../scheduling/calendar'
+import { offsetAt, type TimeZone } from '../scheduling/time-zone'
+import type { Context, Records } from './context'
+
+/**
+ * Clears away the traces of what was erased, and tells whether all are gone. What the storage refuses by now changes nothing of
+ * what was committed.
+ */
+export async function tryPurge({ upkeep }: Pick<Records, 'upkeep'>): Promise<boolean> {
+  try {
+    return await upkeep.purge()
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}
+
+/** What a rotation of the master key has left. */
+export interface KeyRotation {
+  /** Where the new key is; null if a rotation that was cut short was finished instead. */
+  readonly path: string | null
+  /** Whether the data key as the old master key sealed it is gone from wherever the engine had it. */
+  readonly isPurged: boolean
+}
+
+/**
+ * Puts a new master key in force: the data key is sealed under it and no more under the old one. Whoever has the
+ * database open goes on.
+ *
+ * @throws Refusal as Custody.rotate and Upkeep.rewrap do
+ */
+export async function rotateMasterKey(
+  { custody, upkeep }: Records,
+  newKeyFile: string | undefined,
+  act: Act,
+): Promise<KeyRotation> {
+  const path = custody.hasRotated
+    ? null
+    : await custody.rotate(newKeyFile, (next) => upkeep.rewrap(next, act))
+  return { path, isPurged: await tryPurge({ upkeep }) }
+}
+
+/** What is removed in one transaction, and how long others may write before the next. */
+const [mostAtOnce, pauseMillis] = [100, 100]
+
+/**
+ * Removes the answers that were kept for retries for as long as they may be: they tell of people. Where many have expired,
+ * some at a time, so that nobody waits long for it, and the next of them no more once it is to stop: what is left is nobody's
+ * answer any more, and goes after the next start.
+ */
+export async function forgetReplays(
+  { store, upkeep, clock }: Pick<Context, 'store' | 'upkeep' | 'clock'>,
+  stopping: AbortSignal,
+): Promise<void> {
+  const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), mostAtOnce)
+  const now = clock.now()
+  // Without a lock first: mostly there is nothing to do.
+  while (!stopping.aborted && (await store.read(expired)).length > 0) {
+    const count = await store.change(null, (facts) => [expired(facts)], decideForgetting)
+    if (count < mostAtOnce) break
+    await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+  }
+  await upkeep.forgetChanges()
+}
+
+const yearMinutes = 365 * dayMinutes
+
+/**
+ * The names, in order, of the zones whose clocks, some time in the year after `now` (ms), show another time by
+ * the data in use than by the built-in data.
+ */
+export function zonesUnlikeBuiltIn({ names, find, builtIn }: ZoneData, now: number): string[] {
+  const minute = Math.floor(now / minuteMillis)
+  return names.toSorted().filter((name) => {
+    const [used, known] = [find(name), builtIn.find(name)]
+    return used && known && differ(used, known, minute)
+  })
+}
+
+/**
+ * What an operator is to be told of the zone data in use, in one line: that it is older than the built-in data, or
+ * of an unknown edition, and what that does in the year after `now` (ms). Null where there is nothing to tell.
+ */
+export function zoneDataNote(zones: ZoneData, now: number): string | null {
+  const { age, folder, edition, builtIn } = zones
+  if (age === 'current') return null
+  const names = zonesUnlikeBuiltIn(zones, now)
+  const told = age === 'older' ? `is of ${edition}, older than` : 'does not tell its edition, unlike'
+  const count = names.length === 1 ? '1 zone differs' : `${names.length || 'no'} zones differ`
+  const list = names.length === 0 ? '' : `: ${names.join(', ')}`
+  return `the zone data in ${folder} ${told} the built-in ${builtIn.edition}; within a year ${count}${list}`
+}
+
+/** Whether two zones are apart at a minute or at any of their changes in the year after it. */
+function differ(a: TimeZone, b: TimeZone, minute: number): boolean {
+  const changes = [...a.transitions, ...b.transitions].filter(
+    (at) => minute < at && at < minute + yearMinutes,
+  )
+  return [minute, ...changes].some((at) => offsetAt(a, at) !== offsetAt(b, at))
+}
 
 /**
  * Writes a sound copy of the database to a place where nothing is, and tells what it says of itself.

@@ -1,4 +1,4 @@
-import { dayMinutes, formatDay, formatTimeOfDay } from './calendar'
+import { dayMinutes, formatDay, formatTimeOfDay, minuteMillis } from './calendar'
 
 /**
  * The rules of one IANA zone as values: `offsets[i]` (minutes east of UTC) holds from `transitions[i - 1]`
@@ -103,4 +103,11 @@ function ruleAt(zone: TimeZone, instant: number): number {
     else high = middle
   }
   return low
+}
+
+/** The day that today or tomorrow is by a clock at `now` (ms), counted from 1970-01-01; null for any other word. */
+export function namedDay(word: string, clock: TimeZone, now: number): number | null {
+  const today = localDay(clock, now / minuteMillis)
+  if (word === 'today') return today
+  return word === 'tomorrow' ? today + 1 : null
 }

@@ -2,8 +2,8 @@ import { createHash, type Hash, hkdfSync } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
 import { Refusal } from '../domain/errors'
-import type { TellStep } from '../domain/upkeep'
-import type { Protect, Protection } from '../domain/vault'
+import type { TellStep } from '../domain/measures'
+import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
 /** What opens an encrypted backup. */

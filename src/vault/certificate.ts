@@ -1,7 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import type { CertificateFiles } from '../domain/certificate-files'
 import { Refusal } from '../domain/errors'
-import { isAddress } from '../domain/networks'
+import { type CertificateFiles, isAddress } from '../domain/networks'
 import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
 

@@ -8,7 +8,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { HashPurpose, MasterKey, SealedPlace, Vault } from '../domain/vault'
+import type { HashPurpose, MasterKey, SealedPlace, Vault } from '../domain/ports/vault'
 
 /** The length of a master key. */
 export const masterKeyBytes = 32

@@ -1,5 +1,5 @@
 import { readServerConfig } from '../../src/config'
-import { systemClock } from '../../src/domain/clock'
+import { systemClock } from '../../src/domain/ports/clock'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { addOrganization, addPartner } from '../../src/operations/partners'

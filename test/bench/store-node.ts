@@ -1,9 +1,9 @@
 import '../../src/production'
 import { createInterface } from 'node:readline'
 import { newAuthorizationNumber, type RequestedSlot, type Submission } from '../../src/domain/booking-request'
-import { systemClock } from '../../src/domain/clock'
-import type { SubmissionDraft } from '../../src/domain/decide-submission'
+import type { SubmissionDraft } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
+import { systemClock } from '../../src/domain/ports/clock'
 import { furnish, offerOf, openBookable } from './bookable'
 
 // A node without HTTP, in a process of its own: for each line of JSON that it is given, it books and prints how many it has

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/domain/clock'
+import { systemClock } from '../../src/domain/ports/clock'
 import { weekdays } from '../../src/domain/provider'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { openService, type Service } from '../../src/service'

@@ -6,13 +6,18 @@ import {
   type DirectoryLoad,
   type ProviderEntry,
   type RegionEntry,
-} from '../../src/domain/compare-directory'
-import type { SubmissionDraft } from '../../src/domain/decide-submission'
-import type { DirectoryChanges, DirectoryFeed, TakenSlot, Version } from '../../src/domain/directory-feed'
+} from '../../src/domain/decisions/compare-directory'
+import type { SubmissionDraft } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import type { MemberUpdate } from '../../src/domain/member'
-import type { Upkeep } from '../../src/domain/upkeep'
+import type {
+  DirectoryChanges,
+  DirectoryFeed,
+  TakenSlot,
+  Version,
+} from '../../src/domain/ports/directory-feed'
+import type { Upkeep } from '../../src/domain/ports/upkeep'
 import type { ActingStore } from '../support/acts'
 
 /** One connection to what an engine keeps. */

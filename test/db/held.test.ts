@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { openEngine } from '../../db/sqlite/engine'
-import type { MasterKey, SealedPlace } from '../../src/domain/vault'
+import type { MasterKey, SealedPlace } from '../../src/domain/ports/vault'
 import { masterKeyOf } from '../../src/vault/vault'
 import { withActs } from '../support/acts'
 import { Folder } from '../support/folder'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
-import type { RequestFilter, RequestPart } from '../../src/domain/facts'
+import type { RequestFilter, RequestPart } from '../../src/domain/ports/facts'
+import type { Write } from '../../src/domain/ports/writes'
 import type { Provider } from '../../src/domain/provider'
-import type { Write } from '../../src/domain/writes'
 import type { ActingStore } from '../support/acts'
 import {
   act,

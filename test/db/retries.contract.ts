@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { SubmissionDraft } from '../../src/domain/decide-submission'
+import type { SubmissionDraft } from '../../src/domain/decisions/submission'
 import { act, endOf, furnish, minutes, nine, now, type Place, stored, update, versionOf } from './furniture'
 
 const day = minutes(24 * 60)

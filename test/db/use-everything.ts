@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { auditChains } from '../../src/domain/audit'
-import type { Upkeep } from '../../src/domain/upkeep'
+import type { Upkeep } from '../../src/domain/ports/upkeep'
 import { masterKeyOf } from '../../src/vault/vault'
 import {
   act,

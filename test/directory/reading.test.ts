@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { Directory } from '../../src/directory/directory'
-import type { DirectoryChanges, DirectoryFeed, TakenSlot, Version } from '../../src/domain/directory-feed'
+import type {
+  DirectoryChanges,
+  DirectoryFeed,
+  TakenSlot,
+  Version,
+} from '../../src/domain/ports/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import { builtInZones } from '../../src/zones/packed'
 import { provider } from '../domain/values'

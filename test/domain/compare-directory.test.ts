@@ -10,11 +10,11 @@ import {
   type ProviderEntry,
   type RegionEntry,
   requireFewChanges,
-} from '../../src/domain/compare-directory'
+} from '../../src/domain/decisions/compare-directory'
 import { Refusal } from '../../src/domain/errors'
+import type { Change, Write } from '../../src/domain/ports/writes'
 import type { Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
-import type { Change, Write } from '../../src/domain/writes'
 import { done, endOf, ontario, provider, version } from './values'
 
 const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }

@@ -5,7 +5,7 @@ import {
   decideIssue,
   decideRevocation,
   decideRotation,
-} from '../../src/domain/decide-keys'
+} from '../../src/domain/decisions/tokens'
 import { Refusal } from '../../src/domain/errors'
 import { type KeyRecord, keyStateAt } from '../../src/domain/partner'
 import { done, endOf, partner } from './values'

@@ -6,7 +6,7 @@ import {
   decideExport,
   decideFinding,
   decideMemberState,
-} from '../../src/domain/decide-member'
+} from '../../src/domain/decisions/members'
 import { Refusal } from '../../src/domain/errors'
 import { booking, done, intake, member, now } from './values'
 

@@ -1,29 +1,27 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import {
+  holdsSlot,
   type RequestRecord,
   type RequestState,
   requestStates,
   slotMillis,
 } from '../../src/domain/booking-request'
+import { decideNote, decideReadingNotes } from '../../src/domain/decisions/notes'
 import {
+  type AssignmentDraft,
   decideAcceptance,
   decideAcknowledgement,
+  decideAssignment,
   decideClosing,
   decideDecline,
   decideDeclines,
-  decideReading,
-} from '../../src/domain/decide-move'
-import { decideNote, decideReadingNotes } from '../../src/domain/decide-note'
-import {
-  type AssignmentDraft,
-  decideAssignment,
   decideMove,
+  decideReading,
   type MoveDraft,
   type PlacementFacts,
-} from '../../src/domain/decide-placement'
+} from '../../src/domain/decisions/transitions'
 import { Refusal } from '../../src/domain/errors'
-import { holdsSlot } from '../../src/domain/request-states'
 import {
   act,
   booking,

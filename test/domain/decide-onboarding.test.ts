@@ -8,7 +8,7 @@ import {
   decidePartnerRates,
   decidePartnerRename,
   decidePartnerState,
-} from '../../src/domain/decide-onboarding'
+} from '../../src/domain/decisions/onboarding'
 import { Refusal } from '../../src/domain/errors'
 import { act, done, now, organization, partner } from './values'
 

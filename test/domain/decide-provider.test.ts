@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../../src/domain/decide-provider'
+import {
+  decideProviderState,
+  decideTimeOff,
+  decideTimeOffRemoval,
+} from '../../src/domain/decisions/providers'
 import { Refusal } from '../../src/domain/errors'
 import { done, provider } from './values'
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import type { Receipt } from '../../src/domain/booking-request'
-import { decideForgetting, expiredBy, type KeptAnswer } from '../../src/domain/decide-replay'
+import { decideForgetting, expiredBy, type KeptAnswer } from '../../src/domain/decisions/replay'
 import {
   decideSubmission,
   type SubmissionDraft,
   type SubmissionFacts,
-} from '../../src/domain/decide-submission'
+} from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import { done, endOf, member, nine, now, profile, stranger, version } from './values'

@@ -7,7 +7,7 @@ import {
   type SubmissionDraft,
   type SubmissionFacts,
   submitterOf,
-} from '../../src/domain/decide-submission'
+} from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import { unlimited } from '../../src/domain/limits'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { ProviderAfter } from '../../src/domain/compare-directory'
-import { firstDayAt, type LosableField, lossOf } from '../../src/domain/directory-losses'
+import type { ProviderAfter } from '../../src/domain/decisions/compare-directory'
+import { firstDayAt, type LosableField, lossOf } from '../../src/domain/decisions/directory-losses'
 import { type WeeklyHours, weekdays } from '../../src/domain/provider'
 import { parseDate } from '../../src/scheduling/calendar'
 import { provider } from './values'

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import type { Act } from '../../src/domain/audit'
 import { type RequestRecord, requestStates, slotMillis } from '../../src/domain/booking-request'
-import type { SlotHolder } from '../../src/domain/decide-submission'
-import type { Version } from '../../src/domain/directory-feed'
+import type { SlotHolder } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import type { Member, MemberProfile } from '../../src/domain/member'
 import type { Organization, Partner } from '../../src/domain/partner'
+import type { Version } from '../../src/domain/ports/directory-feed'
+import type { Change, Outcome } from '../../src/domain/ports/writes'
 import { type Provider, unsaid } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
-import type { Change, Outcome } from '../../src/domain/writes'
 
 // What decisions are asked about, without a database.
 

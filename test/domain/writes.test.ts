@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type Change, isStale, outcome, recordName, shownAs } from '../../src/domain/writes'
+import { type Change, isStale, outcome, recordName, shownAs } from '../../src/domain/ports/writes'
 
 describe('what was decided of provider 5 is stale', () => {
   const rows: [what: string, since: Change[] | null, stale: boolean][] = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { networkOf } from '../../src/http/client-address'
+import { networkOf } from '../../src/http/rate-limits'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
-import { toDocument } from '../../src/http/compressed'
 import { prefersGzip } from '../../src/http/content-coding'
+import { toDocument } from '../../src/http/documents/document'
 
 describe('Accept-Encoding', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { listen } from '../../src/http/listen'
+import { listen } from '../../src/http/listening/listen'
 import { isLong } from '../support/long'
 import { startService } from '../support/service'
 import { millisOf, whileAwake } from '../support/standstill'

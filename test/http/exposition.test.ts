@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Distribution } from '../../src/domain/measures'
-import { exposed } from '../../src/http/exposition'
+import { exposed } from '../../src/http/listening/exposition'
 
 test('counters and gauges are told a line each, with what would end a label escaped', () => {
   const samples = [

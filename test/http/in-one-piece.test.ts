@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { inOnePiece, wouldBeInPieces } from '../../src/http/in-one-piece'
+import { inOnePiece, wouldBeInPieces } from '../../src/http/respond'
 import { Uncaught } from '../db/postgres/pools'
 import { nextTurn, turns } from '../support/turns'
 

@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { connect } from 'node:net'
 import { Refusal } from '../../src/domain/errors'
-import { listen } from '../../src/http/listen'
+import { listen } from '../../src/http/listening/listen'
 import { nextTurn, until } from '../support/turns'
 
 test('where a request came from is remembered for when its client has gone, where it was asked at once', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Places } from '../../src/http/places'
+import { Places } from '../../src/http/admission'
 
 const overloaded = expect.objectContaining({ kind: 'overloaded', retryAfterSeconds: 1 })
 

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import type { Version } from '../../src/domain/directory-feed'
-import { isCurrent, makePage, PageCache, type ProviderPage, renewed } from '../../src/http/provider-page'
+import type { Version } from '../../src/domain/ports/directory-feed'
+import {
+  isCurrent,
+  makePage,
+  PageCache,
+  type ProviderPage,
+  renewed,
+} from '../../src/http/endpoints/provider-page'
 import type { FoundPage, FoundProvider } from '../../src/operations/search-providers'
 import { version } from '../domain/values'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:tls'
-import { type Listening, listen, type TlsIdentity } from '../../src/http/listen'
+import { type Listening, listen, type TlsIdentity } from '../../src/http/listening/listen'
 import { makeCertificate } from '../support/certificates'
 import { Folder } from '../support/folder'
 

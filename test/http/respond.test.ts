@@ -1,8 +1,8 @@
 import { expect, spyOn, test } from 'bun:test'
+import { Turns } from '../../src/http/admission'
 import { Representation } from '../../src/http/representation'
+import { type Seen, seenOf } from '../../src/http/request-log'
 import { respond } from '../../src/http/respond'
-import { type Seen, seenOf } from '../../src/http/seen'
-import { Turns } from '../../src/http/turns'
 
 const seenTold = (told: Record<string, string>): Seen => ({ ...seenOf(sent({})), told })
 const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })

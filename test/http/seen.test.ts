@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { repeatedly } from '../../src/http/errors'
-import { type Seen, seenOf, watched } from '../../src/http/seen'
+import { type Seen, seenOf, watched } from '../../src/http/request-log'
 import { HeldTime } from '../support/held-time'
 import { nextTurn } from '../support/turns'
 

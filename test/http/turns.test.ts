@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Steps, Turns } from '../../src/http/turns'
+import { type Steps, Turns } from '../../src/http/admission'
 
 /** Turns whose steps take as long as they say, and what was done in which order. */
 function watched() {

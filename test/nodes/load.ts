@@ -1,6 +1,5 @@
 import { booking } from '../support/builders'
-import type { KnownSlot, Nodes } from './nodes'
-import { searchPath } from './nodes'
+import { type KnownSlot, type Nodes, searchPath } from './nodes'
 
 /** One request to one node. */
 export interface Call {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { RequestRecord } from '../../src/domain/booking-request'
-import type { Facts } from '../../src/domain/facts'
 import { type Member, unreadableMember } from '../../src/domain/member'
+import type { Facts } from '../../src/domain/ports/facts'
 import { readAppointments } from '../../src/operations/appointments'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'

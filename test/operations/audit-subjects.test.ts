@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { findMemberRecords, subjectsOfPartner } from '../../src/operations/audit-subjects'
+import { findMemberRecords, subjectsOfPartner } from '../../src/operations/find-records'
 import { eraseMember } from '../../src/operations/members'
 import { everyAuditLine, listAudit, noteAct } from '../../src/operations/upkeep'
 import { endOf } from '../db/furniture'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { CopyNote } from '../../src/domain/copy-note'
+import type { CopyNote } from '../../src/domain/ports/database-copy'
 import type { Records } from '../../src/operations/context'
 import { changeActive } from '../../src/operations/upkeep'
 

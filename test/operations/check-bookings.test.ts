@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { TakenSlot } from '../../src/domain/directory-feed'
+import type { TakenSlot } from '../../src/domain/ports/directory-feed'
 import { acknowledgeMove, countMovedBookings, listMovedBookings } from '../../src/operations/check-bookings'
 import type { Context } from '../../src/operations/context'
 import { builtInZones } from '../../src/zones/packed'

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import type { DatabasePlace } from '../../src/domain/database'
-import type { CopySource, CopyTarget } from '../../src/domain/database-copy'
-import type { MasterKey } from '../../src/domain/vault'
-import { copyDatabase } from '../../src/operations/copy-database'
+import type { DatabasePlace } from '../../src/domain/ports/database'
+import type { CopySource, CopyTarget } from '../../src/domain/ports/database-copy'
+import type { MasterKey } from '../../src/domain/ports/vault'
+import { copyDatabase } from '../../src/operations/database-copy'
 
 const head = { id: 7, hash: 'seven' }
 const spans = { acts: { start: head, head }, refusals: { start: head, head } }

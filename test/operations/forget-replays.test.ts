@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Context } from '../../src/operations/context'
-import { forgetReplays } from '../../src/operations/forget-replays'
+import { forgetReplays } from '../../src/operations/upkeep'
 import { now } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 

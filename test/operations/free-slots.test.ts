@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { TakenSlot } from '../../src/domain/directory-feed'
+import type { TakenSlot } from '../../src/domain/ports/directory-feed'
 import type { Context } from '../../src/operations/context'
-import { listTaken } from '../../src/operations/free-slots'
+import { listTaken } from '../../src/operations/offer-slots'
 import { minutes, nine, provider } from '../domain/values'
 
 const slot = (requestId: number, startsAt: number): TakenSlot => ({

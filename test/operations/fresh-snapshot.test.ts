@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Context } from '../../src/operations/context'
-import { decideOnFreshSnapshot } from '../../src/operations/fresh-snapshot'
+import { type Context, decideOnFreshSnapshot } from '../../src/operations/context'
 
 /** Decides what is stale so many times, on a directory that cannot be read. */
 async function decideAfter(stale: number) {

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { DirectoryFile } from '../../src/directory-files/document'
-import { readDirectoryFile } from '../../src/directory-files/document'
+import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
 import { formatTable } from '../../src/directory-files/format-table'
 import { tableNames } from '../../src/directory-files/table-rows'
-import type { DirectoryEntries } from '../../src/domain/compare-directory'
-import { isAskedAbout } from '../../src/domain/describe-load'
+import type { DirectoryEntries } from '../../src/domain/decisions/compare-directory'
+import { isAskedAbout } from '../../src/domain/decisions/describe-load'
 import { requireProvider } from '../../src/operations/find-records'
 import {
   compareWithDirectory,
@@ -14,8 +13,7 @@ import {
   loadDirectory,
   readDirectoryTables,
 } from '../../src/operations/load-directory'
-import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
-import { addTimeOff } from '../../src/operations/time-off'
+import { addTimeOff, deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { homeZonesOf } from '../../src/domain/home-zones'
-import { memberTimeAt } from '../../src/operations/member-time'
+import { memberTimeAt } from '../../src/operations/members'
 import { builtInZones } from '../../src/zones/packed'
 
 const zones = builtInZones()

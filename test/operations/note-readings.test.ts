@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
-import { noteReadings } from '../../src/operations/note-readings'
+import { noteReadings } from '../../src/operations/requests'
 import { actsOf } from '../support/acts'
 import { startService } from '../support/service'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
 import { type Kind, Refusal } from '../../src/domain/errors'
-import type { Store } from '../../src/domain/store'
+import type { Store } from '../../src/domain/ports/store'
 import { Notebook } from '../../src/operations/notebook'
 import { nextTurn } from '../support/turns'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { AuditPrune } from '../../src/domain/upkeep'
+import type { AuditPrune } from '../../src/domain/ports/upkeep'
 import type { Records } from '../../src/operations/context'
 import { pruneAudit } from '../../src/operations/upkeep'
 import { act } from '../domain/values'

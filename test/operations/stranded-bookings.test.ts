@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { RequestedSlot } from '../../src/domain/booking-request'
-import { assignProvider } from '../../src/operations/assign-provider'
+import { impedimentOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
 import { requireProvider } from '../../src/operations/find-records'
-import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import {
+  addTimeOff,
+  deactivateProvider,
+  reactivateProvider,
+  removeTimeOff,
+} from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
-import { impedimentOfRequest, listStrandedBookings } from '../../src/operations/stranded-bookings'
-import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
+import { assignProvider } from '../../src/operations/transitions'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 

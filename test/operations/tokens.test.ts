@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { kidOf } from '../../src/auth/authenticate'
 import type { Organization, Partner } from '../../src/domain/partner'
+import { countRefusalsToday } from '../../src/operations/find-records'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -8,7 +9,6 @@ import {
   renamePartner,
   setPartnerOrganization,
 } from '../../src/operations/partners'
-import { countRefusalsToday } from '../../src/operations/refusals'
 import {
   cancelCutover,
   issueFirstToken,

@@ -1,11 +1,8 @@
 import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
-import { assignProvider } from '../../src/operations/assign-provider'
-import { closeRequest } from '../../src/operations/close-request'
 import type { Context } from '../../src/operations/context'
 import { deactivateMember, reactivateMember, releaseEmail } from '../../src/operations/members'
-import { moveRequest } from '../../src/operations/move-request'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -15,6 +12,7 @@ import {
 import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
+import { assignProvider, closeRequest, moveRequest } from '../../src/operations/transitions'
 import { actsOf } from '../support/acts'
 import { actAt } from '../support/service'
 

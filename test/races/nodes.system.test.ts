@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
 import { deactivatePartner, reactivatePartner } from '../../src/operations/partners'
-import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
-import { addTimeOff, parseTimeOff, removeTimeOff } from '../../src/operations/time-off'
+import {
+  addTimeOff,
+  deactivateProvider,
+  parseTimeOff,
+  reactivateProvider,
+  removeTimeOff,
+} from '../../src/operations/providers'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
 import { daily, expectRefusal, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'

@@ -1,5 +1,5 @@
 import type { DirectoryFile, ProviderInFile } from '../../src/directory-files/document'
-import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import {
   dateOf,
   dayAt,

@@ -1,5 +1,5 @@
 import type { DirectoryFile } from '../../src/directory-files/document'
-import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import type { Limits } from '../../src/domain/limits'
 import { answered, refused, type Told } from './oracle-answers'
 import {

@@ -1,11 +1,8 @@
-import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import type { Partner } from '../../src/domain/partner'
-import { assignProvider } from '../../src/operations/assign-provider'
-import { closeRequest } from '../../src/operations/close-request'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/load-directory'
 import { deactivateMember, eraseMember, reactivateMember, releaseEmail } from '../../src/operations/members'
-import { moveRequest } from '../../src/operations/move-request'
 import {
   deactivateOrganization,
   deactivatePartner,
@@ -13,7 +10,12 @@ import {
   reactivatePartner,
   setPartnerOrganization,
 } from '../../src/operations/partners'
-import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import {
+  addTimeOff,
+  deactivateProvider,
+  reactivateProvider,
+  removeTimeOff,
+} from '../../src/operations/providers'
 import {
   acceptRequest,
   declineRequest,
@@ -21,8 +23,8 @@ import {
   listSubmitted,
   readScreening,
 } from '../../src/operations/requests'
-import { addTimeOff, removeTimeOff } from '../../src/operations/time-off'
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
+import { assignProvider, closeRequest, moveRequest } from '../../src/operations/transitions'
 import { actsOf } from '../support/acts'
 import {
   emailOf,

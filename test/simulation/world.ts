@@ -1,6 +1,6 @@
 import { Refusal } from '../../src/domain/errors'
 import type { Context } from '../../src/operations/context'
-import { forgetReplays } from '../../src/operations/forget-replays'
+import { forgetReplays } from '../../src/operations/upkeep'
 import { actsOf } from '../support/acts'
 import type { Answer } from '../support/service'
 import { compareWith, countReplays } from './census'

@@ -1,30 +1,29 @@
 import type { Act, AuditFilter, AuditHead } from '../../src/domain/audit'
-import { type DirectoryComparison, decideLoad } from '../../src/domain/compare-directory'
-import { decideAcknowledgement } from '../../src/domain/decide-move'
+import { type DirectoryComparison, decideLoad } from '../../src/domain/decisions/compare-directory'
+import { decideForgetting, expiredBy } from '../../src/domain/decisions/replay'
 import {
   type AssignmentDraft,
+  decideAcknowledgement,
   decideAssignment,
   decideMove,
   type MoveDraft,
-} from '../../src/domain/decide-placement'
-import { decideForgetting, expiredBy } from '../../src/domain/decide-replay'
-import type { ProvidersDay, RequestFilter, RequestPart } from '../../src/domain/facts'
+} from '../../src/domain/decisions/transitions'
 import type { PartnerRates } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
+import type { ProvidersDay, RequestFilter, RequestPart } from '../../src/domain/ports/facts'
+import type { Store } from '../../src/domain/ports/store'
+import type { Upkeep } from '../../src/domain/ports/upkeep'
 import type { TimeOff } from '../../src/domain/provider'
 import type { RefusalsAsked } from '../../src/domain/refusal-count'
-import type { Store } from '../../src/domain/store'
-import type { Upkeep } from '../../src/domain/upkeep'
-import { closeRequest } from '../../src/operations/close-request'
 import type { Context } from '../../src/operations/context'
 import * as members from '../../src/operations/members'
+import * as notes from '../../src/operations/notes'
 import * as onboarding from '../../src/operations/partners'
-import { placeOn } from '../../src/operations/place-request'
 import * as providers from '../../src/operations/providers'
-import * as notes from '../../src/operations/request-notes'
+import * as timeOff from '../../src/operations/providers'
 import * as requests from '../../src/operations/requests'
-import * as timeOff from '../../src/operations/time-off'
 import * as tokens from '../../src/operations/tokens'
+import { closeRequest, placeOn } from '../../src/operations/transitions'
 
 /** The acts of staff on a store, by ids alone: with no directory to check them first or to show them in. */
 export function actsOf({ store, upkeep }: { readonly store: Store; readonly upkeep?: Upkeep | undefined }) {

@@ -1,5 +1,5 @@
-import { type Endpoint, refusalsOf } from '../../src/http/endpoint'
-import { endpoints } from '../../src/http/endpoints'
+import { type Endpoint, refusalsOf } from '../../src/http/endpoints/endpoint'
+import { endpoints } from '../../src/http/endpoints/endpoints'
 import { type ErrorCode, errorCodes } from '../../src/http/errors'
 
 /**

@@ -1,7 +1,7 @@
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { Act } from '../../src/domain/audit'
 import type { BookingRequest, Replay, RequestedSlot, ScreeningAnswer } from '../../src/domain/booking-request'
-import type { DirectoryLoad } from '../../src/domain/compare-directory'
+import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import { type Limits, unlimited } from '../../src/domain/limits'
 import type { MemberUpdate } from '../../src/domain/member'
 import type { Networks } from '../../src/domain/networks'

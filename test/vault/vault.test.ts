@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { externalUserIdHash } from '../../db/sealed/members'
-import { newRecordKey } from '../../src/domain/vault'
+import { newRecordKey } from '../../src/domain/ports/vault'
 import { createVault, masterKeyBytes, newMasterKey } from '../../src/vault/vault'
 
 const key = newMasterKey()

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import type { DatabaseLogin } from '../../../src/domain/database'
 import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database-address'
 import { Refusal } from '../../../src/domain/errors'
+import type { DatabaseLogin } from '../../../src/domain/ports/database'
 
 /**
  * The password for a host: from the address, else the environment, else the password file; null if none has it.

@@ -1,4 +1,4 @@
-import type { Report } from '../../../src/domain/report'
+import type { Report } from '../../../src/domain/measures'
 import type { Connection } from '../client/connection'
 
 /** From this difference between the clocks on, the operator is warned, in ms. */

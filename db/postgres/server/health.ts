@@ -1,6 +1,6 @@
-import type { Watched } from '../../../src/domain/database'
 import { Refusal } from '../../../src/domain/errors'
-import type { Report } from '../../../src/domain/report'
+import type { Report } from '../../../src/domain/measures'
+import type { Watched } from '../../../src/domain/ports/database'
 import { Readiness } from '../../findings/readiness'
 import { DatabaseFailure, unwrapped } from '../client/failure'
 import { ClockWatch } from './clock'

@@ -6,8 +6,8 @@ import type {
   RequestFilter,
   RequestPart,
   WaitingCount,
-} from '../../../src/domain/facts'
-import type { Vault } from '../../../src/domain/vault'
+} from '../../../src/domain/ports/facts'
+import type { Vault } from '../../../src/domain/ports/vault'
 import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/requests'
 import { all, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'

@@ -1,5 +1,5 @@
-import type { PlacementFacts } from '../../../src/domain/decide-placement'
-import type { MaybePromise, Placed } from '../../../src/domain/facts'
+import type { PlacementFacts } from '../../../src/domain/decisions/transitions'
+import type { MaybePromise, Placed } from '../../../src/domain/ports/facts'
 import type { changeQueries } from '../changes'
 import type { directoryQueries } from '../directory'
 import { all, then } from '../engine'

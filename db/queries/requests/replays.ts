@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
 import type { Retry } from '../../../src/domain/booking-request'
-import type { KeptAnswer } from '../../../src/domain/decide-replay'
-import type { MaybePromise } from '../../../src/domain/facts'
-import type { Vault } from '../../../src/domain/vault'
+import type { KeptAnswer } from '../../../src/domain/decisions/replay'
+import type { MaybePromise } from '../../../src/domain/ports/facts'
+import type { Vault } from '../../../src/domain/ports/vault'
 import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/replays'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 

@@ -1,7 +1,7 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../../src/domain/booking-request'
-import type { MaybePromise } from '../../../src/domain/facts'
-import type { Vault } from '../../../src/domain/vault'
+import type { MaybePromise } from '../../../src/domain/ports/facts'
+import type { Vault } from '../../../src/domain/ports/vault'
 import { openNote } from '../../sealed/notes'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 

@@ -1,8 +1,8 @@
 import { and, eq, gt } from 'drizzle-orm'
 import { slotMillis } from '../../../src/domain/booking-request'
-import type { HeldSlot, SlotHolder } from '../../../src/domain/decide-submission'
-import type { TakenSlot } from '../../../src/domain/directory-feed'
-import type { MaybePromise } from '../../../src/domain/facts'
+import type { HeldSlot, SlotHolder } from '../../../src/domain/decisions/submission'
+import type { TakenSlot } from '../../../src/domain/ports/directory-feed'
+import type { MaybePromise } from '../../../src/domain/ports/facts'
 import { placeholders, type QueryEngine, then } from '../engine'
 import { requestFilter } from './request-filter'
 

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
-import type { Content, Manifest, TellStep } from '../../../src/domain/upkeep'
+import type { TellStep } from '../../../src/domain/measures'
+import type { Content, Manifest } from '../../../src/domain/ports/upkeep'
 import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { type AuditHead, auditStart } from '../../../src/domain/audit'
 import { Refusal } from '../../../src/domain/errors'
-import type { RestoreDiff, TokenInForce } from '../../../src/domain/restore-diff'
+import type { RestoreDiff, TokenInForce } from '../../../src/domain/ports/restore-diff'
 import { unusable } from '../../findings/unusable'
 import { openUntouched } from './copy'
 import { recognizeFile } from './guard'

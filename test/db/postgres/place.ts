@@ -1,5 +1,5 @@
 import { serverDatabase } from '../../../db/postgres/database'
-import type { Opened } from '../../../src/domain/database'
+import type { Opened } from '../../../src/domain/ports/database'
 import { masterKeyOf } from '../../../src/vault/vault'
 import { type ActingStore, withActs } from '../../support/acts'
 import { runSql } from '../../support/postgres'

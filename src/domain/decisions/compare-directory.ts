@@ -1,0 +1,231 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Refusal } from '../errors'
+import type { UnreadableProvider, Version } from '../ports/directory-feed'
+import { type Change, type Decision, outcome, type Write } from '../ports/writes'
+import { type Provider, unsaid } from '../provider'
+import { type Region, regionRef } from '../region'
+
+/** A region as a directory file tells it: known by country and code, its id given or left to us. */
+export type RegionEntry = Omit<Region, 'id'> & { readonly id: number | null }
+
+/** A provider as a directory file tells it, tied to regions by what regionRef says of them. */
+export interface ProviderEntry
+  extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds' | keyof typeof unsaid> {
+  readonly licenses: readonly { region: string; from: string; until: string | null }[]
+  readonly inPersonRegions: readonly string[]
+}
+
+/** What a directory file describes. */
+export interface DirectoryEntries {
+  readonly regions: readonly RegionEntry[]
+  readonly providers: readonly ProviderEntry[]
+}
+
+/** What a snapshot of the directory has. */
+export interface DirectoryFacts {
+  readonly version: Version
+  readonly regions: readonly Region[]
+  readonly providers: readonly Provider[]
+  readonly unreadable: readonly UnreadableProvider[]
+}
+
+/** What loading a directory does: regions as CA-ON, providers by their refs. */
+export interface DirectoryLoad {
+  readonly added: readonly string[]
+  readonly changed: readonly string[]
+  readonly deactivated: readonly string[]
+  readonly unchanged: number
+}
+
+/** A record that is to be added or to be changed; before is undefined for one that is new or could not be read. */
+interface Changed<N extends 'region' | 'provider', Record> {
+  readonly noun: N
+  readonly ref: string
+  readonly kind: Exclude<keyof DirectoryLoad, 'unchanged'>
+  readonly before: Record | undefined
+  readonly after: Record
+}
+
+export type ChangedRecord = Changed<'region', Region> | Changed<'provider', ProviderAfter>
+
+/** A provider as a load leaves them: one to be added has no id yet. */
+export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
+
+/** How a description differs from the directory of one version, and what would make the directory like it. */
+export interface DirectoryComparison {
+  readonly version: Version
+  readonly load: DirectoryLoad
+  readonly changes: readonly ChangedRecord[]
+  /** What files call the regions, those to be added too, by id. */
+  readonly regionRefs: ReadonlyMap<number, string>
+  readonly writes: readonly Write[]
+}
+
+/** How many records a load may change: so many, or so many in a hundred of those there are. */
+export interface ChangeLimit {
+  readonly most: number
+  readonly isPercent: boolean
+}
+
+/**
+ * Compares a directory with its description: what the description leaves out is to be deactivated, nothing is to be
+ * deleted.
+ *
+ * @throws Refusal directory_invalid for a region that brings an id which is not its own
+ */
+export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
+  const regionIds = regionIdsOf(entries.regions, facts.regions)
+  const differences = [
+    ...compareRegions(entries.regions, facts.regions, regionIds),
+    ...compareProviders(entries.providers, facts, regionIds),
+  ]
+  const refsOf = (wanted: Difference['kind']) =>
+    differences.filter(({ kind }) => kind === wanted).map(({ ref }) => ref)
+  const [added, changed, deactivated] = [refsOf('added'), refsOf('changed'), refsOf('deactivated')]
+  return {
+    version: facts.version,
+    load: { added, changed, deactivated, unchanged: refsOf('unchanged').length },
+    changes: differences.flatMap(({ change }) => change ?? []),
+    regionRefs: new Map(Array.from(regionIds, ([ref, id]) => [id, ref])),
+    writes: differences.flatMap(({ write }) => write ?? []),
+  }
+}
+
+/**
+ * Stops a load that changes more than it may: of a broken export. A share of nothing limits nothing, so the first load
+ * into an empty directory is limited by a number alone.
+ *
+ * @throws Refusal too_many_changes
+ */
+export function requireFewChanges(
+  { added, changed, deactivated, unchanged }: DirectoryLoad,
+  limit: ChangeLimit,
+) {
+  const count = added.length + changed.length + deactivated.length
+  const stored = changed.length + deactivated.length + unchanged
+  const allowed = limit.isPercent ? Math.floor((stored * limit.most) / 100) : limit.most
+  if (count <= allowed || (limit.isPercent && stored === 0)) return
+  const most = limit.isPercent ? `${allowed}, ${limit.most}% of the ${stored} there are` : allowed
+  const why = `the files change ${count} regions and providers; the limit is ${most}; nothing was changed`
+  throw new Refusal('too_many_changes', why)
+}
+
+/** Loads what was compared, unless a region or a provider has changed since (optimistic concurrency). */
+export function decideLoad({ writes }: DirectoryComparison, since: readonly Change[] | null): Decision {
+  const isAsCompared = since?.every(({ noun }) => noun !== 'region' && noun !== 'provider') ?? false
+  if (isAsCompared) return outcome('directory.load', null, null, writes)
+  const why = 'somebody else has changed the directory meanwhile, so nothing was loaded; try again'
+  return new Refusal('directory_changed', why)
+}
+
+interface Difference {
+  readonly ref: string
+  readonly kind: keyof DirectoryLoad
+  /** Null, as the next, where nothing differs. */
+  readonly change: ChangedRecord | null
+  readonly write: Write | null
+}
+
+function differenceOf(
+  record: Pick<ChangedRecord, 'noun' | 'ref'> & Pick<ChangedRecord, 'before' | 'after'>,
+  write: Write,
+): Difference {
+  const { ref, before, after } = record
+  if (isDeepStrictEqual(before, after)) return unchanged(ref)
+  const isEnd = before?.active && !after.active
+  const kind = 'add' in write ? 'added' : isEnd ? 'deactivated' : 'changed'
+  return { ref, kind, change: { ...record, kind } as ChangedRecord, write }
+}
+
+function unchanged(ref: string): Difference {
+  return { ref, kind: 'unchanged', change: null, write: null }
+}
+
+/** The ids of all regions by ref, those to be added included. */
+function regionIdsOf(entries: readonly RegionEntry[], regions: readonly Region[]): Map<string, number> {
+  const ids = new Map(regions.map((region) => [regionRef(region), region.id]))
+  const storedIds = new Set(ids.values())
+  for (const [index, entry] of entries.entries()) {
+    const known = ids.get(regionRef(entry))
+    if (entry.id === null || entry.id === known) continue
+    if (known !== undefined || storedIds.has(entry.id)) {
+      const fault = known === undefined ? 'another region has this id' : 'the region has another id already'
+      throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
+    }
+    ids.set(regionRef(entry), entry.id)
+  }
+  const taken = new Set(ids.values())
+  let free = 1
+  for (const ref of entries.map(regionRef)) {
+    if (ids.has(ref)) continue
+    while (taken.has(free)) free++
+    taken.add(free)
+    ids.set(ref, free)
+  }
+  return ids
+}
+
+function compareRegions(
+  entries: readonly RegionEntry[],
+  regions: readonly Region[],
+  ids: ReadonlyMap<string, number>,
+): Difference[] {
+  const left = new Map(regions.map((region) => [regionRef(region), region]))
+  const described = entries.map((entry) => {
+    const ref = regionRef(entry)
+    const before = left.get(ref)
+    left.delete(ref)
+    const after: Region = { ...entry, id: ids.get(ref) as number }
+    const write: Write = before ? { set: 'region', id: after.id, to: after } : { add: 'region', row: after }
+    return differenceOf({ noun: 'region', ref, before, after }, write)
+  })
+  const others = Array.from(left, ([ref, region]) => {
+    const after = { ...region, active: false }
+    const write: Write = { set: 'region', id: region.id, to: after }
+    return differenceOf({ noun: 'region', ref, before: region, after }, write)
+  })
+  return [...described, ...others]
+}
+
+function compareProviders(
+  entries: readonly ProviderEntry[],
+  { providers, unreadable }: DirectoryFacts,
+  regionIds: ReadonlyMap<string, number>,
+): Difference[] {
+  const left = new Map(providers.map((provider) => [provider.ref, provider]))
+  const broken = new Map(unreadable.map(({ ref, id }) => [ref, id]))
+  const described = entries.map((entry) => {
+    const { ref } = entry
+    const before = left.get(ref)
+    const id = before?.id ?? broken.get(ref)
+    left.delete(ref)
+    broken.delete(ref)
+    const to = toProvider(entry, regionIds)
+    // What staff say of them stays.
+    const { suspended, staffTimeOff } = before ?? unsaid
+    const after = { ...to, suspended, staffTimeOff, id }
+    const write: Write =
+      id === undefined ? { add: 'provider', row: { ...to, ...unsaid } } : { set: 'provider', id, to }
+    return differenceOf({ noun: 'provider', ref, before, after }, write)
+  })
+  const others = Array.from(left, ([ref, provider]) => {
+    const write: Write = { set: 'provider', id: provider.id, to: { active: false } }
+    const after = { ...provider, active: false }
+    return differenceOf({ noun: 'provider', ref, before: provider, after }, write)
+  })
+  // Those whom nobody could have described stay as they are.
+  const undescribed = Array.from(broken.keys(), unchanged)
+  return [...described, ...others, ...undescribed]
+}
+
+function toProvider(
+  { licenses, inPersonRegions, ...profile }: ProviderEntry,
+  regionIds: ReadonlyMap<string, number>,
+): Omit<Provider, 'id' | keyof typeof unsaid> {
+  const regionId = (ref: string) => regionIds.get(ref) as number
+  return {
+    ...profile,
+    licenses: licenses.map(({ region, from, until }) => ({ regionId: regionId(region), from, until })),
+    inPersonRegionIds: inPersonRegions.map(regionId).sort((a, b) => a - b),
+  }
+}

@@ -1,0 +1,211 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Provider } from '../provider'
+import type { Region } from '../region'
+import type { ChangedRecord, DirectoryComparison, ProviderAfter } from './compare-directory'
+import { type LosableField, losableFields, lossOf } from './directory-losses'
+
+/** How one field of a region or a provider changes, named as directory files name it. */
+export type FieldChange =
+  | { readonly field: string; readonly from: unknown; readonly to: unknown }
+  | {
+      readonly field: LosableField
+      readonly removed: readonly unknown[]
+      readonly added: readonly unknown[]
+      /** How many elements that still mattered are taken away; 1 for working hours. */
+      readonly lost: number
+    }
+
+/** A record that a load adds or changes, and what of it. */
+export interface RecordChange extends Pick<ChangedRecord, 'noun' | 'ref' | 'kind'> {
+  /** Empty for one that is new or could not be read. */
+  readonly fields: readonly FieldChange[]
+}
+
+/** What is taken away of one list, and of how many providers. */
+export interface Loss {
+  readonly field: LosableField
+  /** So many elements; of working hours, so many providers. */
+  readonly count: number
+  readonly providers: number
+}
+
+type Records = Readonly<Record<'regions' | 'providers', readonly string[]>>
+
+/** What a load does, for whoever has to say whether it may. Records by what files call them. */
+export interface LoadDescription {
+  readonly changes: readonly RecordChange[]
+  readonly losses: readonly Loss[]
+  readonly deactivated: Records
+  /** Without those whom staff have suspended: they stay so. */
+  readonly reactivated: Records
+  /** Providers whose hours stand as they were and are at other instants: their time zone is another. */
+  readonly rezoned: readonly string[]
+  /** The lists of which no provider has anything any more, though some had. */
+  readonly emptied: readonly ('licenses' | 'workingHours')[]
+  /** Providers who are active by the files, and whom staff have suspended. */
+  readonly staySuspended: readonly string[]
+}
+
+/**
+ * Tells what a load does, field by field.
+ *
+ * @param providers all whom the directory has before it
+ * @param since the first day, counted from 1970-01-01, that is not over everywhere
+ */
+export function describeLoad(
+  { changes: records, regionRefs }: DirectoryComparison,
+  providers: readonly Provider[],
+  since: number,
+): LoadDescription {
+  const changes = records.map((record) => describeRecord(record, regionRefs, since))
+  const after = afterwards(records, providers)
+  return {
+    changes,
+    losses: losableFields.flatMap((field) => lossIn(changes, field) ?? []),
+    deactivated: refsBy(records.filter(({ kind }) => kind === 'deactivated')),
+    reactivated: refsBy(records.filter(isReactivated)),
+    rezoned: changes.filter(isRezoned).map(({ ref }) => ref),
+    emptied: (['licenses', 'workingHours'] as const).filter(
+      (list) => providers.some((one) => one[list].length > 0) && after.every((one) => one[list].length === 0),
+    ),
+    staySuspended: after.filter(({ active, suspended }) => active && suspended).map(({ ref }) => ref),
+  }
+}
+
+/** Whether a load takes something away, shifts hours or brings somebody back, so that a person should say yes to it. */
+export function isAskedAbout({ losses, deactivated, reactivated, rezoned }: LoadDescription): boolean {
+  const refs = [deactivated, reactivated].flatMap(({ regions, providers }) => [...regions, ...providers])
+  return losses.length + refs.length + rezoned.length > 0
+}
+
+/** All providers as a load leaves them. */
+function afterwards(records: readonly ChangedRecord[], providers: readonly Provider[]): ProviderAfter[] {
+  const left = new Map<string, ProviderAfter>(providers.map((provider) => [provider.ref, provider]))
+  for (const record of records) if (record.noun === 'provider') left.set(record.ref, record.after)
+  return [...left.values()]
+}
+
+function isReactivated({ before, after }: ChangedRecord): boolean {
+  const isSuspended = 'suspended' in after && after.suspended
+  return before?.active === false && after.active && !isSuspended
+}
+
+function isRezoned({ fields }: RecordChange): boolean {
+  return fields.some(({ field }) => field === 'timeZone')
+}
+
+function refsBy(records: readonly ChangedRecord[]): Records {
+  const refsOf = (wanted: ChangedRecord['noun']) =>
+    records.filter(({ noun }) => noun === wanted).map(({ ref }) => ref)
+  return { regions: refsOf('region'), providers: refsOf('provider') }
+}
+
+function lossIn(changes: readonly RecordChange[], field: LosableField): Loss | null {
+  const lost = changes
+    .flatMap(({ fields }) => fields)
+    .flatMap((change) => ('lost' in change && change.field === field && change.lost > 0 ? change.lost : []))
+  if (lost.length === 0) return null
+  return { field, count: lost.reduce((sum, count) => sum + count, 0), providers: lost.length }
+}
+
+function describeRecord(
+  record: ChangedRecord,
+  regionRefs: ReadonlyMap<number, string>,
+  since: number,
+): RecordChange {
+  const { noun, ref, kind } = record
+  return { noun, ref, kind, fields: fieldsOf(record, regionRefs, since) }
+}
+
+function fieldsOf(record: ChangedRecord, regionRefs: ReadonlyMap<number, string>, since: number) {
+  if (!record.before) return []
+  if (record.noun === 'region') return valuesChanged(regionValues, record.before, record.after)
+  const { before, after } = record
+  const lists = losableFields.flatMap((field) => listChanged(field, before, after, regionRefs, since) ?? [])
+  return [...valuesChanged(providerValues, before, after), ...lists]
+}
+
+/** The fields that hold one value, with what files call them. */
+const regionValues: readonly (readonly [field: string, member: keyof Region])[] = [
+  ['stateProvinceNameLocal', 'localName'],
+  ['stateProvinceLabel', 'label'],
+  ['active', 'active'],
+]
+
+const providerFields = [
+  ...(['firstName', 'lastName', 'credentials', 'pronouns', 'gender', 'bio'] as const),
+  ...(['timeZone', 'minimumNoticeMinutes', 'active'] as const),
+]
+const providerValues = providerFields.map((field) => [field, field] as const)
+
+function valuesChanged<Of>(
+  fields: readonly (readonly [field: string, member: keyof Of])[],
+  before: Of,
+  after: Of,
+): FieldChange[] {
+  return fields
+    .filter(([, member]) => before[member] !== after[member])
+    .map(([field, member]) => ({ field, from: before[member], to: after[member] }))
+}
+
+function listChanged(
+  field: LosableField,
+  before: ProviderAfter,
+  after: ProviderAfter,
+  regionRefs: ReadonlyMap<number, string>,
+  since: number,
+): FieldChange | null {
+  const [earlier, later] = [listIn(field, before), listIn(field, after)]
+  if (isDeepStrictEqual(earlier, later)) return null
+  const told = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
+  // Mostly the texts tell all; where they do not, members may stand in another order.
+  const [removed, added] = [withoutThose(earlier, later, textOf), withoutThose(later, earlier, textOf)]
+  return {
+    field,
+    removed: told(withoutThose(removed, added, orderedTextOf)),
+    added: told(withoutThose(added, removed, orderedTextOf)),
+    lost: lossOf[field](before, after, since),
+  }
+}
+
+function listIn(field: LosableField, provider: ProviderAfter): readonly unknown[] {
+  return field === 'inPersonRegions' ? provider.inPersonRegionIds : provider[field]
+}
+
+/** An element with its region as files call it. */
+function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): unknown {
+  if (typeof element === 'number') return regionRefs.get(element)
+  if (typeof element !== 'object' || element === null || !('regionId' in element)) return element
+  const { regionId, ...rest } = element
+  return { region: regionRefs.get(regionId as number), ...rest }
+}
+
+/** The elements of a list that another has not, or not so often, by what is told of each. */
+function withoutThose(
+  list: readonly unknown[],
+  others: readonly unknown[],
+  tell: (element: unknown) => string,
+): readonly unknown[] {
+  if (list.length === 0 || others.length === 0) return list
+  const left = new Map<string, number>()
+  for (const other of others.map(tell)) left.set(other, (left.get(other) ?? 0) + 1)
+  return list.filter((element) => {
+    const told = tell(element)
+    const count = left.get(told) ?? 0
+    left.set(told, count - 1)
+    return count <= 0
+  })
+}
+
+const textOf = (value: unknown) => JSON.stringify(value)
+
+/** The same text for values that are alike, in whatever order their members are told. */
+function orderedTextOf(value: unknown): string {
+  return JSON.stringify(value, (_, part) =>
+    isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,296 @@
+import { Refusal } from '../domain/errors'
+import type { Rate } from '../domain/limits'
+import { elapsedMillis } from '../domain/ports/clock'
+import { refusalsEverywhere } from './errors'
+
+/** How a caller's budget stands once a request has been judged. */
+export interface Standing {
+  /**
+   * Null where the request was let through; otherwise when to send it again. Of several that were refused each is
+   * told its own time: all who come back when told, or up to a second late, are let through, unless others that were
+   * told nothing spend meanwhile. That holds for windows of ten seconds and more.
+   */
+  readonly retryAfterSeconds: number | null
+  /** What is left to spend. */
+  readonly remaining: number
+  /** Until all of it is there again. */
+  readonly secondsToFull: number
+}
+
+/** Callers whose budgets are kept. */
+const mostCallers = 10_000
+
+/**
+ * How many whole budgets are kept for those who were refused; beyond that they are told the same time. It is also how
+ * long one who calls without end, heeding nothing, can make others of the same caller wait.
+ */
+const mostPromised = 10
+
+/** In units of cost times the milliseconds of the rate's window: all whole numbers, so that nothing is lost. */
+interface Bucket {
+  /** ms */
+  at: number
+  /** The rate's, at that moment. */
+  most: number
+  spent: number
+  /** What is spent, and what those who were refused were told to come back for. */
+  promised: number
+}
+
+/**
+ * Budgets, one for each caller, as token buckets: all of it can be spent at once, and what was spent comes back evenly
+ * over the rate's seconds. A clock that stands still or is set back gives nothing back and takes nothing.
+ *
+ * Memory is bounded: where there are too many callers, those who have been quiet the longest are forgotten, whose
+ * budgets are full again or the nearest to it. To have one forgotten takes ten thousand others, each with a whole
+ * budget of its own: nobody gains by it.
+ */
+export class Limiter<Caller> {
+  /** In order of their last request. */
+  readonly #buckets = new Map<Caller, Bucket>()
+
+  /** @param most callers whose budgets are kept */
+  constructor(private readonly most = mostCallers) {}
+
+  /**
+   * Takes the cost of a request from a caller's budget where that has it. A request that costs more than a whole
+   * budget costs a whole one, since it could never be let through.
+   *
+   * @param rate what the caller is held to at this moment
+   * @param now ms, a whole number: the clock's at this very moment, since calls are judged in its order
+   */
+  spend(caller: Caller, rate: Rate, cost: number, now: number): Standing {
+    const unit = rate.seconds * 1000
+    const whole = rate.most * unit
+    const price = Math.min(cost, rate.most) * unit
+    const bucket = this.#find(caller, rate, now)
+    // Each millisecond brings back as much, and all those of the window the whole budget.
+    const back = Math.max(0, now - bucket.at) * rate.most
+    bucket.spent = Math.min(Math.max(0, bucket.spent - back), whole)
+    // What was told at another rate is no more.
+    bucket.promised =
+      bucket.most === rate.most ? Math.max(bucket.spent, bucket.promised - back) : bucket.spent
+    bucket.at = now
+    bucket.most = rate.most
+    const isLetThrough = bucket.spent + price <= whole
+    const retryAfterSeconds = isLetThrough ? null : promise(bucket, rate, price)
+    if (isLetThrough) bucket.spent += price
+    bucket.promised = Math.max(bucket.spent, bucket.promised)
+    return {
+      retryAfterSeconds,
+      remaining: Math.floor((whole - bucket.spent) / unit),
+      secondsToFull: Math.ceil(bucket.spent / (rate.most * 1000)),
+    }
+  }
+
+  #find(caller: Caller, { most }: Rate, now: number): Bucket {
+    const bucket = this.#buckets.get(caller) ?? { at: now, most, spent: 0, promised: 0 }
+    this.#buckets.delete(caller)
+    if (this.#buckets.size >= this.most) this.#forget()
+    this.#buckets.set(caller, bucket)
+    return bucket
+  }
+
+  /** A tenth at once: to find the first of a map of which the first were deleted takes the longer the more these are. */
+  #forget(): void {
+    const enough = Math.floor(this.most * 0.9)
+    for (const quietest of this.#buckets.keys()) {
+      if (this.#buckets.size <= enough) break
+      this.#buckets.delete(quietest)
+    }
+  }
+}
+
+/** Tells who was refused when their turn is, in seconds, and keeps it for them. */
+function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number {
+  const [second, whole] = [most * 1000, most * seconds * 1000]
+  bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
+  const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
+  // Who needs most of the budget finds it only untouched: the next comes a second later than this one was told to.
+  if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
+  return retryAfterSeconds
+}
+
+/** When it is worth to ask again: all that is in flight now will have been answered by then. */
+const retryAfterSeconds = 1
+
+/** The refusal of a request for which there is no place. */
+export function noPlace(): Refusal {
+  return new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
+}
+
+/**
+ * The places for requests in flight (concurrency limit, load shedding): what finds none is refused at once, so that what
+ * has one is answered soon, however much more is asked for.
+ */
+export class Places {
+  #taken = 0
+  readonly #takenBy = new Map<number, number>()
+
+  /**
+   * @param most of all partners together
+   * @param share of one partner: it leaves room for the others
+   */
+  constructor(
+    private readonly most: number,
+    private readonly share: number,
+  ) {}
+
+  /** How many are in flight. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** Whether so much is in flight that somebody may find no place: asked for each request, before all else. */
+  get isCrowded(): boolean {
+    return this.#taken >= this.share
+  }
+
+  hasPlaceFor(partnerId: number): boolean {
+    return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
+  }
+
+  /** Takes a place for a partner, who is to leave it. @throws Refusal overloaded */
+  take(partnerId: number): void {
+    if (!this.hasPlaceFor(partnerId)) throw noPlace()
+    this.#taken++
+    this.#takenBy.set(partnerId, (this.#takenBy.get(partnerId) ?? 0) + 1)
+  }
+
+  /** Leaves a place that was taken. */
+  leave(partnerId: number): void {
+    this.#taken--
+    const left = (this.#takenBy.get(partnerId) as number) - 1
+    if (left > 0) this.#takenBy.set(partnerId, left)
+    else this.#takenBy.delete(partnerId)
+  }
+}
+
+/** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
+const [mostInFlight, mostOfOnePartner] = [512, 256]
+
+/** The places for requests in flight, by what they do. */
+export type PlacesInFlight = ReturnType<typeof placesInFlight>
+
+/** As many places as there are for those who read, and for those who book. */
+export function placesInFlight() {
+  const places = () => new Places(mostInFlight, mostOfOnePartner)
+  return { reads: places(), bookings: places() }
+}
+
+/** Work that is done in small steps: between any two of them others may have their turn. */
+export type Steps<T> = Generator<void, T, void>
+
+/** How long a turn is, in ms: as long as one partner may keep all others waiting, but for the last step of the turn. */
+const turnMillis = 0.1
+
+/** How much short work is done without a turn, in ms, before the event loop is let go on: turns have their price. */
+const atOnceMillis = 2
+
+/** Does a step of some work, and tells whether it was the last. */
+type Advance = () => boolean
+
+/**
+ * Lets partners take turns (round robin): in each turn of the event loop one of them has the work done that it asked for
+ * first, for as long as a turn lasts. Whoever comes with one request waits for one turn of each other partner, however
+ * much they have asked for.
+ */
+export class Turns {
+  /** What is still to be done, by partner, those first whose turn is next. */
+  readonly #waiting = new Map<number, Advance[]>()
+  /** By how much the last turn of a partner was longer than a turn, less what others have had since; in ms. */
+  readonly #over = new Map<number, number>()
+  #isScheduled = false
+  /** What was done at once, without a turn, since the last one; in ms. */
+  #doneAtOnceMillis = 0
+
+  /**
+   * @param now ms, of any beginning
+   * @param later runs something once the event loop has looked for what came in meanwhile
+   */
+  constructor(
+    private readonly now: () => number = elapsedMillis,
+    private readonly later: (run: () => void) => void = setImmediate,
+  ) {}
+
+  /** Does a partner's work, at once where they have none waiting and as far as it is short. Resolves with what it comes to. */
+  take<T>(partnerId: number, steps: Steps<T>): Promise<T> {
+    const isAtOnce = !this.#waiting.has(partnerId) && this.#doneAtOnceMillis < atOnceMillis
+    const answer = this.#add(partnerId, steps)
+    if (isAtOnce) this.#doneAtOnceMillis += this.#giveTurn(partnerId)
+    this.#schedule()
+    return answer
+  }
+
+  /** Does a partner's work when it is their turn, since it is part of something longer. */
+  queue<T>(partnerId: number, steps: Steps<T>): Promise<T> {
+    const answer = this.#add(partnerId, steps)
+    this.#schedule()
+    return answer
+  }
+
+  #add<T>(partnerId: number, steps: Steps<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const theirs = this.#waiting.get(partnerId)
+      const work = advancing(steps, resolve, reject)
+      if (theirs) theirs.push(work)
+      else this.#waiting.set(partnerId, [work])
+    })
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.size === 0) return
+    this.#isScheduled = true
+    this.later(() => {
+      this.#isScheduled = false
+      this.#doneAtOnceMillis = 0
+      const next = this.#nextPartner()
+      if (next !== undefined) this.#giveTurn(next)
+      this.#schedule()
+    })
+  }
+
+  /** Whoever is first of those who have had no more than all others that wait (deficit round robin). */
+  #nextPartner(): number | undefined {
+    // Who is moved behind all others is met again.
+    for (const [partnerId, works] of this.#waiting) {
+      const over = this.#over.get(partnerId) ?? 0
+      if (over <= 0 || this.#waiting.size === 1) return partnerId
+      this.#over.set(partnerId, over - turnMillis)
+      this.#waiting.delete(partnerId)
+      this.#waiting.set(partnerId, works)
+    }
+  }
+
+  /** Has a partner's work done until their turn is over. Tells how long that took, in ms. */
+  #giveTurn(partnerId: number): number {
+    const works = this.#waiting.get(partnerId) ?? []
+    const beganAt = this.now()
+    let millis = 0
+    while (works.length > 0 && millis < turnMillis) {
+      if (works[0]?.()) works.shift()
+      millis = this.now() - beganAt
+    }
+    this.#over.set(partnerId, millis - turnMillis)
+    this.#waiting.delete(partnerId)
+    if (works.length > 0) this.#waiting.set(partnerId, works)
+    return millis
+  }
+}
+
+function advancing<T>(
+  steps: Steps<T>,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Advance {
+  return () => {
+    try {
+      const step = steps.next()
+      if (step.done) resolve(step.value)
+      return step.done === true
+    } catch (error) {
+      reject(error)
+      return true
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import { Elysia } from 'elysia'
+import icon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
+import license from 'swagger-ui-dist/LICENSE' with { type: 'file' }
+import notice from 'swagger-ui-dist/NOTICE' with { type: 'file' }
+import { version } from 'swagger-ui-dist/package.json'
+import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
+import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' with { type: 'file' }
+import type { RequestedSlot } from '../../domain/booking-request'
+import { perMinute } from '../../domain/limits'
+import { findExampleSlot } from '../../operations/offer-slots'
+import { prefersGzip } from '../content-coding'
+import type { Endpoint } from '../endpoints/endpoint'
+import type { Serving } from '../gate'
+import type { Forwarding } from '../listening/behind-proxy'
+import { addressBudgets } from '../rate-limits'
+import { type Seen, seenOf } from '../request-log'
+import { type Document, toDocument } from './document'
+import { exampleSlot } from './examples'
+
+/** Swagger UI's files below /docs, embedded in a binary by these imports: each with its type. */
+const files: Record<string, readonly [file: string, type: string]> = {
+  'swagger-ui.css': [styles, 'text/css; charset=utf-8'],
+  'swagger-ui-bundle.js': [bundle, 'text/javascript; charset=utf-8'],
+  'favicon-32x32.png': [icon, 'image/png'],
+  // The bundle names its licenses' file; the license and notice go with every copy.
+  'swagger-ui-bundle.js.LICENSE.txt': [bundleLicense, 'text/plain; charset=utf-8'],
+  LICENSE: [license, 'text/plain; charset=utf-8'],
+  NOTICE: [notice, 'text/plain; charset=utf-8'],
+}
+
+/** Nothing but what this service serves; Swagger UI's style sheet holds its small images itself. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/**
+ * On the page of a service that is no sandbox nothing is tried out, and no token asked for: one would be typed into a browser,
+ * and a booking be a person's.
+ */
+const readAlone = `
+      supportedSubmitMethods: [],
+      plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
+
+// Its own address tells where the document is, whatever stands before /docs in public, and where calls go: to
+// where the page came from, by whichever of its names the service was reached.
+const script = (options: string) => `const root = new URL('..', document.currentScript.src)
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+fetch(new URL('openapi.json', root))
+  .then((answer) => answer.json())
+  .then((spec) => {
+    spec.servers = [{ url: root.href.replace(/[/]$/, '') }]
+    SwaggerUIBundle({
+      spec,
+      dom_id: '#operations',
+      validatorUrl: null,
+      persistAuthorization: false,${options}
+    })
+  })
+`
+
+/** What Swagger UI leaves to be desired on a narrow screen, where its tables would not fit. */
+const ownStyles = `body { margin: 0 }
+html.dark-mode { background: #1c2022; color-scheme: dark }
+.swagger-ui .info table { border-collapse: collapse; font-size: 14px }
+.swagger-ui .info :is(th, td) { padding: 4px 8px; text-align: left; vertical-align: top }
+@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 8px }
+  .swagger-ui .info table, .swagger-ui .parameters, .swagger-ui .responses-table { display: block; overflow-x: auto }
+  .swagger-ui .opblock .opblock-summary-path { max-width: none; word-break: break-all }
+  .swagger-ui .opblock .opblock-summary-description { display: none }
+}
+`
+
+/** The page, whose files are found `below` its own address. */
+const page = (below: string) => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Partner Intake and Scheduling API</title>
+    <link rel="icon" href="${below}favicon-32x32.png?v=${version}">
+    <link rel="stylesheet" href="${below}swagger-ui.css?v=${version}">
+    <link rel="stylesheet" href="${below}page.css">
+  </head>
+  <body>
+    <div id="operations"></div>
+    <script src="${below}swagger-ui-bundle.js?v=${version}"></script>
+    <script src="${below}start.js"></script>
+  </body>
+</html>
+`
+
+/** What one client address can have: the page and its files some hundred times. */
+const documentsRate = perMinute(600)
+
+const fresh = (text: string, type: string) =>
+  // It may change with each release, so it is asked for each time.
+  toDocument(text, type, 'no-cache')
+
+const scriptType = 'text/javascript; charset=utf-8'
+const [startToTry, startToRead] = [fresh(script(''), scriptType), fresh(script(readAlone), scriptType)]
+
+/** What is our own below the page, whichever it is. */
+const ownFiles = {
+  '/docs/page.css': fresh(ownStyles, 'text/css; charset=utf-8'),
+}
+
+/** Swagger UI's files, by where they are found. The page asks for them by version, so what was once fetched holds. */
+const filesBelow = Object.fromEntries(
+  Object.entries(files).map(([name, [file, type]]) => [
+    `/docs/${name}`,
+    toDocument(Bun.file(file), type, 'public, max-age=31536000, immutable'),
+  ]),
+)
+
+const pageType = 'text/html; charset=utf-8'
+const [pageInFolder, pageBeside] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
+
+/**
+ * The documents, which need no token: /openapi.json, and /docs, a page to read it with. In the sandbox it is
+ * tried out there, its root leads to the page, and its examples book a slot that is free when they are asked for.
+ * Whoever asks for very much is refused, but in the sandbox.
+ */
+export function documents(
+  endpoints: readonly Endpoint[],
+  { context, baseUrl, isSandbox }: Serving,
+  { clientOf, refusePlain }: Forwarding,
+) {
+  const { clock } = context
+  const spend = addressBudgets('documents', 'rate_limited', () => (isSandbox ? null : documentsRate), clock)
+  const openApi = openApiDocuments(endpoints, baseUrl)
+  const app = new Elysia({ name: 'documents' })
+  const serve = (path: string, find: (path: string) => Document | Promise<Document>) => {
+    app.get(path, async ({ request, path: asked }) => {
+      const seen = seenOf(request)
+      seen.route = path
+      const plain = refusePlain(request, seen)
+      if (plain) return plain
+      const refusal = spend(clientOf(request), seen.told)
+      if (refusal) throw refusal
+      return answer(await find(asked), request.headers.get('accept-encoding'), seen)
+    })
+  }
+  serve('/openapi.json', () => openApi((isSandbox && findExampleSlot(context, clock.now())) || exampleSlot))
+  serve('/docs', (path) => (path.endsWith('/') ? pageInFolder : pageBeside))
+  serve('/docs/start.js', () => (isSandbox ? startToTry : startToRead))
+  for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
+  // Told relative to the root, before which there may be more in public.
+  if (isSandbox) {
+    app.get('/', ({ request }) => {
+      const headers = { ...seenOf(request).told, Location: 'docs' }
+      return new Response(null, { status: 302, headers })
+    })
+  }
+  return app
+}
+
+/** What makes the API's document with the slot that its examples book, once for each. */
+function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
+  const made = new Map<string, Promise<Document>>()
+  return (slot: RequestedSlot): Promise<Document> => {
+    const key = `${slot.providerId} ${slot.startsAt}`
+    const document = made.get(key) ?? makeOpenApi(endpoints, baseUrl, slot)
+    // The slot of a moment ago is asked for no more.
+    made.clear()
+    made.set(key, document)
+    return document
+  }
+}
+
+/** What makes the document is loaded when it is first asked for: a server answers partners the sooner. */
+async function makeOpenApi(...asked: [readonly Endpoint[], baseUrl: string, slot: RequestedSlot]) {
+  const { openApiDocument } = await import('./openapi')
+  return fresh(await openApiDocument(...asked), 'application/json')
+}
+
+async function answer(document: Document, acceptEncoding: string | null, seen: Seen): Promise<Response> {
+  const { plain, compressed, type, caching } = document
+  const isCompressed = compressed && prefersGzip(acceptEncoding)
+  const body = isCompressed ? await compressed() : plain
+  seen.bytes = body instanceof Blob ? body.size : Buffer.byteLength(body)
+  return new Response(body, {
+    headers: {
+      ...seen.told,
+      'Content-Type': type,
+      'Cache-Control': caching,
+      ...(compressed && { Vary: 'Accept-Encoding' }),
+      ...(isCompressed && { 'Content-Encoding': 'gzip' }),
+      'Content-Security-Policy': contentSecurityPolicy,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+    },
+  })
+}

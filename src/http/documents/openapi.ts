@@ -1,0 +1,258 @@
+import { swagger } from '@elysiajs/swagger'
+import { Elysia } from 'elysia'
+import { authenticationRefusals } from '../../auth/authenticate'
+import type { RequestedSlot } from '../../domain/booking-request'
+import { type Endpoint, type Link, tags } from '../endpoints/endpoint'
+import { errorCodes } from '../errors'
+import { routeOf } from '../gate'
+import { rateHeaders } from '../rate-limits'
+import { requestIdHeader } from '../request-log'
+import { RevalidationHeaders, revalidationHeaders } from '../respond'
+import { exampleSlot } from './examples'
+import { errorResponsesOf, type Json, type Operation, shareResponses } from './openapi-responses'
+
+/** The contract's version, which is not the program's. */
+const contractVersion = '1.0.0'
+
+const description = `Search providers, read their availability, submit booking requests and intakes, and look up
+members, from server to server.
+
+Every call carries the token that the operator issued, as \`Authorization: Bearer TOKEN\`. A token belongs on
+trusted servers alone: it must not reach a browser, an app or a log. Calls are tried out on a sandbox's page alone.
+
+A search tells slots in UTC. Send a slot's times back exactly as received.
+
+Searches and lists of regions carry an \`ETag\`: send it back as \`If-None-Match\`, and where nothing has changed the answer is
+304 without a body. They are compressed with zstd or gzip where \`Accept-Encoding\` names them.
+
+What is read and what is submitted are taken from two budgets, which \`RateLimit-Policy\` and \`RateLimit\` in each answer
+tell of: a list of regions, a look-up and a submission cost 1, a search 1 and its \`page_size\`. What was spent comes back
+evenly. A call that is more than what is left gets 429: wait as many seconds as \`Retry-After\` tells, then send it again.
+
+Errors have a \`message\` for people; the header \`X-Error-Code\` tells programs what went wrong. Query parameters
+and members of a body that are not described here are ignored; the sandbox says in \`X-Sandbox-Warning\` where such a
+member looks misspelt.
+
+| \`X-Error-Code\` | Status | When | What to do |
+|---|---|---|---|
+${Object.entries(errorCodes)
+  .map(([code, { status, when, remedy }]) => `| \`${code}\` | ${status} | ${when} | ${remedy} |`)
+  .join('\n')}`
+
+const head = {
+  info: {
+    title: 'Partner Intake and Scheduling API',
+    version: contractVersion,
+    description,
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+  security: [{ bearer: [] }],
+}
+
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The token that the operator issued; opaque to the partner',
+  },
+}
+
+const errorSchemas = {
+  ErrorCode: {
+    type: 'string',
+    description: 'What went wrong, for programs to act on',
+    enum: Object.keys(errorCodes),
+  },
+  AuthenticationErrorCode: {
+    type: 'string',
+    description: 'Why the caller could not be authenticated, for programs to act on',
+    enum: Object.keys(authenticationRefusals),
+  },
+  AuthenticationError: {
+    type: 'object',
+    description: 'Why the caller could not be authenticated',
+    properties: {
+      code: { $ref: '#/components/schemas/AuthenticationErrorCode' },
+      message: { type: 'string', description: 'For people; it may change' },
+    },
+    required: ['code', 'message'],
+  },
+  ApiError: {
+    type: 'object',
+    description: 'What is wrong, in every error but a 401',
+    properties: {
+      message: { type: 'string', description: 'For people; it names the field where there is one' },
+      status: { type: 'integer', description: 'The HTTP status' },
+    },
+    required: ['message', 'status'],
+  },
+}
+
+/**
+ * The OpenAPI document of some endpoints, as JSON text: the same text for the same endpoints, address and slot.
+ *
+ * @param baseUrl the public address of the service
+ * @param slot what the examples book
+ */
+export async function openApiDocument(
+  endpoints: readonly Endpoint[],
+  baseUrl: string,
+  slot: RequestedSlot = exampleSlot,
+): Promise<string> {
+  const paths = await pathsOf(endpoints)
+  const schemas: Schemas = new Map(Object.entries(errorSchemas))
+  for (const endpoint of endpoints) {
+    const operations = paths[endpoint.path] as Record<string, Operation>
+    const method = endpoint.method.toLowerCase()
+    const examples = endpoint.examples(slot, baseUrl)
+    operations[method] = await toOperation(endpoint, operations[method] as Operation, examples, schemas)
+  }
+  const responses = shareResponses(Object.values(paths).flatMap(Object.values))
+  const document = {
+    openapi: '3.1.0',
+    ...head,
+    servers: [{ url: baseUrl }],
+    paths,
+    components: { securitySchemes, responses, schemas: byName(schemas) },
+  }
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/** The endpoints' paths as the plugin describes them, which are OpenAPI 3.0 and know neither errors nor examples. */
+async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
+  // The plugin tells what it found at a path of its own. It gets an app that never listens, since its document
+  // is not fit to be shown and its page loads scripts from elsewhere.
+  const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
+  for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
+    const { operationId, tag, summary, description } = texts
+    app.route(method, routeOf(path), () => '', {
+      ...(params && { params }),
+      ...(headers && { headers }),
+      ...(answer.isRevalidated && { headers: RevalidationHeaders }),
+      ...(query && { query }),
+      ...(body && { body }),
+      response: { [answer.status]: answer.schema },
+      detail: { operationId, tags: [tag], summary, description },
+    })
+  }
+  const described = await app.handle(new Request('http://localhost/document'))
+  return ((await described.json()) as { paths: Record<string, Record<string, Operation>> }).paths
+}
+
+/** The named schemas, gathered on the way. */
+type Schemas = Map<string, unknown>
+
+async function toOperation(
+  endpoint: Endpoint,
+  { parameters = [], requestBody, responses, ...texts }: Operation,
+  examples: ReturnType<Endpoint['examples']>,
+  schemas: Schemas,
+): Promise<Operation> {
+  const { status, description, headers, links, isRevalidated } = endpoint.answer
+  const answered = responses[status] as Json
+  return {
+    ...texts,
+    parameters: parameters
+      // What is seldom sent comes last: generated clients take arguments in this order.
+      .toSorted((one, other) => Number(one.in === 'header') - Number(other.in === 'header'))
+      .map((parameter) => toParameter(parameter, schemas)),
+    ...(requestBody && {
+      requestBody: { required: true, content: toContent(requestBody, schemas, examples.request) },
+    }),
+    responses: {
+      [status]: {
+        description,
+        headers: {
+          ...headers,
+          ...(isRevalidated && revalidationHeaders),
+          ...rateHeaders,
+          ...requestIdHeader,
+        },
+        content: toContent(answered, schemas, examples.answer),
+        ...(links && { links: mapValues(links, toLink) }),
+      },
+      ...(isRevalidated && {
+        304: {
+          description: 'What If-None-Match names is still right',
+          headers: { ...headers, ...revalidationHeaders, ...rateHeaders, ...requestIdHeader },
+        },
+      }),
+      ...(await errorResponsesOf(endpoint)),
+    },
+  }
+}
+
+function toLink({ to, ...told }: Link): Json {
+  return { operationId: to.operationId, ...told }
+}
+
+/** The plugin takes the examples out of a parameter's schema, where JSON Schema has them. */
+function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
+  const { example, ...keywords } = schema as Json
+  // What has to be filled in is filled in for those who try it out; an optional filter would surprise them.
+  const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
+  const whole = { ...keywords, ...(examples !== undefined && { examples }) }
+  return {
+    name,
+    in: place,
+    description,
+    required,
+    ...(shown !== undefined && { example: shown }),
+    schema: toSchema(whole, schemas),
+  }
+}
+
+/** One media type, where the plugin names all that Elysia could parse. */
+function toContent({ content, title, description }: Json, schemas: Schemas, examples: Json | undefined) {
+  const { schema } = (content as Record<string, Json>)['application/json'] as Json
+  // The plugin takes them out of the schema of an answer, too.
+  const whole = title === undefined ? (schema as Json) : { title, description, ...(schema as Json) }
+  return { 'application/json': { schema: toSchema(whole, schemas), ...(examples && { examples }) } }
+}
+
+/** A schema as 3.1 writes it; those with a title go among the named schemas and leave a reference. */
+function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
+  const inner = (one: unknown) => toSchema(one as Json, schemas)
+  const { anyOf, ...others } = mapValues(keywords, (value, keyword) => {
+    if (keyword === 'properties') return mapValues(value as Json, inner)
+    if (keyword === 'anyOf') return (value as Json[]).map(inner)
+    return keyword === 'items' ? inner(value) : value
+  })
+  // The validator's own formats are told by their patterns: a generated client knows none of them, or has its
+  // own way of writing a date-time.
+  if (others.pattern !== undefined) delete others.format
+  const schema = inOrder(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
+  if (typeof title !== 'string') return schema
+  schemas.set(title, schema)
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+/** A type or null, as 3.1 says it in one schema; any other union as it is. */
+function toUnion(anyOf: readonly Json[]): Json {
+  const [schema, other] = anyOf
+  const isNullable = anyOf.length === 2 && schema?.type !== undefined && other?.type === 'null'
+  return isNullable ? { ...schema, type: [schema.type, 'null'] } : { anyOf }
+}
+
+const firstKeywords = ['type', 'format', 'enum', 'description', 'required', 'properties', 'items']
+
+/** A schema's keywords in one order, whatever made them. */
+function inOrder(schema: Json): Json {
+  const names = Object.keys(schema)
+  const known = firstKeywords.filter((name) => names.includes(name))
+  const others = names.filter((name) => !known.includes(name)).sort()
+  return Object.fromEntries([...known, ...others].map((name) => [name, schema[name]]))
+}
+
+function mapValues<Value, Mapped>(
+  record: Record<string, Value>,
+  map: (value: Value, name: string) => Mapped,
+): Record<string, Mapped> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
+}
+
+function byName(schemas: Schemas): Record<string, unknown> {
+  return Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1)))
+}

@@ -1,0 +1,63 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { slotMillis } from '../../domain/booking-request'
+import { formats } from '../../domain/formats'
+import { defaultPageSize, maximumPageSize } from '../../domain/page'
+import { modalities } from '../../domain/provider'
+import { Choice, Text } from '../../domain/validation'
+import { formatInstant } from '../../scheduling/calendar'
+
+/** An identifier that the service has given. */
+export const Id = (description: string) => Type.Integer({ format: 'int64', description })
+
+export const CountryCode = Text({
+  format: 'country-code',
+  minLength: 2,
+  maxLength: 2,
+  description: 'ISO 3166-1 alpha-2, in any case',
+  examples: ['CA'],
+})
+
+export const LanguageTag = Text({
+  format: 'language-tag',
+  maxLength: 500,
+  description: 'BCP 47 language tag',
+  examples: ['fr-CA'],
+})
+
+export const ExternalUserId = Text({
+  minLength: 1,
+  maxLength: 255,
+  description: "The partner's own stable id of the member",
+  examples: ['member-1001'],
+})
+
+/** The query parameters of a list, as members of a schema. */
+export const pageParameters = {
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1' })),
+  page_size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maximumPageSize,
+      default: defaultPageSize,
+      description: 'Entries on a page',
+    }),
+  ),
+}
+
+/** A time of a slot as the service writes it. */
+export const SlotTime = Type.String({
+  pattern: formats['date-time'].pattern,
+  description: 'UTC, with a trailing Z; to be sent back exactly as received',
+  examples: ['2026-12-01T14:00:00Z'],
+})
+
+/** A slot that starts at an instant (ms), on the wire. */
+export function presentSlot(startsAt: number) {
+  return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
+}
+
+export const ModalityName = Choice(modalities, { title: 'Modality', description: 'How a session is held' })
+
+/** A value that may be null instead. */
+export const nullable = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], { ...(description !== undefined && { description }) })

@@ -1,0 +1,108 @@
+import { Type } from '@sinclair/typebox'
+import { defaultPageSize } from '../../domain/page'
+import type { Region } from '../../domain/region'
+import { listRegions } from '../../operations/search-providers'
+import { exampleRegionId } from '../documents/examples'
+import { digestOf, Representation, tagOf } from '../representation'
+import { endpoint, type Reply } from './endpoint'
+import { CountryCode, Id, pageParameters } from './fields'
+import { pageHeaders, pageUrl } from './pages'
+import { providers } from './providers'
+
+const path = '/partners/v1/provider-regions/'
+
+const RegionBody = Type.Object(
+  {
+    id: Id('The region_id of the provider search'),
+    countryCode: Type.String({ description: 'ISO 3166-1 alpha-2' }),
+    stateProvinceCode: Type.String({
+      description: "The subdivision's part of its ISO 3166-2 code; the country's code for a whole country",
+    }),
+    stateProvinceNameLocal: Type.String({ description: 'The name in the language of the place' }),
+    stateProvinceLabel: Type.String({ description: 'What kind of subdivision it is' }),
+  },
+  { title: 'Region', description: 'A state or province, or a country as a whole' },
+)
+
+/** GET provider-regions: a country's active regions. */
+export const providerRegions = endpoint({
+  method: 'GET',
+  path,
+  operationId: 'listProviderRegions',
+  tag: 'Directory',
+  summary: "List a country's regions",
+  description:
+    'Lists the active regions of a country. A country with one entry has one country-wide region; a ' +
+    'country without any gives an empty page.',
+  query: Type.Object({ country_code: CountryCode, ...pageParameters }),
+  budget: 'reads',
+  answer: {
+    status: 200,
+    description: "A page of the country's active regions",
+    schema: Type.Array(RegionBody, { description: 'The regions of the page, by stateProvinceCode' }),
+    isRevalidated: true,
+    headers: {
+      Link: {
+        description: 'Full URLs of the first, prev, next and last page (RFC 8288)',
+        schema: { type: 'string' },
+      },
+      'X-Total-Count': { description: 'Regions on all pages', schema: { type: 'integer' } },
+    },
+    links: {
+      providersOfRegion: {
+        to: providers,
+        description: 'The id of a region is the region_id of a search for its providers',
+        parameters: { region_id: '$response.body#/0/id' },
+      },
+    },
+  },
+  refusals: {
+    field_invalid: 'country_code: is required',
+    page_out_of_range: 'past the last page',
+  },
+  examples: () => ({
+    answer: {
+      regions: {
+        summary: 'A country with regions of its own',
+        value: [
+          exampleRegion(exampleRegionId, 'CA', 'ON', 'Ontario', 'Province'),
+          exampleRegion(11, 'CA', 'QC', 'Québec', 'Province'),
+        ],
+      },
+      country: {
+        summary: 'A country with one country-wide region',
+        value: [exampleRegion(66, 'IE', 'IE', 'Ireland', 'Country')],
+      },
+    },
+  }),
+  handler(context, baseUrl) {
+    // By what was asked for as it was sent, since links repeat it.
+    const made = new WeakMap<object, { readonly all: readonly Region[]; readonly reply: Reply<never> }>()
+    return ({ query }) => {
+      const { country_code: countryCode, page = 1, page_size: pageSize = defaultPageSize } = query
+      const regions = listRegions(context, countryCode, { page, pageSize })
+      const known = made.get(query)
+      if (known?.all === regions.all) return known.reply
+      const headers = pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to))
+      const bytes = Buffer.from(JSON.stringify(regions.items.map(presentRegion)))
+      const reply = { body: new Representation(new Blob([bytes]), tagOf([digestOf(bytes)]), headers) }
+      made.set(query, { all: regions.all, reply })
+      return reply
+    }
+  },
+})
+
+function exampleRegion(id: number, countryCode: string, code: string, localName: string, label: string) {
+  return presentRegion({ id, countryCode, code, localName, label, active: true })
+}
+
+/** A region as a list shows it. */
+export function presentRegion(region: Region): typeof RegionBody.static {
+  return {
+    id: region.id,
+    countryCode: region.countryCode,
+    stateProvinceCode: region.code,
+    stateProvinceNameLocal: region.localName,
+    stateProvinceLabel: region.label,
+  }
+}

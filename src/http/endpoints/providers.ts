@@ -1,0 +1,242 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { RequestedSlot } from '../../domain/booking-request'
+import { defaultPageSize } from '../../domain/page'
+import type { Provider } from '../../domain/provider'
+import { type FoundPage, type FoundProvider, searchProviders } from '../../operations/search-providers'
+import type { Availability } from '../../scheduling/availability'
+import { minuteMillis } from '../../scheduling/calendar'
+import type { Steps } from '../admission'
+import { exampleRegionId } from '../documents/examples'
+import { bookingRequest } from './booking-request'
+import { endpoint, type Reply } from './endpoint'
+import {
+  CountryCode,
+  Id,
+  LanguageTag,
+  ModalityName,
+  nullable,
+  pageParameters,
+  presentSlot,
+  SlotTime,
+} from './fields'
+import { pageUrl } from './pages'
+import { type Draft, isCurrent, makePage, PageCache, renewed } from './provider-page'
+import { SlotTable, slotBytes } from './slot-table'
+
+const path = '/partners/v1/providers/'
+
+const ProviderQuery = Type.Object({
+  region_id: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      format: 'int64',
+      description: 'The id of a region; required for countries with several regions and for in-person',
+      example: exampleRegionId,
+    }),
+  ),
+  country_code: Type.Optional(CountryCode),
+  modality: Type.Optional({
+    ...ModalityName,
+    description: 'How sessions are held; in-person finds who sees people in person in the region',
+  }),
+  language: Type.Optional(LanguageTag),
+  ...pageParameters,
+})
+
+const SlotBody = Type.Object(
+  { utcStartTime: SlotTime, utcEndTime: { ...SlotTime, examples: ['2026-12-01T14:45:00Z'] } },
+  { title: 'Slot', description: '45 minutes that can be booked' },
+)
+
+const ProviderDetails = Type.Object(
+  {
+    firstName: Type.String(),
+    lastName: Type.String(),
+    credentials: nullable(Type.String()),
+    pronouns: nullable(Type.String()),
+    gender: nullable(Type.String()),
+    bio: nullable(Type.String()),
+    timeZone: Type.String({ description: 'IANA name of the zone that the provider works in' }),
+    languagesSpoken: Type.Array(Type.String(), { description: 'BCP 47 language tags' }),
+    modalities: Type.Array(ModalityName, { description: 'How sessions can be held' }),
+  },
+  { title: 'ProviderDetails', description: 'Who the provider is' },
+)
+
+const ProviderBody = Type.Object(
+  {
+    providerId: Id('The selfSchedulingProviderId of a booking'),
+    details: ProviderDetails,
+    availability: Type.Array(SlotBody, {
+      description: 'The free slots that start in the next 30 days, soonest first',
+    }),
+  },
+  { title: 'Provider', description: 'A provider with an active license in the region' },
+)
+
+const ProviderPageBody = Type.Object(
+  {
+    count: Type.Integer({ description: 'Providers on all pages' }),
+    next: nullable(Type.String(), 'Full URL of the next page'),
+    previous: nullable(Type.String(), 'Full URL of the previous page'),
+    results: Type.Array(ProviderBody, { description: 'The providers of the page, by providerId' }),
+  },
+  { title: 'ProviderPage', description: 'A page of providers' },
+)
+
+/** GET providers: who is licensed in a region, with the slots of the next 30 days. */
+export const providers = endpoint({
+  method: 'GET',
+  path,
+  operationId: 'searchProviders',
+  tag: 'Directory',
+  summary: 'Search providers and their free slots',
+  description:
+    'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
+    'country_code alone is enough for a country with one country-wide region, but not for in-person.',
+  query: ProviderQuery,
+  budget: 'reads',
+  costOf: ({ page_size: pageSize = defaultPageSize }) => 1 + pageSize,
+  answer: {
+    status: 200,
+    description: 'A page of the providers found',
+    schema: ProviderPageBody,
+    isRevalidated: true,
+    links: {
+      bookingOfSlot: {
+        to: bookingRequest,
+        description:
+          'A providerId and the two times of one of its slots, exactly as received, are the bookingData of a booking',
+      },
+    },
+  },
+  refusals: {
+    field_invalid: 'page_size: must be at most 100',
+    region_unknown: 'names no active region',
+    region_outside_country: 'lies in another country',
+    region_required: 'is required in a country with several regions',
+    page_out_of_range: 'past the last page',
+  },
+  examples: (slot, baseUrl) => ({ answer: { page: examplePage(slot, baseUrl) } }),
+  handler(context, baseUrl) {
+    const pages = new PageCache(() => context.limits.cachedBytes)
+    const slots = new SlotTable()
+    const textOf = new WeakMap<object, string>()
+    return ({ query, now, letIn }) => {
+      // Links repeat what was sent as it was sent, so pages differ that are asked for in other words.
+      const asked = textOf.get(query) ?? JSON.stringify(query)
+      textOf.set(query, asked)
+      const known = pages.get(asked)
+      if (known && isCurrent(known, letIn.version, now))
+        return { body: known.representation, counted: known.counted }
+      return search(query, now, asked)
+    }
+
+    function* search(query: Static<typeof ProviderQuery>, now: number, asked: string): Steps<Reply<never>> {
+      const found = yield* searchProviders(
+        context,
+        {
+          regionId: query.region_id,
+          countryCode: query.country_code,
+          modality: query.modality,
+          languageTag: query.language,
+          page: query.page ?? 1,
+          pageSize: query.page_size ?? defaultPageSize,
+        },
+        now,
+      )
+      const before = pages.get(asked)
+      const write = (draft: Draft, { provider }: FoundProvider, availability: Availability) =>
+        writeEntry(draft, provider, availability, now, slots)
+      const page =
+        (before && renewed(before, found, now)) ??
+        (yield* makePage(found, headOf(found, query, baseUrl), now, before, write))
+      pages.keep(asked, page)
+      return { body: page.representation, counted: page.counted }
+    }
+  },
+})
+
+function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
+  return {
+    summary: 'The first of two pages',
+    value: {
+      count: 2,
+      next: `${baseUrl}${path}?region_id=${exampleRegionId}&page_size=1&page=2`,
+      previous: null,
+      results: [
+        {
+          providerId,
+          details: {
+            firstName: 'Marlow',
+            lastName: 'Fernhill',
+            credentials: 'PhD',
+            pronouns: 'they/them',
+            gender: null,
+            bio: null,
+            timeZone: 'America/Toronto',
+            languagesSpoken: ['en-CA', 'fr-CA'],
+            modalities: ['in-person' as const, 'in-video' as const],
+          },
+          availability: [presentSlot(startsAt)],
+        },
+      ],
+    },
+  }
+}
+
+/** The JSON of a page up to its entries. */
+function headOf(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): string {
+  const { page, pages, count } = found
+  const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
+  const next = page < pages ? urlOf(page + 1) : null
+  const previous = page > 1 ? urlOf(page - 1) : null
+  return `${JSON.stringify({ count, next, previous }).slice(0, -1)},"results":[`
+}
+
+/** Adds the JSON of a provider, whose slots are by far the most of it. @param now ms */
+function writeEntry(
+  draft: Draft,
+  provider: Provider,
+  { slots }: Availability,
+  now: number,
+  table: SlotTable,
+): void {
+  draft.addText(`${JSON.stringify(presentProfile(provider)).slice(0, -1)},"availability":`)
+  if (slots.length === 0) draft.addText('[')
+  draft.add(slots.length * slotBytes, (bytes, at) => {
+    const end = table.write(slots, now, bytes, at)
+    // In the place of the comma before the first.
+    if (slots.length > 0) bytes.write('[', at)
+    return end
+  })
+  draft.addText(']}')
+}
+
+/** A provider as a page shows them. */
+export function presentFound(
+  { provider }: FoundProvider,
+  { slots }: Availability,
+): typeof ProviderBody.static {
+  return {
+    ...presentProfile(provider),
+    availability: Array.from(slots, (start) => presentSlot(start * minuteMillis)),
+  }
+}
+
+function presentProfile(provider: Provider): Omit<typeof ProviderBody.static, 'availability'> {
+  return {
+    providerId: provider.id,
+    details: {
+      firstName: provider.firstName,
+      lastName: provider.lastName,
+      credentials: provider.credentials,
+      pronouns: provider.pronouns,
+      gender: provider.gender,
+      bio: provider.bio,
+      timeZone: provider.timeZone,
+      languagesSpoken: [...provider.languagesSpoken],
+      modalities: [...provider.modalities],
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
+import { Refusal } from '../../domain/errors'
+
+/**
+ * The parameters of a query (what stands behind the question mark) that a schema knows, as text, but whole decimal numbers where it wants integers.
+ * Validation comes after; what no schema could tell is refused here.
+ *
+ * @throws Refusal field_invalid for a parameter that is repeated or is not UTF-8
+ */
+export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
+  const query: Record<string, string | number> = {}
+  for (const pair of text.split('&')) {
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    if (name === null || !Object.hasOwn(schema.properties, name)) continue
+    if (Object.hasOwn(query, name)) throw new Refusal('field_invalid', `${name}: must not be repeated`)
+    query[name] = toValue(name, decode(equals < 0 ? '' : pair.slice(equals + 1)), schema)
+  }
+  return query
+}
+
+/**
+ * The parameters of a path, decoded by the router, as the query's are.
+ *
+ * @throws Refusal field_invalid for one that is not UTF-8
+ */
+export function readParams(
+  params: Record<string, string | null> = {},
+  schema: TObject<TProperties>,
+): Record<string, string | number> {
+  const values: Record<string, string | number> = {}
+  for (const name in params) values[name] = toValue(name, params[name] ?? null, schema)
+  return values
+}
+
+/** The headers that a schema knows, by its spelling of their names. */
+export function readHeaders(headers: Headers, schema: TObject<TProperties>): Record<string, string> {
+  const sent: Record<string, string> = {}
+  for (const name in schema.properties) {
+    const value = headers.get(name)
+    if (value !== null) sent[name] = value
+  }
+  return sent
+}
+
+function toValue(name: string, text: string | null, { properties }: TObject<TProperties>): string | number {
+  if (text === null) throw new Refusal('field_invalid', `${name}: not percent-encoded UTF-8`)
+  return properties[name]?.type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : text
+}
+
+function decode(text: string): string | null {
+  if (!/[%+]/.test(text)) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return null
+  }
+}
+
+/** How many names of an object are looked at, and how many misspellings are told. */
+const mostNames = 100
+const mostTold = 5
+
+/**
+ * What is told of members of a body that would be ignored although their names are almost known ones. Other
+ * names are not repeated: an answer holds nothing of the sender's choice.
+ */
+export function misspelt(body: unknown, schema: TSchema): string {
+  return nearMisses(body, schema, '').slice(0, mostTold).join(' ')
+}
+
+function nearMisses(value: unknown, { properties, items }: TSchema, path: string): string[] {
+  if (Array.isArray(value)) return items ? nearMisses(value[0], items, path) : []
+  if (typeof value !== 'object' || value === null || !properties) return []
+  const known = Object.keys(properties)
+  return Object.keys(value)
+    .slice(0, mostNames)
+    .flatMap((name) => {
+      const inner = (value as Record<string, unknown>)[name]
+      if (known.includes(name)) return nearMisses(inner, properties[name], `${path}${name}.`)
+      const meant = /^[A-Za-z0-9_ -]{1,40}$/.test(name) && known.find((one) => isNear(name, one))
+      return meant ? [`${path}${name} is not known; did you mean ${path}${meant}?`] : []
+    })
+}
+
+/** Whether two names differ by little more than a slip of the fingers, or by case, underscores, hyphens and blanks alone. */
+function isNear(name: string, known: string): boolean {
+  const [one, other] = [fold(name), fold(known)]
+  const most = other.length > 5 ? 2 : 1
+  return Math.abs(one.length - other.length) <= most && distance(one, other) <= most
+}
+
+function fold(name: string): string {
+  return name.replace(/[_ -]/g, '').toLowerCase()
+}
+
+/** How many letters must be put in, taken out or replaced to make one name of another (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1]
+    for (let at = 1; at <= other.length; at++) {
+      const replaced = (row[at - 1] ?? 0) + (letter === other[at - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,0 +1,127 @@
+import { Refusal } from '../domain/errors'
+import { type Rate, rateFor, shareOf } from '../domain/limits'
+import type { Partner } from '../domain/partner'
+import type { Clock } from '../domain/ports/clock'
+import type { Context } from '../operations/context'
+import { Limiter, type Standing } from './admission'
+import type { Words } from './errors'
+
+/**
+ * Whom a budget for an address is kept for: an IPv4 address, which may be written as IPv6 writes it (RFC 4291
+ * §2.5.5.2), or the /64 of an IPv6 address, which one network has whole (RFC 6177).
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const groups = groupsOf(address)
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  if (!isMapped)
+    return `${groups
+      .slice(0, 4)
+      .map((group) => group.toString(16))
+      .join(':')}::/64`
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join('.')
+}
+
+/** The eight groups of 16 bits of an IPv6 address, its zone left out. */
+function groupsOf(address: string): number[] {
+  const [text = ''] = address.split('%')
+  const [head = [], tail] = text.split('::').map((part) => part.split(':').filter(Boolean).flatMap(groupsIn))
+  if (!tail) return head
+  const zeros = Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0)
+  return [...head, ...zeros, ...tail]
+}
+
+/** A group in hexadecimal, or the last two as IPv4 writes them. */
+function groupsIn(text: string): number[] {
+  if (!text.includes('.')) return [Number.parseInt(text, 16)]
+  const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
+  return [a * 256 + b, c * 256 + d]
+}
+
+/** What a caller who asks for too much is told. */
+export const rateRefusals = {
+  authentication_limited:
+    'too many tokens from this address were refused; try again after Retry-After seconds',
+  rate_limited: 'the rate is used up; try again after Retry-After seconds',
+} as const satisfies Words
+
+/** What tells of a budget, as the document has it; in every answer to whoever was authenticated, unless limits are off. */
+export const rateHeaders = {
+  'RateLimit-Policy': {
+    description:
+      'The name of the budget that the call is taken from, q: what it holds, w: the seconds in which what was spent comes back, evenly. Left out where there is no limit',
+    schema: { type: 'string' },
+    example: '"reads";q=30000;w=60',
+  },
+  RateLimit: {
+    description:
+      'The name of the budget, r: what is left of it, t: seconds until all of it is there again. Left out where there is no limit',
+    schema: { type: 'string' },
+    example: '"reads";r=29979;t=1',
+  },
+}
+
+/** The headers of an answer, as Elysia gathers them for errors too. */
+type Headers = Record<string, string | number>
+
+/** A partner's budgets: of what is read, and of what is submitted. */
+export type BudgetName = 'reads' | 'bookings'
+
+/**
+ * Takes a cost from a partner's budget and tells in the headers of the answer how it stands, where there is a limit.
+ * Gives the refusal of what is more than is left.
+ */
+type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers: Headers) => Refusal | null
+
+/** Keeps the budgets of all partners. */
+export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
+  const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
+  return (name, partner, cost, headers) => {
+    // The budget of this node, which is what can be spent here and what is told.
+    const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
+    if (!rate) return null
+    const standing = limiters[name].spend(partner.id, rate, cost, clock.now())
+    tell(name, rate, standing, headers)
+    return refusalOf('rate_limited', standing)
+  }
+}
+
+/**
+ * Keeps a budget for each client address, of which it tells those alone who have used theirs up.
+ *
+ * @param rateNow what an address is held to at this moment
+ */
+export function addressBudgets(
+  name: string,
+  kind: keyof typeof rateRefusals,
+  rateNow: () => Rate | null,
+  clock: Clock,
+): (address: string, headers: Headers) => Refusal | null {
+  const limiter = new Limiter<string>()
+  return (address, headers) => {
+    const rate = rateNow()
+    if (!rate) return null
+    const standing = limiter.spend(networkOf(address), rate, 1, clock.now())
+    const refusal = refusalOf(kind, standing)
+    if (refusal) tell(name, rate, standing, headers)
+    return refusal
+  }
+}
+
+/** As draft-ietf-httpapi-ratelimit-headers-10 writes it. */
+function tell(
+  name: string,
+  { most, seconds }: Rate,
+  { remaining, secondsToFull }: Standing,
+  headers: Headers,
+) {
+  headers['RateLimit-Policy'] = `"${name}";q=${most};w=${seconds}`
+  headers.RateLimit = `"${name}";r=${remaining};t=${secondsToFull}`
+}
+
+function refusalOf(kind: keyof typeof rateRefusals, { retryAfterSeconds }: Standing): Refusal | null {
+  return retryAfterSeconds === null ? null : new Refusal(kind, rateRefusals[kind], { retryAfterSeconds })
+}

@@ -1,0 +1,157 @@
+import type { Act, AuditHead } from '../domain/audit'
+import { Refusal } from '../domain/errors'
+import type { TellStep } from '../domain/measures'
+import type { Clock } from '../domain/ports/clock'
+import type { DatabasePlace } from '../domain/ports/database'
+import type { CopyNote, CopySource, CopyTarget, Lines, Purpose } from '../domain/ports/database-copy'
+import type { MasterKey } from '../domain/ports/vault'
+import type { Region } from '../domain/region'
+import type { Context } from './context'
+import { type FoundPage, listRegions, searchProviders } from './search-providers'
+import { rotateToken } from './tokens'
+
+export interface Copying {
+  readonly from: DatabasePlace
+  readonly to: DatabasePlace
+  readonly purpose: Purpose
+  /** Returns the master key of both databases. */
+  readonly takeKey: () => Promise<MasterKey>
+  /** Whether servers of the source may run meanwhile and afterwards. */
+  readonly whileServing: boolean
+  readonly clock: Clock
+}
+
+interface TableCopy {
+  readonly rows: number
+  /** Of all rows as JSON lines, in hex: the same on both sides. */
+  readonly sha256: string
+}
+
+export interface Copied {
+  readonly tables: Readonly<Record<string, TableCopy>>
+  /** The newest act of the audit log. */
+  readonly auditHead: AuditHead
+  /** Whether the source was marked as copied, so that no server opens it. */
+  readonly deactivated: boolean
+  /** An earlier copy of the source. */
+  readonly copiedBefore: CopyNote | null
+}
+
+/**
+ * Copies a database as of one moment to an empty place on either engine. The copy appears only after each table was read
+ * back and compared, and the audit log verified. Copying adds no audit line: heads noted elsewhere hold for both databases.
+ *
+ * @throws Refusal database_unusable; storage_busy if a server of the source runs that must not
+ */
+export async function copyDatabase(copying: Copying, tell: TellStep): Promise<Copied> {
+  const { from, to, purpose, takeKey, whileServing, clock } = copying
+  return from.readSource({ purpose, takeKey, whileServing }, async (source) => {
+    const note = { to: to.fullName, at: clock.now() }
+    const masterKey = await takeKey()
+    const fill = (target: CopyTarget) => copyTables(source, target, tell)
+    const copied = await to.makeTarget({ purpose, masterKey, fill, tell })
+    // Last: if the copy is killed earlier, the source stays usable.
+    const deactivated = !whileServing && (await source.markCopied(note))
+    return { ...copied, deactivated, copiedBefore: source.copiedBefore }
+  })
+}
+
+async function copyTables(
+  source: CopySource,
+  target: CopyTarget,
+  tell: TellStep,
+): Promise<Pick<Copied, 'tables' | 'auditHead'>> {
+  tell('checking the audit log')
+  const spans = await source.verifyLog()
+  const total = source.tables.reduce((sum, { rows }) => sum + rows, 0)
+  const progress = (what: string) => {
+    let done = 0
+    return (name: string, rows: number) => {
+      done += rows
+      tell(`${what} ${name}`, done / total)
+    }
+  }
+  const tables: Record<string, TableCopy> = {}
+  const copying = progress('copying')
+  for (const { name, lastId } of source.tables) {
+    if (lastId !== null) await target.keepIds(name, lastId)
+    tables[name] = await hashOf(source.linesOf(name), async (lines) => {
+      await target.add(name, lines)
+      copying(name, lines.length)
+    })
+  }
+  const comparing = progress('comparing')
+  for (const { name } of source.tables) {
+    const { sha256 } = await hashOf(target.linesOf(name), ({ length }) => comparing(name, length))
+    if (sha256 !== tables[name]?.sha256)
+      throw new Refusal('database_unusable', `${name} was not stored as it was read: nothing was made`)
+  }
+  tell('checking the audit log of the copy')
+  await target.continueLog(spans)
+  await source.requireStopped()
+  return { tables, auditHead: spans.acts.head }
+}
+
+async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknown): Promise<TableCopy> {
+  const hash = new Bun.CryptoHasher('sha256')
+  let rows = 0
+  for await (const lines of batches) {
+    for (const line of lines) hash.update(`${line}\n`)
+    rows += lines.length
+    await each(lines)
+  }
+  return { rows, sha256: hash.digest('hex') }
+}
+
+/**
+ * A token for a copy of the database that is about to be removed, of a partner who has one. It is made there, and so is of
+ * no use anywhere else. Null if no partner could call.
+ */
+export async function mintDrillToken(copy: Context, act: Act): Promise<string | null> {
+  const caller = copy.directory
+    .listKeys()
+    .find(
+      ({ partner, startsAt, endsAt }) =>
+        partner.active && partner.organization?.active && startsAt <= act.at && (endsAt ?? Infinity) > act.at,
+    )
+  return caller ? rotateToken(copy, caller.partner, act.at, act) : null
+}
+
+/** In how many regions a drill searches: the time that it takes is not to grow with the directory. */
+const mostRegions = 10
+/** What one page of an answer can have. */
+const firstPage = { page: 1, pageSize: 100 }
+
+/** What a drill asks for: first pages of lists. */
+export interface DrillQuestions {
+  readonly countries: readonly string[]
+  readonly regions: readonly Region[]
+}
+
+/** What can be asked of a directory. */
+export function questionsFor({ directory }: Context): DrillQuestions {
+  const regions = directory.listAllRegions().filter(({ active }) => active)
+  const countries = new Set(regions.map(({ countryCode }) => countryCode))
+  return { countries: [...countries].slice(0, mostRegions), regions: regions.slice(0, mostRegions) }
+}
+
+/** The regions of a country that partners are to be shown. */
+export function regionsShown(context: Context, countryCode: string): readonly Region[] {
+  return listRegions(context, countryCode, firstPage).items
+}
+
+/** The providers of a region that partners are to be shown at a moment (ms). */
+export function providersShown(context: Context, { id: regionId }: Region, now: number): FoundPage {
+  const search = {
+    ...firstPage,
+    regionId,
+    countryCode: undefined,
+    modality: undefined,
+    languageTag: undefined,
+  }
+  const searching = searchProviders(context, search, now)
+  for (;;) {
+    const step = searching.next()
+    if (step.done) return step.value
+  }
+}

@@ -1,0 +1,202 @@
+import { type Directory, type Listing, localOffsetAt, withTaken } from '../directory/directory'
+import type { Act } from '../domain/audit'
+import { newAuthorizationNumber, type RequestRecord, refuseMove } from '../domain/booking-request'
+import {
+  type AssignmentDraft,
+  decideAssignment,
+  decideClosing,
+  decideMove,
+  type PlacementFacts,
+  refuseAssignment,
+  refuseMoving,
+} from '../domain/decisions/transitions'
+import { Refusal } from '../domain/errors'
+import type { Member } from '../domain/member'
+import type { Placed } from '../domain/ports/facts'
+import type { Store } from '../domain/ports/store'
+import type { Decision } from '../domain/ports/writes'
+import type { Provider } from '../domain/provider'
+import { regionRef } from '../domain/region'
+import { formatInstant } from '../scheduling/calendar'
+import { type Context, decideOnFreshSnapshot, type Records } from './context'
+import { requireRequest } from './find-records'
+import { whereaboutsOf } from './members'
+
+/** A provider for a request, and a slot of theirs or none, on a version of the directory. */
+type PlacementDraft = Omit<AssignmentDraft, 'authorizationNumber'>
+
+/**
+ * Gives a request a provider, and a slot of theirs where one is named (`startsAt`, ms), which must be offered as it would
+ * have to be to a partner; but the request's own slot is no hindrance to it.
+ *
+ * @param refuse why the request can have none, whoever it is
+ * @param decide on what is stored at the moment of writing; `stale` asks for a newer snapshot of the directory
+ * @throws Refusal record_unknown, move_unknown for a provider who is deactivated, slot_unavailable, storage_busy, and what
+ *   the two tell
+ */
+export async function placeRequest(
+  context: Context,
+  requestId: number,
+  provider: Provider,
+  startsAt: number | null,
+  act: Act,
+  refuse: (request: RequestRecord) => Refusal | null,
+  decide: (draft: PlacementDraft, facts: PlacementFacts) => 'stale' | Decision,
+): Promise<RequestRecord> {
+  const { directory, store } = context
+  try {
+    await decideOnFreshSnapshot(context, async () => {
+      const request = await requireRequest(context, requestId)
+      const refusal = refuse(request)
+      if (refusal) throw refusal
+      const listing = directory.findListing(provider.id)
+      if (!listing) {
+        const why = directory.findAnyListing(provider.id)
+          ? 'is deactivated'
+          : 'is left out of searches; doctor says why'
+        throw new Refusal('move_unknown', `provider ${provider.ref} ${why}`)
+      }
+      if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
+        throw new Refusal('slot_unavailable', 'the slot is not available')
+      }
+      const localOffsetMinutes = startsAt === null ? null : localOffsetAt(listing, startsAt)
+      const draft = { providerId: provider.id, startsAt, localOffsetMinutes, version: directory.version }
+      return placeOn(store, requestId, draft, act, (facts) => decide(draft, facts))
+    })
+  } catch (error) {
+    if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
+    const why = `anteroom provider why ${provider.ref} ${formatInstant(startsAt)}`
+    throw new Refusal('slot_unavailable', `the slot is not available; the reason: ${why}`)
+  }
+  return requireRequest(context, requestId)
+}
+
+/** Writes what is decided on the draft, unless that is stale. */
+export function placeOn(
+  store: Store,
+  requestId: number,
+  draft: Placed,
+  act: Act,
+  decide: (facts: PlacementFacts) => 'stale' | Decision,
+): Promise<'done' | 'stale'> {
+  return store.change(
+    act,
+    ({ placement }) => [placement.find(requestId, draft)],
+    (facts) => placed(decide(facts)),
+    { isAlone: true },
+  )
+}
+
+/** A stale decision changes nothing. */
+function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
+  if (decision === 'stale') return { writes: [], taken: [], audit: null, answer: () => 'stale' }
+  return decision instanceof Refusal ? decision : { ...decision, answer: () => 'done' }
+}
+
+/** The slot that a request holds is no hindrance to the same request, which gives it back. */
+function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
+  if (!listing.taken.some(({ requestId }) => requestId === id)) return listing
+  const others = listing.taken.filter(({ requestId }) => requestId !== id)
+  return withTaken(listing, others)
+}
+
+/** What of an intake's provider a person should look at before they are assigned; nothing is refused for it. */
+export type AssignmentConcern =
+  | { readonly about: 'unlicensed'; readonly region: string }
+  | { readonly about: 'region unknown'; readonly country: string }
+
+/**
+ * Attaches a provider to an intake, with a slot of theirs (`startsAt`, ms) or without one (null). An intake
+ * that has a provider already gets the new one in their place: it is pending again and its earlier slot free.
+ *
+ * @throws Refusal record_unknown, move_unknown for what is no intake that can be assigned or for a provider
+ *   who is deactivated, slot_unavailable, slot_conflicts_with_yours, storage_busy
+ */
+export function assignProvider(
+  context: Context,
+  requestId: number,
+  provider: Provider,
+  startsAt: number | null,
+  act: Act,
+): Promise<RequestRecord> {
+  const authorizationNumber = newAuthorizationNumber()
+  return placeRequest(context, requestId, provider, startsAt, act, refuseAssignment, (draft, facts) =>
+    decideAssignment({ ...draft, authorizationNumber }, facts),
+  )
+}
+
+/** @throws Refusal move_unknown for a booking request, for an intake that is closed or whose person was erased */
+export function requireAssignable(
+  request: RequestRecord,
+): asserts request is RequestRecord & { readonly member: Member } {
+  const refusal = refuseAssignment(request)
+  if (refusal) throw refusal
+}
+
+/** Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against it. */
+export function concernOf(
+  directory: Directory,
+  { profile }: Member,
+  provider: Provider,
+  at: number,
+): AssignmentConcern | null {
+  const { region } = whereaboutsOf(directory, profile)
+  if (!region) return { about: 'region unknown', country: profile.country }
+  const isLicensed = directory.listLicensed(region.id, at).some((found) => found.provider.id === provider.id)
+  return isLicensed ? null : { about: 'unlicensed', region: regionRef(region) }
+}
+
+/**
+ * Moves a pending or accepted request to another slot (`startsAt`, ms), of the provider whom it is with or of another: it
+ * is pending again, its earlier slot free, its number the same. The earlier slot may overlap with the new one.
+ *
+ * @throws Refusal record_unknown, move_unknown, slot_unavailable, slot_conflicts_with_yours, storage_busy
+ */
+export function moveRequest(
+  context: Context,
+  requestId: number,
+  provider: Provider,
+  startsAt: number,
+  act: Act,
+): Promise<RequestRecord> {
+  const to = { providerId: provider.id, startsAt }
+  return placeRequest(
+    context,
+    requestId,
+    provider,
+    startsAt,
+    act,
+    (request) => refuseMoving(request, to),
+    (draft, facts) =>
+      decideMove({ ...draft, startsAt, localOffsetMinutes: draft.localOffsetMinutes as number }, facts),
+  )
+}
+
+/** @throws Refusal move_unknown for what cannot be moved to that slot, free or not */
+export function requireMovable(
+  request: RequestRecord,
+  to: { readonly providerId: number; readonly startsAt: number },
+): asserts request is RequestRecord & { readonly member: Member } {
+  const refusal = refuseMoving(request, to)
+  if (refusal) throw refusal
+}
+
+/**
+ * Closes an intake to which nobody is assigned: it was withdrawn, or is a duplicate. Nothing opens it again.
+ *
+ * @param reason for staff alone, kept as a note
+ * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
+ */
+export function closeRequest({ store }: Records, id: number, act: Act, reason?: string): Promise<void> {
+  return store.change(
+    act,
+    ({ requests }) => [requests.find(id)],
+    (request) => decideClosing(request, act, reason),
+  )
+}
+
+/** @throws Refusal move_unknown for what cannot be closed */
+export function requireClosable(request: RequestRecord): void {
+  const refusal = refuseMove(request, 'closed')
+  if (refusal) throw refusal
+}
