@@ -45,12 +45,12 @@ async function rehearse(service: Service, folder: string, act: MakeAct, tell: Te
   const { context } = service
   const [backup, database] = [join(folder, 'backup.age'), join(folder, 'restored.sqlite')]
   const moment = act()
-  const before = shownBy(context, moment.at)
+  const before = await shownBy(context, moment.at)
   const start = elapsedMillis()
   const manifest = await backUp(context, backup, { recipients: [] }, moment, { tell, isDrill: true })
   const made = elapsedMillis()
   await context.directory.catchUp()
-  const after = shownBy(context, moment.at)
+  const after = await shownBy(context, moment.at)
   const restoring = elapsedMillis()
   const restored = await service.restore(backup, database, tell)
   if (restored.manifest?.sha256 !== manifest.sha256) throw failed('the backup has another manifest')
@@ -73,22 +73,18 @@ async function rehearse(service: Service, folder: string, act: MakeAct, tell: Te
 }
 
 /** What partners are to be shown at a moment (ms), as the directory has it. */
-function shownBy(context: Context, now: number): Answers {
+async function shownBy(context: Context, now: number): Promise<Answers> {
   const { countries, regions } = questionsFor(context)
-  const entries = [
-    ...countries.flatMap((country) =>
-      regionsShown(context, country).map((region) => entryOf(`region ${region.id}`, presentRegion(region))),
-    ),
-    ...regions.flatMap((region) => {
-      const { items, availabilityOf } = providersShown(context, region, now)
-      return items.map((found) =>
-        entryOf(
-          `provider ${found.provider.id} in region ${region.id}`,
-          presentFound(found, availabilityOf(found)),
-        ),
-      )
-    }),
-  ]
+  const entries = countries.flatMap((country) =>
+    regionsShown(context, country).map((region) => entryOf(`region ${region.id}`, presentRegion(region))),
+  )
+  for (const region of regions) {
+    const { items, availabilityOf } = await providersShown(context, region, now)
+    for (const found of items) {
+      const name = `provider ${found.provider.id} in region ${region.id}`
+      entries.push(entryOf(name, presentFound(found, availabilityOf(found))))
+    }
+  }
   return new Map(entries)
 }
 

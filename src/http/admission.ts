@@ -1,6 +1,7 @@
 import { Refusal } from '../domain/errors'
 import type { Rate } from '../domain/limits'
 import { elapsedMillis } from '../domain/ports/clock'
+import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 /** How a caller's budget stands once a request has been judged. */
@@ -172,70 +173,87 @@ const [mostInFlight, mostOfOnePartner] = [512, 256]
 /** The places for requests in flight, by what they do. */
 export type PlacesInFlight = ReturnType<typeof placesInFlight>
 
-/** As many places as there are for those who read, and for those who book. */
+/** As many places for reads as for bookings. */
 export function placesInFlight() {
   const places = () => new Places(mostInFlight, mostOfOnePartner)
   return { reads: places(), bookings: places() }
 }
 
-/** Work that is done in small steps: between any two of them others may have their turn. */
-export type Steps<T> = Generator<void, T, void>
+/** How long a partner's work may go on before another partner's turn, in ms; its last step may take longer. */
+const sliceMillis = 0.1
 
-/** How long a turn is, in ms: as long as one partner may keep all others waiting, but for the last step of the turn. */
-const turnMillis = 0.1
-
-/** How much short work is done without a turn, in ms, before the event loop is let go on: turns have their price. */
+/** How much work may start without a wait in one turn of the event loop, in ms. A wait costs as much as a short search. */
 const atOnceMillis = 2
 
-/** Does a step of some work, and tells whether it was the last. */
-type Advance = () => boolean
+/** A slice of time in which one piece of work goes on. */
+interface Slice {
+  readonly owner: object
+  readonly partnerId: number
+  readonly beganAt: number
+}
+
+/** A piece of work that waits for its partner's turn. */
+interface Waiter {
+  readonly owner: object
+  readonly resume: () => void
+}
 
 /**
- * Lets partners take turns (round robin): in each turn of the event loop one of them has the work done that it asked for
- * first, for as long as a turn lasts. Whoever comes with one request waits for one turn of each other partner, however
- * much they have asked for.
+ * Shares the event loop fairly between partners (deficit round robin). Long work waits for its turn between small steps. In
+ * each turn of the event loop one partner's oldest work goes on, for a slice of time. So a request waits for about one slice
+ * of each other partner, however much they have asked for.
  */
-export class Turns {
-  /** What is still to be done, by partner, those first whose turn is next. */
-  readonly #waiting = new Map<number, Advance[]>()
-  /** By how much the last turn of a partner was longer than a turn, less what others have had since; in ms. */
-  readonly #over = new Map<number, number>()
+export class FairQueue {
+  /** By partner, the partner whose turn is next first. */
+  readonly #waiting = new Map<number, Waiter[]>()
+  /** By how much a partner's last slice was too long, less what the others have had since; in ms. */
+  readonly #excess = new Map<number, number>()
+  #slice: Slice | null = null
   #isScheduled = false
-  /** What was done at once, without a turn, since the last one; in ms. */
   #doneAtOnceMillis = 0
 
   /**
    * @param now ms, of any beginning
-   * @param later runs something once the event loop has looked for what came in meanwhile
+   * @param later runs a function in the next turn of the event loop
    */
   constructor(
     private readonly now: () => number = elapsedMillis,
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Does a partner's work, at once where they have none waiting and as far as it is short. Resolves with what it comes to. */
-  take<T>(partnerId: number, steps: Steps<T>): Promise<T> {
-    const isAtOnce = !this.#waiting.has(partnerId) && this.#doneAtOnceMillis < atOnceMillis
-    const answer = this.#add(partnerId, steps)
-    if (isAtOnce) this.#doneAtOnceMillis += this.#giveTurn(partnerId)
-    this.#schedule()
-    return answer
+  /** Resolves when it is the partner's turn: for work of one step, such as parsing a large body. */
+  turn(partnerId: number): Promise<void> {
+    return this.#wait(partnerId, {}, false)
   }
 
-  /** Does a partner's work when it is their turn, since it is part of something longer. */
-  queue<T>(partnerId: number, steps: Steps<T>): Promise<T> {
-    const answer = this.#add(partnerId, steps)
-    this.#schedule()
-    return answer
+  /**
+   * Returns what work of several steps calls before each of them. The work starts without a wait if its partner has none
+   * waiting and little was done at once in this turn of the event loop.
+   */
+  turnsOf(partnerId: number): Turn {
+    const owner = {}
+    let hasBegun = false
+    return () => {
+      if (this.#slice?.owner === owner && this.now() - this.#slice.beganAt < sliceMillis) return
+      const isFirst = !hasBegun
+      hasBegun = true
+      const isAtOnce = isFirst && !this.#waiting.has(partnerId) && this.#doneAtOnceMillis < atOnceMillis
+      if (!isAtOnce) return this.#wait(partnerId, owner, !isFirst)
+      this.#begin({ owner, partnerId, beganAt: this.now() }, (millis) => {
+        this.#doneAtOnceMillis += millis
+      })
+    }
   }
 
-  #add<T>(partnerId: number, steps: Steps<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const theirs = this.#waiting.get(partnerId)
-      const work = advancing(steps, resolve, reject)
-      if (theirs) theirs.push(work)
-      else this.#waiting.set(partnerId, [work])
-    })
+  #wait(partnerId: number, owner: object, isBegun: boolean): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { owner, resume: resolve }
+    const theirs = this.#waiting.get(partnerId)
+    if (!theirs) this.#waiting.set(partnerId, [waiter])
+    else if (isBegun) theirs.unshift(waiter)
+    else theirs.push(waiter)
+    this.#schedule()
+    return promise
   }
 
   #schedule(): void {
@@ -244,53 +262,40 @@ export class Turns {
     this.later(() => {
       this.#isScheduled = false
       this.#doneAtOnceMillis = 0
-      const next = this.#nextPartner()
-      if (next !== undefined) this.#giveTurn(next)
+      this.#goOn(this.#nextPartner())
       this.#schedule()
     })
   }
 
-  /** Whoever is first of those who have had no more than all others that wait (deficit round robin). */
-  #nextPartner(): number | undefined {
-    // Who is moved behind all others is met again.
-    for (const [partnerId, works] of this.#waiting) {
-      const over = this.#over.get(partnerId) ?? 0
-      if (over <= 0 || this.#waiting.size === 1) return partnerId
-      this.#over.set(partnerId, over - turnMillis)
+  /** The first partner in the round who has had no more time than the others. */
+  #nextPartner(): number {
+    for (const [partnerId, theirs] of this.#waiting) {
+      const excess = this.#excess.get(partnerId) ?? 0
+      if (excess <= 0 || this.#waiting.size === 1) return partnerId
+      this.#excess.set(partnerId, excess - sliceMillis)
+      // The loop comes back to entries that are added.
       this.#waiting.delete(partnerId)
-      this.#waiting.set(partnerId, works)
+      this.#waiting.set(partnerId, theirs)
     }
+    throw new Error('no partner waits')
   }
 
-  /** Has a partner's work done until their turn is over. Tells how long that took, in ms. */
-  #giveTurn(partnerId: number): number {
-    const works = this.#waiting.get(partnerId) ?? []
-    const beganAt = this.now()
-    let millis = 0
-    while (works.length > 0 && millis < turnMillis) {
-      if (works[0]?.()) works.shift()
-      millis = this.now() - beganAt
-    }
-    this.#over.set(partnerId, millis - turnMillis)
+  #goOn(partnerId: number): void {
+    const [next, ...others] = this.#waiting.get(partnerId) as [Waiter, ...Waiter[]]
     this.#waiting.delete(partnerId)
-    if (works.length > 0) this.#waiting.set(partnerId, works)
-    return millis
+    if (others.length > 0) this.#waiting.set(partnerId, others)
+    next.resume()
+    this.#begin({ owner: next.owner, partnerId, beganAt: this.now() })
   }
-}
 
-function advancing<T>(
-  steps: Steps<T>,
-  resolve: (value: T) => void,
-  reject: (error: unknown) => void,
-): Advance {
-  return () => {
-    try {
-      const step = steps.next()
-      if (step.done) resolve(step.value)
-      return step.done === true
-    } catch (error) {
-      reject(error)
-      return true
-    }
+  /** Begins a slice, which ends when the work that goes on now waits again or is done. */
+  #begin(slice: Slice, ended?: (millis: number) => void): void {
+    this.#slice = slice
+    queueMicrotask(() => {
+      const millis = this.now() - slice.beganAt
+      this.#excess.set(slice.partnerId, millis - sliceMillis)
+      ended?.(millis)
+      if (this.#slice === slice) this.#slice = null
+    })
   }
 }

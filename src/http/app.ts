@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { documents } from './documents/docs'
 import { endpoints } from './endpoints/endpoints'
 import { answerTo } from './errors'
-import { gate, type Serving } from './gate'
+import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { health } from './listening/health'
 import { seenOf } from './request-log'
@@ -19,25 +19,29 @@ export function createApp(
   isReady: () => Promise<boolean> = async () => true,
 ) {
   const forwarded = forwarding(serving.proxies ?? null, peerOf, serving.report)
-  return (
-    new Elysia({
-      // The contract depends on all three: a path without its last slash is the same path; what is
-      // validated is what was sent; a Host header cannot move the beginning of the path, which Elysia looks for from character
-      // 7 on, where in https:// the second slash is, or from 11 on (see listen.ts for shorter hosts).
-      strictPath: false,
-      normalize: false,
-      handler: { standardHostname: serving.isSecure ?? false },
+  const admission = admissionOf(serving)
+  const shed = shedding(endpoints, serving, admission)
+  const app = new Elysia({
+    // The contract depends on all three: a path without its last slash is the same path; what is
+    // validated is what was sent; a Host header cannot move the beginning of the path, which Elysia looks for from character
+    // 7 on, where in https:// the second slash is, or from 11 on (see listen.ts for shorter hosts).
+    strictPath: false,
+    normalize: false,
+    handler: { standardHostname: serving.isSecure ?? false },
+  })
+    // Before any plugin: it applies only to plugins that follow.
+    .onError(({ error, code, request }) => {
+      const seen = seenOf(request)
+      // A path that does not exist has not been checked for HTTPS yet.
+      const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, seen)
+      return plain || answerTo(error, code, seen)
     })
-      // Before any plugin: it answers for those alone that come after.
-      .onError(({ error, code, request }) => {
-        const seen = seenOf(request)
-        // Where there is nothing, it was not asked yet.
-        const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, seen)
-        return plain || answerTo(error, code, seen)
-      })
-      // To whoever asks, by whatever way.
-      .use(health(isReady))
-      .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, forwarded))
-      .use(gate(endpoints, serving, forwarded))
-  )
+    // Answers whether they came by HTTPS or not.
+    .use(health(isReady))
+    .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, forwarded))
+    .use(gate(endpoints, serving, admission, forwarded))
+  return {
+    routes: app.routes,
+    fetch: (request: Request) => shed(request, seenOf(request)) ?? app.fetch(request),
+  }
 }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { Steps, Turns } from './admission'
+import type { FairQueue } from './admission'
 import { type Coding, codingFor, compress } from './content-coding'
 import type { Reply } from './endpoints/endpoint'
 import { unkept } from './errors'
@@ -44,7 +44,7 @@ interface Asked {
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
   { request, partnerId, status, seen }: Asked,
-  turns: Turns,
+  queue: FairQueue,
 ): Response | Promise<Response> {
   seen.counted = counted ?? null
   if (!(body instanceof Representation)) {
@@ -58,24 +58,18 @@ export function respond<Answer>(
   const handOver = (form: Form): Response | Promise<Response> => {
     if (form.size <= mostBytesAtOnce) return send(form, seen)
     seen.isLate = true
-    return turns.queue(partnerId, turnOf(form)).then((form) => send(form, seen))
+    return queue.turn(partnerId).then(() => send(form, seen))
   }
   if (coding === null) return handOver(body.plain)
   const compressed = body.compressed(coding)
   if (compressed) return handOver(compressed)
   if (!body.isWorthCompressing() && !isNeeded) return handOver(body.plain)
   seen.isLate = true
-  return compressing(body, coding, turns, partnerId).then(handOver)
+  return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
-/** The largest body that is handed over at once, for the system to send: a page of the usual size. */
+/** The largest body that is sent without a wait: a page of the usual size. Sending a larger one keeps others waiting. */
 const mostBytesAtOnce = 512 * 1024
-
-/** To hand over a large body keeps all others waiting for as long as making it does, and so takes a turn. */
-function* turnOf(form: Form): Steps<Form> {
-  yield
-  return form
-}
 
 /** What some of those who are sent the same are told, and not all of them. */
 const rateNames = Object.keys(rateHeaders)
@@ -142,18 +136,15 @@ const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 async function compressing(
   body: Representation,
   coding: Coding,
-  turns: Turns,
+  queue: FairQueue,
   partnerId: number,
 ): Promise<Form> {
   const reading = read.get(body) ?? body.plain.read()
   read.set(body, reading)
   const bytes = await reading
-  function* step(): Steps<Form> {
-    // Another who asked at the same time may have had it made.
-    const made = body.compressed(coding) ?? body.keep(coding, compress[coding](bytes))
-    read.delete(body)
-    yield
-    return made
-  }
-  return turns.queue(partnerId, step())
+  await queue.turn(partnerId)
+  // Another request may have compressed it meanwhile.
+  const made = body.compressed(coding) ?? body.keep(coding, compress[coding](bytes))
+  read.delete(body)
+  return made
 }

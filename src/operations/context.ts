@@ -17,6 +17,12 @@ export interface Records {
   readonly directory: Directory | null
 }
 
+/**
+ * Called between the steps of long work. Returns a promise if others must have their turn first: resolves when the work may
+ * go on.
+ */
+export type Turn = () => Promise<void> | undefined
+
 /** What operations work on that ask the read model too. */
 export interface Context extends Records {
   readonly directory: Directory

@@ -141,7 +141,7 @@ export function regionsShown(context: Context, countryCode: string): readonly Re
 }
 
 /** The providers of a region that partners are to be shown at a moment (ms). */
-export function providersShown(context: Context, { id: regionId }: Region, now: number): FoundPage {
+export function providersShown(context: Context, { id: regionId }: Region, now: number): Promise<FoundPage> {
   const search = {
     ...firstPage,
     regionId,
@@ -149,9 +149,5 @@ export function providersShown(context: Context, { id: regionId }: Region, now: 
     modality: undefined,
     languageTag: undefined,
   }
-  const searching = searchProviders(context, search, now)
-  for (;;) {
-    const step = searching.next()
-    if (step.done) return step.value
-  }
+  return searchProviders(context, search, now, () => undefined)
 }

@@ -7,7 +7,7 @@ import type { Version } from '../domain/ports/directory-feed'
 import type { Modality, Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import type { Availability } from '../scheduling/availability'
-import type { Context } from './context'
+import type { Context, Turn } from './context'
 
 /** A page of a country's regions. */
 export interface RegionPage extends Page<Region> {
@@ -53,14 +53,15 @@ const lookedAtInStep = 256
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */
-export function* searchProviders(
+export async function searchProviders(
   context: Context,
   search: ProviderSearch,
   now: number,
-): Generator<void, FoundPage, void> {
+  turn: Turn,
+): Promise<FoundPage> {
   const { directory } = context
   const region = regionOf(context, search)
-  const { ids, holdsUntil } = region ? yield* findSuiting(directory, region, search, now) : nobody
+  const { ids, holdsUntil } = region ? await findSuiting(directory, region, search, now, turn) : nobody
   const page = pageOf(ids, search)
   const items = page.items.map((id) => directory.findListing(id) as Listing)
   const availabilityOf = (found: FoundProvider) =>
@@ -89,12 +90,18 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
 const nobody: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
 
 /** Those of a region's providers whom a search asks for, and until when (ms) they are the same. */
-function* findSuiting(directory: Directory, region: Region, search: ProviderSearch, now: number) {
+async function findSuiting(
+  directory: Directory,
+  region: Region,
+  search: ProviderSearch,
+  now: number,
+  turn: Turn,
+) {
   for (;;) {
     const roster = directory.rosterOf(region.id, now)
     const { modality, languageTag } = search
     const isForAll = !modality && languageTag === undefined
-    const ids = isForAll ? roster.ids : yield* narrow(directory, roster, region, search)
+    const ids = isForAll ? roster.ids : await narrow(directory, roster, region, search, turn)
     // It may have been replaced between two steps.
     if (roster === directory.rosterOf(region.id, now)) return { ids, holdsUntil: roster.holdsUntil }
   }
@@ -109,18 +116,19 @@ interface Narrowed {
 const narrowed = new WeakMap<Roster, Narrowed>()
 
 /** Those of a roster whom a search asks for: looked for once. */
-function* narrow(
+async function narrow(
   directory: Directory,
   roster: Roster,
   region: Region,
   { modality, languageTag }: ProviderSearch,
-): Generator<void, readonly number[], void> {
+  turn: Turn,
+): Promise<readonly number[]> {
   const known = narrowed.get(roster) ?? { spoken: null, suiting: new Map() }
   narrowed.set(roster, known)
   const providersIn = (some: readonly number[]) =>
     some.flatMap((id) => directory.findListing(id)?.provider ?? [])
   known.spoken ??= new Set(
-    yield* inSteps(roster.ids, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
+    await inSteps(roster.ids, turn, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
   )
   // However many tags are asked for, few of them differ in whom they find.
   const languages =
@@ -132,7 +140,7 @@ function* narrow(
     (!languages || languagesSpoken.some((tag) => languages.includes(tag)))
   const suiting =
     known.suiting.get(asked) ??
-    (yield* inSteps(roster.ids, (some) =>
+    (await inSteps(roster.ids, turn, (some) =>
       providersIn(some)
         .filter(suits)
         .map(({ id }) => id),
@@ -141,14 +149,16 @@ function* narrow(
   return suiting
 }
 
-function* inSteps<Item>(
+async function inSteps<Item>(
   ids: readonly number[],
+  turn: Turn,
   find: (some: readonly number[]) => readonly Item[],
-): Generator<void, Item[], void> {
+): Promise<Item[]> {
   const found: Item[] = []
   for (let start = 0; start < ids.length; start += lookedAtInStep) {
     found.push(...find(ids.slice(start, start + lookedAtInStep)))
-    yield
+    const waiting = turn()
+    if (waiting) await waiting
   }
   return found
 }

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import type { Steps } from '../../src/http/admission'
 import type { Reply } from '../../src/http/endpoints/endpoint'
 import { providers } from '../../src/http/endpoints/providers'
 import type { Representation } from '../../src/http/representation'
@@ -86,29 +85,31 @@ describe('a large page', () => {
 
   test('is of one moment, whatever is booked while it is made', async () => {
     const before = await service.get(query)
+    const booked = Promise.withResolvers<void>()
+    let turns = 0
     const call = {
       caller: service.partner,
       now: service.context.clock.now(),
       params: {},
       body: {},
       letIn: {},
+      turn: () => (++turns === 11 ? booked.promise : undefined),
     }
-    const steps = providers.handler(
+    const made = providers.handler(
       service.context,
       service.baseUrl,
     )({
       ...call,
       query: { region_id: 31, page_size: 100 },
-    } as never) as Steps<Reply<Representation>>
-    for (let times = 0; times < 10; times++) steps.next()
+    } as never) as Promise<Reply<Representation>>
     const last = before.body.results.at(-1)
     const [slot] = last.availability
     const answer = await service.post(paths.booking, booking('meanwhile', { ...last, ...slot }))
     expect(answer.status).toBe(201)
-    let step = steps.next()
-    while (!step.done) step = steps.next()
-    const made = await (step.value.body as Representation).plain.body?.json()
-    expect(made).toEqual(before.body)
+    booked.resolve()
+    const { body } = await made
+    expect(await (body as Representation).plain.body?.json()).toEqual(before.body)
+    expect(turns).toBeGreaterThan(11)
     const after = await service.get(query)
     expect(after.body.results.at(-1).availability).toEqual(last.availability.slice(1))
   })

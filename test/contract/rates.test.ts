@@ -330,7 +330,7 @@ describe('tokens that are refused', () => {
     )
     const handle = (request: Request) => {
       isThere.add(request)
-      return app.handle(request)
+      return app.fetch(request)
     }
     return { handle, leave: () => isThere.clear() }
   }
@@ -388,7 +388,7 @@ describe('tokens that are refused', () => {
     )
     const statusFrom = async (from: string) => {
       address = from
-      return (await app.handle(new Request(`http://localhost${regions}`))).status
+      return (await app.fetch(new Request(`http://localhost${regions}`))).status
     }
     expect(await statusFrom('192.0.2.1')).toBe(401)
     expect(await statusFrom('::ffff:192.0.2.1')).toBe(429)

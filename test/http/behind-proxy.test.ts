@@ -29,7 +29,7 @@ function appFor(peer: string, given: Networks | null = proxies) {
   }
   const app = createApp(serving, () => peer)
   return async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
-    const answer = await app.handle(new Request(`http://localhost${path}`, { method, headers }))
+    const answer = await app.fetch(new Request(`http://localhost${path}`, { method, headers }))
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
   }
 }
@@ -62,7 +62,7 @@ describe('behind a proxy', () => {
     const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
     const app = createApp({ ...serving, report: (line) => void lines.push(line) }, () => peer)
     for (const path of [regions, regions, '/nowhere']) {
-      const answer = await app.handle(new Request(`http://localhost${path}`, { headers }))
+      const answer = await app.fetch(new Request(`http://localhost${path}`, { headers }))
       expect(answer.status).toBe(403)
     }
     expect(lines).toEqual(told.map((end) => expect.stringContaining(`${end}; this is told once`)))
@@ -145,7 +145,7 @@ describe('behind a proxy', () => {
     const paths = new Set(app.routes.map(({ path }) => path))
     const open: string[] = []
     for (const path of paths) {
-      const answer = await app.handle(new Request(`http://localhost${path.replace(/:\w+/g, '7')}`))
+      const answer = await app.fetch(new Request(`http://localhost${path.replace(/:\w+/g, '7')}`))
       if (answer.status !== 403) open.push(path)
     }
     expect(open.sort()).toEqual(['/livez', '/readyz'])

@@ -116,7 +116,7 @@ describe('the page', () => {
     expect((await runStartScript(address)).options).toEqual(everywhere)
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     const production = createApp(serving, () => 'somewhere')
-    const ask = async (path: string) => production.handle(new Request(`http://localhost${path}`))
+    const ask = async (path: string) => production.fetch(new Request(`http://localhost${path}`))
     const { options } = await runStartScript(address, false, ask)
     expect(options).toEqual({
       ...everywhere,
@@ -147,7 +147,7 @@ describe('the page', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([302, 'docs'])
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     const production = createApp(serving, () => 'somewhere')
-    expect((await production.handle(new Request('http://localhost/'))).status).toBe(404)
+    expect((await production.fetch(new Request('http://localhost/'))).status).toBe(404)
   })
 
   test.each<[path: string, type: string, smallest: number]>([
@@ -195,7 +195,7 @@ describe('the page', () => {
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     let address = '192.0.2.1'
     const production = createApp(serving, () => address)
-    const ask = (path: string) => production.handle(new Request(`http://localhost${path}`))
+    const ask = (path: string) => production.fetch(new Request(`http://localhost${path}`))
     const rateOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
     for (let call = 0; call < 300; call++) {
       const within = await ask('/docs')

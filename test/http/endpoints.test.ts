@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { Elysia } from 'elysia'
+import { Elysia, type MaybePromise } from 'elysia'
 import { unlimited } from '../../src/domain/limits'
-import { type Steps, Turns } from '../../src/http/admission'
 import { createApp } from '../../src/http/app'
 import { exampleSlot } from '../../src/http/documents/examples'
 import { openApiDocument } from '../../src/http/documents/openapi'
@@ -11,7 +10,7 @@ import { type Endpoint, endpoint, type Reply } from '../../src/http/endpoints/en
 import { endpoints } from '../../src/http/endpoints/endpoints'
 import { providers } from '../../src/http/endpoints/providers'
 import { answerTo } from '../../src/http/errors'
-import { gate, routeOf, type Serving } from '../../src/http/gate'
+import { admissionOf, gate, routeOf, type Serving } from '../../src/http/gate'
 import { forwarding } from '../../src/http/listening/behind-proxy'
 import type { Representation } from '../../src/http/representation'
 import { seenOf } from '../../src/http/request-log'
@@ -66,14 +65,15 @@ describe('every endpoint', () => {
 const isPublic = (path: string) => /^\/($|livez$|readyz$|openapi\.json$|docs($|\/))/.test(path)
 
 /** The routes of an app that answer a request without a token with anything but 401. */
-async function openRoutes(app: { routes: { method: string; path: string }[]; handle: Elysia['handle'] }) {
+async function openRoutes(app: {
+  routes: { method: string; path: string }[]
+  fetch: (request: Request) => MaybePromise<Response>
+}) {
   const open: string[] = []
   for (const { method, path } of app.routes) {
     if (isPublic(path)) continue
     const verb = method === 'ALL' ? 'GET' : method
-    const { status } = await app.handle(
-      new Request(baseUrl + path.replaceAll(/:\w+/g, '1'), { method: verb }),
-    )
+    const { status } = await app.fetch(new Request(baseUrl + path.replaceAll(/:\w+/g, '1'), { method: verb }))
     if (status !== 401) open.push(`${method} ${path}`)
   }
   return open
@@ -116,11 +116,12 @@ describe('an endpoint whose path has a parameter', () => {
         gate(
           [echo],
           serving,
+          admissionOf(serving),
           forwarding(null, () => 'somewhere'),
         ),
       )
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` }
-    const answer = await app.handle(new Request(baseUrl + path, { method, headers }))
+    const answer = await app.fetch(new Request(baseUrl + path, { method, headers }))
     return [answer.status, answer.headers.get('allow'), await answer.json()]
   }
 
@@ -183,9 +184,11 @@ test('two apps of one process share no answers', async () => {
       query: { region_id: 1 },
       body: {},
       letIn: { version: 1 },
+      turn: () => undefined,
     }
-    const steps = providers.handler(context, baseUrl)(call as never) as Steps<Reply<Representation>>
-    const { body } = await new Turns().take(1, steps)
+    const { body } = await (providers.handler(context, baseUrl)(call as never) as Promise<
+      Reply<Representation>
+    >)
     return (await ((body as Representation).plain.body as Blob).json()).results.map(
       ({ details }: { details: { firstName: string } }) => details.firstName,
     )

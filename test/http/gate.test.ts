@@ -3,11 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
 import { placesInFlight } from '../../src/http/admission'
 import { createApp } from '../../src/http/app'
-import type { Endpoint } from '../../src/http/endpoints/endpoint'
-import { providerRegions } from '../../src/http/endpoints/provider-regions'
-import { user } from '../../src/http/endpoints/user'
-import { gate } from '../../src/http/gate'
-import { forwarding } from '../../src/http/listening/behind-proxy'
 import { type Seen, watched } from '../../src/http/request-log'
 import { paths } from '../contract/contract'
 import { testOfFile } from '../support/engine'
@@ -54,29 +49,6 @@ test('what is beyond the rate is told so where there is no place either, and hol
   while (places.reads.hasPlaceFor(partner.id)) places.reads.take(partner.id)
   const { taken } = places.reads
   expect(await ask()).toEqual({ status: 429, taken })
-})
-
-test('what names a person is read anew each time: nothing of it is kept', async () => {
-  const queries: unknown[] = []
-  const noting = (endpoint: Endpoint): Endpoint => ({
-    ...endpoint,
-    handler: (...made) => {
-      const handle = endpoint.handler(...made)
-      return (call) => {
-        queries.push(call.query)
-        return handle(call)
-      }
-    },
-  })
-  const { context, baseUrl } = service
-  const forwarded = forwarding(null, () => '127.0.0.1')
-  const app = gate([noting(user), noting(providerRegions)], { context, baseUrl, isSandbox: true }, forwarded)
-  for (const path of [`${paths.user}?external_user_id=robin`, `${paths.regions}?country_code=CA`]) {
-    for (let time = 0; time < 2; time++) await app.fetch(request(path, service.partner.token))
-  }
-  const [person, samePerson, country, sameCountry] = queries
-  expect([person, country]).toEqual([{ external_user_id: 'robin' }, { country_code: 'CA' }])
-  expect([samePerson === person, sameCountry === country]).toEqual([false, true])
 })
 
 // Of what another machine does nothing is committed in one turn.

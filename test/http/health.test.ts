@@ -49,9 +49,9 @@ test('what is not ready says so in the shape of all errors, and no more', async 
     () => 'somewhere',
     async () => false,
   )
-  const answer = await app.handle(new Request('http://localhost/readyz'))
+  const answer = await app.fetch(new Request('http://localhost/readyz'))
   expect([answer.status, await answer.json()]).toEqual([503, { message: 'not ready', status: 503 }])
   expect(answer.headers.get('retry-after')).toBe('1')
   expect(answer.headers.get('cache-control')).toBe('no-store')
-  expect((await app.handle(new Request('http://localhost/livez'))).status).toBe(200)
+  expect((await app.fetch(new Request('http://localhost/livez'))).status).toBe(200)
 })

@@ -75,7 +75,7 @@ describe('nothing is said', () => {
   test('in production', async () => {
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     const app = createApp(serving, () => 'somewhere')
-    const answer = await app.handle(
+    const answer = await app.fetch(
       new Request(`http://localhost${paths.booking}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${service.partner.token}` },

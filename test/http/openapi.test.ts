@@ -269,7 +269,7 @@ describe('live answers are what the document tells', () => {
     expect((await service.post(paths.booking, await offeredBooking())).status).toBe(201)
     expect(await offeredBooking()).not.toEqual(bookingExampleOf(JSON.parse(fixed)))
     const production = createApp({ context, baseUrl, isSandbox: false }, () => '127.0.0.1')
-    const answer = await production.handle(new Request(`${baseUrl}/openapi.json`))
+    const answer = await production.fetch(new Request(`${baseUrl}/openapi.json`))
     expect(await answer.text()).toBe(fixed)
   })
 

@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from 'bun:test'
-import { Turns } from '../../src/http/admission'
+import { FairQueue } from '../../src/http/admission'
 import { Representation } from '../../src/http/representation'
 import { type Seen, seenOf } from '../../src/http/request-log'
 import { respond } from '../../src/http/respond'
@@ -12,12 +12,12 @@ test('a page that many ask for at once before it is compressed is read and compr
   const body = new Representation(blob, 'W/"tag"')
   const readings = spyOn(blob, 'bytes')
   const kept = spyOn(body, 'keep')
-  const turns = new Turns()
+  const queue = new FairQueue()
   const ask = (_: unknown, place: number) =>
     respond(
       { body },
       { request: sent({ 'Accept-Encoding': 'gzip' }), partnerId: place % 3, status: 200, seen: seenTold({}) },
-      turns,
+      queue,
     )
   const answers = await Promise.all(Array.from({ length: 200 }, ask))
   expect([readings.mock.calls.length, kept.mock.calls.length]).toEqual([1, 1])
@@ -40,7 +40,7 @@ test.each<[ifNoneMatch: string, status: number]>([
   const answer = await respond(
     { body },
     { request, partnerId: 1, status: 200, seen: seenTold({}) },
-    new Turns(),
+    new FairQueue(),
   )
   expect(answer.status).toBe(status)
 })
@@ -52,7 +52,7 @@ test.each<[what: string, acceptEncoding: string, coding: string | null]>([
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'Accept-Encoding': acceptEncoding })
   const asked = { request, partnerId: 1, status: 200, seen: seenTold({}) }
-  const answer = await respond({ body }, asked, new Turns())
+  const answer = await respond({ body }, asked, new FairQueue())
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
 
@@ -63,7 +63,7 @@ test('of what many are sent each is told of their own limit, and whoever has non
     const { headers } = await respond(
       { body },
       { request, partnerId: 1, status: 200, seen: seenTold(told) },
-      new Turns(),
+      new FairQueue(),
     )
     return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
   }
@@ -84,7 +84,7 @@ test('an answer that was not yet sent keeps what it told when others are sent th
     respond(
       { body },
       { request: sent({}), partnerId: 1, status: 200, seen: seenTold({ RateLimit: left }) },
-      new Turns(),
+      new FairQueue(),
     )
   const [first, second] = [await answerWith('1'), await answerWith('2')]
   expect([first.headers.get('ratelimit'), second.headers.get('ratelimit')]).toEqual(['1', '2'])

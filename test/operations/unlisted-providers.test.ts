@@ -65,8 +65,8 @@ function damage(set: string, ref: string, told = false): void {
   }
 }
 
-function found(different: { languageTag?: string } = {}): string[] {
-  const search = searchProviders(
+async function found(different: { languageTag?: string } = {}): Promise<string[]> {
+  const { items } = await searchProviders(
     context,
     {
       regionId: 1,
@@ -78,10 +78,9 @@ function found(different: { languageTag?: string } = {}): string[] {
       ...different,
     },
     now,
+    () => undefined,
   )
-  let step = search.next()
-  while (!step.done) step = search.next()
-  return step.value.items.map(({ provider }) => provider.ref)
+  return items.map(({ provider }) => provider.ref)
 }
 
 const slotAt = Date.parse('2026-12-02T14:00:00Z')
@@ -135,14 +134,14 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     const report = `provider on-2 is left out of searches: ${fault}`
     expect(reports).toEqual([report])
     expect(listUnlisted(context)).toEqual([{ id: 2, ref: 'on-2', active: true, fault }])
-    expect(found()).toEqual(['on-1', 'on-3'])
-    expect(found({ languageTag: 'en' })).toEqual(['on-1', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-3'])
+    expect(await found({ languageTag: 'en' })).toEqual(['on-1', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('provider_unknown')
     expect(await endOf(book('on-1'))).toBe('stored')
     const partner = await place.store.addPartner('Another', null, act)
     await issueFirstToken(context, partner, act)
     await deactivateProvider(context, requireProviderName(context, 'on-3'), act)
-    expect(found()).toEqual(['on-1'])
+    expect(await found()).toEqual(['on-1'])
     expect(reports).toEqual([report])
   })
 
@@ -151,7 +150,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     await context.directory.catchUp()
     await context.directory.catchUp()
     expect(reports).toEqual([`provider on-2 is left out of searches: ${fault}`])
-    expect(found()).toEqual(['on-1', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-3'])
     expect(await endOf(book('on-3'))).toBe('stored')
   })
 
@@ -165,7 +164,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
       action: 'provider.deactivate',
       record: 'provider 2',
     })
-    expect(found()).toEqual(['on-1', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-3'])
   })
 
   test('is mended by loading the directory, under their id, and listed again', async () => {
@@ -178,11 +177,11 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
       unchanged: 3,
     })
     expect(listUnlisted(context)).toEqual([])
-    expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-2', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('stored')
     context = await start()
     expect(reports).toEqual([])
-    expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-2', 'on-3'])
   })
 })
 
@@ -198,14 +197,14 @@ describe.each(faults)('what is booked of a provider %s', (_, set) => {
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await loadDirectory(context, file, act)
-    expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], false])
+    expect([await found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], false])
 
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await place.store.decline(id, act)
     await context.directory.catchUp()
     await loadDirectory(context, file, act)
-    expect([found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], true])
+    expect([await found(), offered()]).toEqual([['on-1', 'on-2', 'on-3'], true])
   })
 })
 
@@ -222,7 +221,7 @@ describe('a license from a date that is none', () => {
     database.run("UPDATE licenses SET from_date = '2O20-01-01' WHERE provider_id = 2")
     context = await start()
     expect(reports).toEqual(['provider on-2 is left out of searches: the record cannot be read'])
-    expect(found()).toEqual(['on-1', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-3'])
   })
 })
 
@@ -326,6 +325,6 @@ describe('CSV files that name a provider whose record cannot be read', () => {
     const comparison = compareWithDirectory(context, entries)
     expect(await loadCompared(context, comparison, act)).toMatchObject({ changed: ['on-2'], deactivated: [] })
     expect(listUnlisted(context)).toEqual([])
-    expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
+    expect(await found()).toEqual(['on-1', 'on-2', 'on-3'])
   })
 })

@@ -3,9 +3,8 @@ import { authenticationRefusals } from '../../auth/authenticate'
 import type { RequestedSlot } from '../../domain/booking-request'
 import type { Caller } from '../../domain/partner'
 import { type Validator, validator } from '../../domain/validation'
-import type { Context } from '../../operations/context'
+import type { Context, Turn } from '../../operations/context'
 import type { LetIn } from '../../operations/submit-booking-request'
-import type { Steps } from '../admission'
 import { bodyRefusals } from '../body'
 import { refusalsEverywhere, transportRefusals, type Words } from '../errors'
 import { type BudgetName, rateRefusals } from '../rate-limits'
@@ -27,6 +26,8 @@ export interface Call<Params, Headers, Query, Body> {
   readonly bytes: Uint8Array
   /** The snapshot on which the caller was let in, and how to ask for them again. */
   readonly letIn: LetIn
+  /** Between the steps of long work. */
+  readonly turn: Turn
 }
 
 /** What is answered when all is well: a value, or its JSON where that was made to be sent many times. */
@@ -95,13 +96,13 @@ interface Definition<
     slot: RequestedSlot,
     baseUrl: string,
   ): { readonly request?: Examples<Static<Body>>; readonly answer: Examples<Static<Answer>> }
-  /** What carries out its calls in one app, with whatever that app keeps for it; in steps where they take long. */
+  /** Makes the function that answers its calls, with the caches of one app. */
   handler(
     context: Context,
     baseUrl: string,
   ): (
     call: Call<Static<Params>, Static<Headers>, Static<Query>, Static<Body>>,
-  ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>> | Steps<Reply<Static<Answer>>>
+  ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>>
 }
 
 /** An endpoint among others: what it takes was left to its own schemas, which stand compiled beside them. */

@@ -1,6 +1,6 @@
+import type { Turn } from '../../operations/context'
 import type { FoundPage, FoundProvider } from '../../operations/search-providers'
 import type { Availability } from '../../scheduling/availability'
-import type { Steps } from '../admission'
 import { digestOf, Representation, tagOf } from '../representation'
 import type { Counted } from '../request-log'
 
@@ -111,13 +111,14 @@ function takeDraft(): Draft {
  * @param head its JSON up to its entries
  * @param write adds an entry's JSON
  */
-export function* makePage(
+export async function makePage(
   found: FoundPage,
   head: string,
   now: number,
   before: ProviderPage | undefined,
   write: (draft: Draft, found: FoundProvider, availability: Availability) => void,
-): Steps<ProviderPage> {
+  turn: Turn,
+): Promise<ProviderPage> {
   const known = new Map(before?.entries.map((entry) => [entry.found, entry]))
   const entries: Entry[] = []
   const draft = takeDraft()
@@ -127,7 +128,8 @@ export function* makePage(
   const taken: (Range & { readonly place: number })[] = []
   let at = draft.end
   for (const item of found.items) {
-    if (entries.length > 0) yield
+    const waiting = turn()
+    if (waiting) await waiting
     const old = known.get(item)
     if (old && holds(old, now)) {
       const last = taken.at(-1)

@@ -2,10 +2,10 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { RequestedSlot } from '../../domain/booking-request'
 import { defaultPageSize } from '../../domain/page'
 import type { Provider } from '../../domain/provider'
+import type { Turn } from '../../operations/context'
 import { type FoundPage, type FoundProvider, searchProviders } from '../../operations/search-providers'
 import type { Availability } from '../../scheduling/availability'
 import { minuteMillis } from '../../scheduling/calendar'
-import type { Steps } from '../admission'
 import { exampleRegionId } from '../documents/examples'
 import { bookingRequest } from './booking-request'
 import { endpoint, type Reply } from './endpoint'
@@ -121,19 +121,24 @@ export const providers = endpoint({
   handler(context, baseUrl) {
     const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
-    const textOf = new WeakMap<object, string>()
-    return ({ query, now, letIn }) => {
-      // Links repeat what was sent as it was sent, so pages differ that are asked for in other words.
-      const asked = textOf.get(query) ?? JSON.stringify(query)
-      textOf.set(query, asked)
+    return ({ query, now, letIn, turn }) => {
+      // Links repeat the query as it was sent, so two spellings of a query have two pages.
+      const asked = JSON.stringify(query)
       const known = pages.get(asked)
       if (known && isCurrent(known, letIn.version, now))
         return { body: known.representation, counted: known.counted }
-      return search(query, now, asked)
+      return search(query, now, asked, turn)
     }
 
-    function* search(query: Static<typeof ProviderQuery>, now: number, asked: string): Steps<Reply<never>> {
-      const found = yield* searchProviders(
+    async function search(
+      query: Static<typeof ProviderQuery>,
+      now: number,
+      asked: string,
+      turn: Turn,
+    ): Promise<Reply<never>> {
+      const waiting = turn()
+      if (waiting) await waiting
+      const found = await searchProviders(
         context,
         {
           regionId: query.region_id,
@@ -144,13 +149,14 @@ export const providers = endpoint({
           pageSize: query.page_size ?? defaultPageSize,
         },
         now,
+        turn,
       )
       const before = pages.get(asked)
       const write = (draft: Draft, { provider }: FoundProvider, availability: Availability) =>
         writeEntry(draft, provider, availability, now, slots)
       const page =
         (before && renewed(before, found, now)) ??
-        (yield* makePage(found, headOf(found, query, baseUrl), now, before, write))
+        (await makePage(found, headOf(found, query, baseUrl), now, before, write, turn))
       pages.keep(asked, page)
       return { body: page.representation, counted: page.counted }
     }
