@@ -24,6 +24,9 @@ const RegionBody = Type.Object(
   { title: 'Region', description: 'A state or province, or a country as a whole' },
 )
 
+/** Pages of one country's regions that are kept. */
+const mostReplies = 100
+
 /** GET provider-regions: a country's active regions. */
 export const providerRegions = endpoint({
   method: 'GET',
@@ -76,17 +79,21 @@ export const providerRegions = endpoint({
     },
   }),
   handler(context, baseUrl) {
-    // By what was asked for as it was sent, since links repeat it.
-    const made = new WeakMap<object, { readonly all: readonly Region[]; readonly reply: Reply<never> }>()
+    // By the regions of a country and the query as it was sent, because links repeat it.
+    const made = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
     return ({ query }) => {
       const { country_code: countryCode, page = 1, page_size: pageSize = defaultPageSize } = query
       const regions = listRegions(context, countryCode, { page, pageSize })
-      const known = made.get(query)
-      if (known?.all === regions.all) return known.reply
+      const replies = made.get(regions.all) ?? new Map<string, Reply<never>>()
+      made.set(regions.all, replies)
+      const asked = JSON.stringify(query)
+      const known = replies.get(asked)
+      if (known) return known
       const headers = pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to))
       const bytes = Buffer.from(JSON.stringify(regions.items.map(presentRegion)))
       const reply = { body: new Representation(new Blob([bytes]), tagOf([digestOf(bytes)]), headers) }
-      made.set(query, { all: regions.all, reply })
+      if (replies.size >= mostReplies) replies.clear()
+      replies.set(asked, reply)
       return reply
     }
   },
