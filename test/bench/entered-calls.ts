@@ -1,0 +1,21 @@
+import { test } from 'bun:test'
+import { daily, paths } from '../contract/contract'
+import { booking, provider, region } from '../support/builders'
+import { startService } from '../support/service'
+
+// Run by entered.ts, which says how many calls are made after the ones that fill the caches.
+const calls = (name: string) => Array.from({ length: Number(process.env[name] ?? 0) }, (_, index) => index)
+
+test('pages and bookings are answered', async () => {
+  const providers = [provider('p1', { workingHours: [daily('09:00', '17:00')] })]
+  const service = await startService({ directory: { regions: [region({ id: 31 })], providers } })
+  const search = () => service.get(`${paths.providers}?region_id=31`)
+  const { body } = await search()
+  const [found] = body.results
+  const book = (index: number) => {
+    const slot = { providerId: found.providerId, utcStartTime: found.availability[2 * index].utcStartTime }
+    return service.post(paths.booking, booking(`member-${index}`, slot))
+  }
+  for (const _ of calls('PAGES')) await search()
+  for (const index of calls('BOOKINGS')) await book(index)
+})
