@@ -149,12 +149,12 @@ const processHomes: Record<string, Home> = {
   },
   'what is printed: through the filter of control characters': {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
-    where: ['src/cli/output.ts', 'src/cli/progress.ts', 'src/main.ts'],
+    where: ['src/cli/terminal/output.ts', 'src/cli/terminal/progress.ts', 'src/main.ts'],
   },
   // Whoever logs is given a log, which names what it writes of a request.
   'the logger: what is logged of a request is named in one place': {
     what: /from 'pino'/,
-    where: ['src/cli/json-log.ts'],
+    where: ['src/cli/terminal/json-log.ts'],
   },
   'the store: operations hold every act, and commands call them': {
     what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,

@@ -3,8 +3,8 @@ import { type AuditAction, auditActions } from '../domain/audit'
 import { type Kind, Refusal } from '../domain/errors'
 import type { Records } from '../operations/context'
 import { noteAct } from '../operations/upkeep'
-import { printNotice } from './output'
 import { makeAct } from './storage'
+import { printNotice } from './terminal/output'
 
 /** What a command is about to do, to which record as soon as that is known. */
 export interface Tried {

@@ -1,4 +1,19 @@
 import type { Kind } from '../domain/errors'
+import type { RefusalCount } from '../domain/refusal-count'
+import { instantText } from './terminal/output'
+
+/** Refused authentications for programs. */
+export function presentRefusal({ reason, isClaimed, count, lastAt }: Omit<RefusalCount, 'partnerId'>) {
+  return { reason, claimed: isClaimed, count, lastAt: instantText(lastAt) }
+}
+
+/** Refused authentications of one partner in a line. */
+export function refusalsText(refusals: readonly RefusalCount[]): string {
+  const each = refusals.map(({ reason, isClaimed, count, lastAt }) => {
+    return `${reason}${isClaimed ? ', claimed' : ''}: ${count}, last ${instantText(lastAt)}`
+  })
+  return each.join('; ') || 'nothing'
+}
 
 /** What the program's exit codes mean, as docs/settings.md documents them. */
 export const exitCodes = {

@@ -1,6 +1,6 @@
 import { type Status, serviceState } from '../operations/status'
 import { formatInstant } from '../scheduling/calendar'
-import { counted } from './counted'
+import { counted } from './terminal/layout'
 
 /** The most lines of what to do. */
 const mostLines = 10

@@ -6,7 +6,13 @@ import { withContext } from './storage'
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 
 /** Whether a provider can be had, and who has switched them off if not: staff, or the directory. */
-export function standingOf({ active = true, suspended }: { active?: boolean; suspended: boolean }): string {
+export function providerStanding({
+  active = true,
+  suspended,
+}: {
+  active?: boolean
+  suspended: boolean
+}): string {
   if (suspended) return active ? 'suspended' : 'suspended, deactivated'
   return stateOf({ active })
 }

@@ -3,40 +3,40 @@ import { Command, CommanderError, Help } from 'commander'
 import { requireOwnRuntime } from '../config'
 import { Refusal } from '../domain/errors'
 import { logDefect } from '../http/defect-log'
+import { nearest } from './arguments'
+import { findCommand, isGroup, takeStorageFlags } from './command'
 import { showExamples } from './command-examples'
-import { findCommand, isGroup, takeStorageFlags } from './command-words'
 import { exitCodeOf, exitCodes } from './exit-code'
-import { nearest } from './nearest'
-import { oneLine, print, printNotice } from './output'
-import { storageLast } from './storage-flags'
-import { versionLine } from './version-line'
+import { storageLast } from './storage'
+import { oneLine, print, printNotice } from './terminal/output'
+import { versionLine } from './version'
 
 /**
  * The commands in the order in which help lists them, each loaded when it is wanted: to load and make all of them would
  * take as long as the rest of a server's start.
  */
 const commands = {
-  sandbox: async () => (await import('./sandbox')).sandboxCommand(),
-  init: async () => (await import('./database')).initCommand(),
-  serve: async () => (await import('./serve')).serveCommand(),
-  organization: async () => (await import('./organization')).organizationCommand(),
-  partner: async () => (await import('./partner')).partnerCommand(),
-  token: async () => (await import('./token')).tokenCommand(),
-  directory: async () => (await import('./directory')).directoryCommand(),
-  provider: async () => (await import('./provider')).providerCommand(),
-  request: async () => (await import('./request')).requestCommand(),
-  appointments: async () => (await import('./appointments')).appointmentsCommand(),
-  member: async () => (await import('./member')).memberCommand(),
-  audit: async () => (await import('./audit')).auditCommand(),
-  backup: async () => (await import('./backup')).backupCommand(),
-  restore: async () => (await import('./backup')).restoreCommand(),
-  key: async () => (await import('./key')).keyCommand(),
-  database: async () => (await import('./database-copy')).databaseCommand(),
-  migrate: async () => (await import('./database')).migrateCommand(),
-  status: async () => (await import('./status')).statusCommand(),
-  doctor: async () => (await import('./doctor')).doctorCommand(),
-  completion: async () => (await import('./completion')).completionCommand(),
-  complete: async () => (await import('./complete')).completeCommand(createProgram),
+  sandbox: async () => (await import('./commands/sandbox')).sandboxCommand(),
+  init: async () => (await import('./commands/database')).initCommand(),
+  serve: async () => (await import('./commands/serve')).serveCommand(),
+  organization: async () => (await import('./commands/partner')).organizationCommand(),
+  partner: async () => (await import('./commands/partner')).partnerCommand(),
+  token: async () => (await import('./commands/token')).tokenCommand(),
+  directory: async () => (await import('./commands/directory')).directoryCommand(),
+  provider: async () => (await import('./commands/provider')).providerCommand(),
+  request: async () => (await import('./commands/request')).requestCommand(),
+  appointments: async () => (await import('./commands/appointments')).appointmentsCommand(),
+  member: async () => (await import('./commands/member')).memberCommand(),
+  audit: async () => (await import('./commands/audit')).auditCommand(),
+  backup: async () => (await import('./commands/backup')).backupCommand(),
+  restore: async () => (await import('./commands/backup')).restoreCommand(),
+  key: async () => (await import('./commands/database')).keyCommand(),
+  database: async () => (await import('./commands/database')).databaseCommand(),
+  migrate: async () => (await import('./commands/database')).migrateCommand(),
+  status: async () => (await import('./commands/status')).statusCommand(),
+  doctor: async () => (await import('./commands/doctor')).doctorCommand(),
+  completion: async () => (await import('./completion/completion')).completionCommand(),
+  complete: async () => (await import('./completion/completion')).completeCommand(createProgram),
   version: async () => (await import('./version')).versionCommand(),
 } satisfies Readonly<Record<string, () => Promise<Command>>>
 

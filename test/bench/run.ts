@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { dependencies, version } from '../../package.json'
-import { printTable } from '../../src/cli/output'
+import { printTable } from '../../src/cli/terminal/output'
 import { failed, isFailed, isMet, type Row, rounds } from './row'
 import { loadGenerator, wrkVersion } from './wrk'
 

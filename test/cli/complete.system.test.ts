@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { offersFor } from '../../src/cli/complete'
+import { offersFor } from '../../src/cli/completion/completion'
 import { createProgram } from '../../src/cli/program'
 import { provider, region } from '../support/builders'
 import { Operator } from '../support/operator'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { contactLines } from '../../src/cli/contact'
+import { contactLines } from '../../src/cli/terminal/persons'
 import { member, profile } from '../domain/values'
 
 const lines = (different: Partial<typeof profile>, time: Parameters<typeof contactLines>[1] = null) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Command } from 'commander'
-import { findCommand } from '../../src/cli/command-words'
+import { findCommand } from '../../src/cli/command'
 import { createProgram } from '../../src/cli/program'
 import { runHere } from '../support/command-line'
 

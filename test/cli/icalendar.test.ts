@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type CalendarEvent, formatCalendar } from '../../src/cli/icalendar'
+import { type CalendarEvent, formatCalendar } from '../../src/cli/terminal/icalendar'
 import { readCalendar } from '../support/calendar'
 
 const at = Date.parse('2026-12-01T12:00:00.900Z')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type GiveWay, layOut, shorten, wrap } from '../../src/cli/layout'
+import { type GiveWay, layOut, shorten, wrap } from '../../src/cli/terminal/layout'
 
 const titles = ['ID', 'STATE', 'SLOT', 'NAME', 'PARTNER', 'ZONE']
 const rows = [

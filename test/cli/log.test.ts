@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { jsonLogger } from '../../src/cli/json-log'
-import { requestLine } from '../../src/cli/request-line'
+import { jsonLogger } from '../../src/cli/terminal/json-log'
+import { requestLine } from '../../src/cli/terminal/request-line'
 import type { Seen } from '../../src/http/request-log'
 
 const at = Date.UTC(2026, 10, 22, 5, 4, 26, 7)

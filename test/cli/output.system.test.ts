@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { formatJson, oneLine } from '../../src/cli/output'
+import { formatJson, oneLine } from '../../src/cli/terminal/output'
 import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { personText } from '../../src/cli/person-text'
+import { personText } from '../../src/cli/terminal/persons'
 import { type Member, untold } from '../../src/domain/member'
 import type { Records } from '../../src/operations/context'
 import { partner } from '../domain/values'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
-import { startProgress } from '../../src/cli/progress'
+import { startProgress } from '../../src/cli/terminal/progress'
 
 const wasTerminal = process.stderr.isTTY
 let written: string[] = []

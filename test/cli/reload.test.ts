@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Reloading, reload as reloadAnd } from '../../src/cli/reload'
+import { type Reloading, reload as reloadAnd } from '../../src/cli/commands/serve'
 import { type Flags, readServerConfig } from '../../src/config'
 import type { Limits } from '../../src/domain/limits'
 import { systemClock } from '../../src/domain/ports/clock'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { presentServers, serverRows, serviceLines } from '../../src/cli/server-text'
+import { presentServers, serverRows, serviceLines } from '../../src/cli/commands/status'
 
 const now = Date.parse('2026-12-01T12:00:00Z')
 const hour = 60 * 60_000

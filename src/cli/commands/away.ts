@@ -1,0 +1,207 @@
+import type { Command } from 'commander'
+import type { Provider, TimeOff } from '../../domain/provider'
+import { regionRef } from '../../domain/region'
+import type { Context } from '../../operations/context'
+import { requireProvider } from '../../operations/find-records'
+import type { Offer } from '../../operations/offer-slots'
+import {
+  type Away,
+  type Concerned,
+  parseAway,
+  parseTimeOff,
+  previewAway,
+  removeTimeOff,
+  takeAway,
+} from '../../operations/providers'
+import { formatInstant } from '../../scheduling/calendar'
+import type { Service } from '../../service'
+import { asJson, type Call, commandGroup, serviceCommand } from '../command'
+import { onProvider } from '../on-provider'
+import { shellWord } from '../shell-word'
+import { makeAct } from '../storage'
+import { columnsOf, printJson, printLines, printResult, printRows } from '../terminal/output'
+import { calledName, fullName, voicemailText } from '../terminal/persons'
+import { memberTimeText, presentAppointment, providerTimeText } from './appointments'
+
+const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instant as 2026-12-01T18:00:00Z'
+
+/** `anteroom provider time-off`: when providers are away. */
+export function timeOffCommand(): Command {
+  return commandGroup('time-off', 'When providers are away', [
+    asJson(
+      onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
+    ),
+    asJson(
+      onProvider('list', 'List when a provider is away, and who has said so', listAbsences),
+      'print them as JSON',
+    ),
+  ])
+}
+
+type AbsenceAction = (call: Call<Context>, provider: Provider, from: string, until: string) => Promise<void>
+
+function onAbsence(name: string, description: string, action: AbsenceAction): Command {
+  return onProvider(name, description, action)
+    .argument('<from>', absenceForm)
+    .argument('<until>', 'in the same form; a date is the last day, the others the end')
+}
+
+const removeAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
+  const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
+  const line = `Provider ${provider.ref} has no time off from ${from} to ${until} any more.`
+  const again = isOfDirectory
+    ? ' It came with the directory: the next load brings it back if it has it still.'
+    : ''
+  printResult(flags, { provider: provider.ref, from, until, isOfDirectory }, `${line}${again}`)
+}
+
+function listAbsences({ flags }: Call<Context>, provider: Provider): void {
+  printRows(flags, absencesBySource(provider), absenceColumns, 'There is no time off.')
+}
+
+/** An absence and who has said so: staff by a command, or the directory that was loaded. */
+export type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
+
+/** All absences of a provider, those first that the directory has. */
+export function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAbsence[] {
+  return [
+    ...timeOff.map(({ from, until }) => ({ from, until, source: 'directory' as const })),
+    ...staffTimeOff.map(({ from, until }) => ({ from, until, source: 'staff' as const })),
+  ]
+}
+
+/** What tables show of absences. */
+export const absenceColumns = columnsOf<SourcedAbsence>('from', 'until', 'source')
+
+interface Flags {
+  readonly dryRun?: boolean
+}
+
+const boundaryForm = 'today, tomorrow, a date, a local date-time as 2026-12-01T13:00, or an instant'
+
+/** `anteroom provider away`: she is ill tomorrow. */
+export function awayCommand(): Command {
+  const command = serviceCommand(
+    'away',
+    'Note that a provider is away, and list whom to call, with the slots that each can be offered',
+    away,
+  )
+    .argument('<provider>', 'ref or id')
+    .argument('<from>', boundaryForm)
+    .argument('<until>', 'in the same form; a date is the last day, the others the end')
+    .option('--dry-run', 'only list them')
+  return asJson(command)
+}
+
+async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<void> {
+  const { context: service, flags, tried } = call
+  const { context, zones } = service
+  const provider = requireProvider(context, ref)
+  tried.id = provider.id
+  const absence = parseAway(context, provider, { from, until }, context.clock.now())
+  const found = flags.dryRun
+    ? await previewAway(context, zones, provider, absence, makeAct())
+    : await takeAway(context, zones, provider, absence, call.act())
+  if (flags.json) printJson(presentAway(provider, absence, found, flags))
+  else printAway(provider, absence, found, flags)
+}
+
+function presentAway(provider: Provider, absence: TimeOff, { isKnown, concerned }: Away, { dryRun }: Flags) {
+  return {
+    provider: provider.ref,
+    ...absence,
+    added: !(isKnown || dryRun),
+    undo: undoOf(provider, absence),
+    concerned: concerned.map(({ appointment, offers }) => ({
+      ...presentAppointment(appointment),
+      region: offers?.region ? regionRef(offers.region) : null,
+      isLicensedThere: offers?.region ? offers.isLicensed : null,
+      afterwards: (offers?.afterwards ?? []).map((offer) => presentOffer(appointment.request.id, offer)),
+      elsewhere: (offers?.elsewhere ?? []).map((offer) => presentOffer(appointment.request.id, offer, true)),
+    })),
+  }
+}
+
+function presentOffer(requestId: number, offer: Offer, isOther = false) {
+  const { provider, startsAt, local, memberTime } = offer
+  return {
+    provider: provider.ref,
+    utcStartTime: formatInstant(startsAt),
+    localTime: local,
+    timeZone: provider.timeZone,
+    memberEarliestTime: memberTime?.earliest ?? null,
+    memberLatestTime: memberTime?.latest ?? null,
+    command: moveOf(requestId, offer, isOther),
+  }
+}
+
+function printAway(
+  provider: Provider,
+  absence: TimeOff,
+  { isKnown, concerned }: Away,
+  { dryRun }: Flags,
+): void {
+  const { ref } = provider
+  const name = `${ref} ${fullName(provider)}`
+  const when = `from ${absence.from} to ${absence.until}`
+  if (isKnown) printLines(`Provider ${name} already had time off ${when}.`)
+  else if (dryRun) printLines(`Provider ${name} would have time off ${when}; nothing was changed.`)
+  else printLines(`Provider ${name} has time off ${when}; no slot in it is offered any more.`)
+  if (isKnown || !dryRun) printLines('To take it back:', `  ${undoOf(provider, absence)}`)
+  if (concerned.length === 0) printLines('', 'Nobody has an appointment in that time.')
+  else printAll(provider, concerned)
+}
+
+function printAll(provider: Provider, concerned: readonly Concerned[]): void {
+  const count = concerned.length
+  const which =
+    count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
+  printLines('', `${which} stays until it is moved or declined:`)
+  for (const [index, one] of concerned.entries()) printConcerned(index + 1, provider, one)
+}
+
+function printConcerned(place: number, provider: Provider, { appointment, offers }: Concerned): void {
+  const { request, partner } = appointment
+  const { id, state, member } = request
+  printLines('', `${place}. ${bothTimes(appointment)}`)
+  if (!member || !offers) {
+    printLines(`   the person was erased; anteroom request decline ${id} frees the slot`)
+    return
+  }
+  const { phoneNumber, leaveVoicemail, preferredModality } = member.profile
+  printLines(
+    `   ${calledName(member)}  phone ${phoneNumber || '-'}  voicemail: ${voicemailText(leaveVoicemail)}`,
+    `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
+  )
+  const region = offers.region && regionRef(offers.region)
+  const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${region}, where they are`
+  printOffers(`with ${fullName(provider)} afterwards${unlicensed}`, id, offers.afterwards, false)
+  const unknown = region === null ? '; their region is not known, ask for it' : ''
+  printOffers(`with others who fit${unknown}`, id, offers.elsewhere, true)
+}
+
+function printOffers(title: string, requestId: number, offers: readonly Offer[], isOther: boolean): void {
+  printLines(`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`)
+  for (const offer of offers) {
+    const { provider } = offer
+    const name = isOther ? `, ${provider.ref} ${fullName(provider)}` : ''
+    printLines(`   - ${bothTimes(offer)}${name}`, `     ${moveOf(requestId, offer, isOther)}`)
+  }
+}
+
+/** As `Tue 2026-12-01 09:00 Toronto, theirs 06:00 Vancouver`. */
+function bothTimes(slot: Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>): string {
+  const told = providerTimeText(slot, '')
+  const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, -6))
+  return theirs === null || told.endsWith(theirs) ? told : `${told}, theirs ${theirs}`
+}
+
+/** The command that gives somebody a slot. */
+function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {
+  const whose = isOther ? ` --provider ${shellWord(provider.ref)}` : ''
+  return `anteroom request move ${requestId} --slot ${formatInstant(startsAt)}${whose}`
+}
+
+function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
+  return `anteroom provider time-off remove ${shellWord(ref)} ${from} ${until}`
+}

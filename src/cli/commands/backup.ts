@@ -1,0 +1,198 @@
+import { Command, Option } from 'commander'
+import { type Flags, readMasterKeySource } from '../../config'
+import { isAnyUndone, type RestoreDiff } from '../../domain/ports/restore-diff'
+import type { Manifest } from '../../domain/ports/upkeep'
+import type { Records } from '../../operations/context'
+import { backUp } from '../../operations/upkeep'
+import { formatInstant } from '../../scheduling/calendar'
+import { type Restoring, restoreBackup } from '../../service'
+import { databaseFile, fileName } from '../arguments'
+import { asJson, asking, type Call, recordsCommand, serviceCommand } from '../command'
+import { shellWord } from '../shell-word'
+import { withSettings } from '../storage'
+import {
+  type CommonFlags,
+  confirm,
+  printJson,
+  printLines,
+  printNotice,
+  printResult,
+} from '../terminal/output'
+import { withProgress } from '../terminal/progress'
+import { drill } from './drill'
+import { endCleanly } from './serve'
+
+/** More records than this are counted and not named. */
+const mostNamed = 20
+
+/** The warning before a restore. @param diff null if there is no database to compare with */
+export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
+  if (diff) return [`what was done in ${against} since the backup is not in it:`, ...linesOf(diff)]
+  return [
+    `what was revoked, deactivated or erased after ${madeAt ?? 'the backup'} is valid or there again`,
+    'requests that were moved or declined since, and time off that was entered, are as they were before',
+    'to list what becomes valid again, name the database that is replaced: --against FILE',
+    'if there is none, read what was exported of its audit log, and your own notes',
+  ]
+}
+
+/** What to do after a restore. */
+export function afterRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
+  const moment = madeAt === null ? '' : ` ${madeAt}`
+  if (!diff)
+    return [
+      `What was done since${moment} is not in it: tokens revoked and members erased since are there again.`,
+    ]
+  if (!isAnyUndone(diff)) return ['Nothing was done since the backup.']
+  return [
+    'What was done since is not in it:',
+    ...linesOf(diff),
+    'Do that again: anteroom token revoke, member deactivate, member erase.',
+    `The audit log lists the rest: anteroom audit list --after ${diff.heads.backup.id} --database ${shellWord(against)}`,
+  ]
+}
+
+function linesOf({ heads, counts, tokens, deactivatedMembers, erasedMembers }: RestoreDiff): string[] {
+  const tables = Object.keys(counts.backup).filter((name) => counts.backup[name] !== counts.replaced[name])
+  return [
+    ...tokens.map(({ id, partner }) => `token ${id} of ${partner}: valid again`).slice(0, mostNamed),
+    ...more(tokens, 'tokens are valid again'),
+    ...deactivatedMembers.map((id) => `member ${id}: active again`).slice(0, mostNamed),
+    ...more(deactivatedMembers, 'members are active again'),
+    ...erasedMembers.map((id) => `member ${id}: erased, and there again`).slice(0, mostNamed),
+    ...more(erasedMembers, 'erased members are there again'),
+    ...tables.map((name) => `${name}: ${counts.replaced[name]} before, ${counts.backup[name]} in the backup`),
+    `newest audit line: ${heads.replaced.id}:${heads.replaced.hash} before`,
+    `newest audit line: ${heads.backup.id}:${heads.backup.hash} in the backup`,
+  ].map((line) => `  ${line}`)
+}
+
+function more(records: readonly unknown[], what: string): string[] {
+  return records.length > mostNamed ? [`${records.length - mostNamed} more ${what}`] : []
+}
+
+/** What opens an encrypted backup beside the master key, or instead of it. */
+interface BackupFlags {
+  readonly recipient?: string[]
+  readonly passphraseFile?: string
+  readonly plain?: boolean
+}
+
+/** `anteroom backup`: a sound copy of the database, while the service runs. */
+export function backupCommand(): Command {
+  const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
+  return asJson(recordsCommand('backup', description, backup), 'print what was made as JSON')
+    .argument('<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName)
+    .addOption(
+      new Option(
+        '--recipient <age1…>',
+        'let the owner of this age key open it too; may be given again',
+      ).argParser((word: string, words: string[] = []) => [...words, word]),
+    )
+    .addOption(
+      new Option(
+        '--passphrase-file <file>',
+        'encrypt it under this passphrase, and not for the master key',
+      ).conflicts('recipient'),
+    )
+    .addOption(
+      new Option(
+        '--plain',
+        'leave it as it is: what is not sealed in the database can be read in it',
+      ).conflicts(['recipient', 'passphraseFile']),
+    )
+    .enablePositionalOptions()
+    .addCommand(drillCommand())
+}
+
+async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<void> {
+  const { recipient: recipients = [], passphraseFile, plain } = flags
+  endCleanly()
+  const manifest = await withProgress(({ tell }) =>
+    backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { tell }),
+  )
+  const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
+  const line = `Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`
+  printResult(flags, { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, line)
+}
+
+interface OpeningFlags extends Flags {
+  readonly identityFile?: string
+  readonly passphraseFile?: string
+}
+
+function presentManifest({ madeAt, ...manifest }: Manifest) {
+  return { madeAt: formatInstant(madeAt), ...manifest }
+}
+
+const olderNote = 'It has an older schema: anteroom migrate, or serve, brings it up to date.'
+
+/** `anteroom backup drill`: a backup is made, restored, served and compared. */
+function drillCommand(): Command {
+  const description = 'Make a backup, restore it, serve it, compare what it answers, and remove it'
+  return asJson(serviceCommand('drill', description, drill))
+}
+
+/** `anteroom restore`: a database again, from a backup. */
+export function restoreCommand(): Command {
+  const command = new Command('restore').description('Make a new database of a backup')
+  const opening = openingCommand(command)
+    .requiredOption('--to <file>', 'the database to make, where nothing is yet', fileName)
+    .option(
+      '--against <file>',
+      'the database that it replaces, to list tokens and members that become valid again',
+      databaseFile,
+    )
+  return asJson(asking(opening)).action(restore)
+}
+
+/** Gives a command the backup that it opens, and what opens it. */
+function openingCommand(command: Command): Command {
+  return withSettings(command, ['masterKeyFile', 'masterKeyFd'])
+    .argument('<backup>')
+    .option('--identity-file <file>', 'open it with the age identities of this file')
+    .addOption(
+      new Option('--passphrase-file <file>', 'open it with this passphrase').conflicts('identityFile'),
+    )
+}
+
+interface RestoreFlags extends OpeningFlags, CommonFlags {
+  readonly to: string
+  readonly against?: string
+}
+
+async function restore(
+  backup: string,
+  { to, against, json = false, yes = false, ...flags }: RestoreFlags,
+): Promise<void> {
+  endCleanly()
+  let known: RestoreDiff | null = null
+  const { isOlder, manifest } = await withProgress(({ tell, end }) => {
+    const agree = async (manifest: Manifest | null, diff: RestoreDiff | null) => {
+      known = diff
+      // What follows is for a person to read, and to answer.
+      end()
+      // With --yes, it is printed afterwards.
+      if (yes || (diff && !isAnyUndone(diff))) return
+      printNotice(beforeRestore(manifest && formatInstant(manifest.madeAt), diff, against).join('\n'))
+      await confirm(`Make the database ${to} of the backup all the same?`, { yes })
+    }
+    return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, tell)
+  })
+  const madeAt = manifest && formatInstant(manifest.madeAt)
+  if (json) return printJson({ database: to, backup, madeAt, older: isOlder, undone: known })
+  printLines(`Made the database ${to} of the backup ${backup}.`)
+  if (isOlder) printLines(olderNote)
+  printLines(...afterRestore(madeAt, known, against))
+}
+
+/** @param companion beside which the master key is, where the settings name neither it nor a database */
+function restoringOf(
+  backup: string,
+  path: string,
+  { identityFile, passphraseFile, ...flags }: OpeningFlags,
+  companion: string,
+): Restoring {
+  const masterKey = readMasterKeySource(flags, companion)
+  return { purpose: 'production', backup, path, masterKey, identityFile, passphraseFile }
+}

@@ -1,0 +1,253 @@
+import { basename, dirname, resolve } from 'node:path'
+import { Command } from 'commander'
+import { type CopyFlags, type Flags, readCopyConfig, readStorageConfig } from '../../config'
+import { isDatabaseAddress } from '../../domain/database-address'
+import { Refusal } from '../../domain/errors'
+import { systemClock } from '../../domain/ports/clock'
+import { type DatabaseSetting, keptCopyNote } from '../../domain/ports/database'
+import { type CopyNote, describeCopy } from '../../domain/ports/database-copy'
+import type { Records } from '../../operations/context'
+import { requireCopyNote } from '../../operations/find-records'
+import { reactivateDatabase, rotateMasterKey } from '../../operations/upkeep'
+import { type Copied, copyBetween, databaseAt } from '../../service'
+import { fileName } from '../arguments'
+import { asJson, asking, type Call, commandGroup, recordsCommand } from '../command'
+import { shellWord } from '../shell-word'
+import { openProduction, storageCommand, upgradeProduction, withSettings } from '../storage'
+import {
+  type CommonFlags,
+  confirm,
+  instantText,
+  printJson,
+  printLines,
+  printNotice,
+  printRecord,
+  printResult,
+} from '../terminal/output'
+import { withProgress } from '../terminal/progress'
+import { endCleanly } from './serve'
+
+/** `anteroom database`: what is done with a database as a whole, wherever it is. */
+export function databaseCommand(): Command {
+  return commandGroup('database', 'The database itself: copied to another place, or another engine', [
+    copyCommand(),
+    reactivateCommand(),
+  ])
+}
+
+function copyCommand(): Command {
+  const description = 'Copy a database to a place where nothing is: from a file to a server, or back'
+  const command = new Command('copy')
+    .description(description)
+    .requiredOption(
+      '--from <place>',
+      'the database, which is not served from then on: a file, or postgres://user@host/name',
+    )
+    .requiredOption('--to <place>', 'where it shall be: a new file, or an empty database on a server')
+    .option(
+      '--while-serving',
+      'although a server works with it, and goes on: what that stores from then on is left out',
+    )
+  return asJson(
+    withSettings(command, ['settings', 'masterKeyFile', 'masterKeyFd']),
+    'print what was copied as JSON',
+  ).action(copy)
+}
+
+interface CopyingFlags extends CopyFlags, CommonFlags {
+  readonly whileServing?: boolean
+}
+
+async function copy({ json = false, whileServing = false, ...flags }: CopyingFlags): Promise<void> {
+  endCleanly()
+  const config = readCopyConfig(flags)
+  const from = (await databaseAt(config.from)).name
+  const to = (await databaseAt(config.to)).name
+  const copied = await withProgress(({ tell }) =>
+    copyBetween({ ...config, purpose: 'production', whileServing, clock: systemClock }, tell),
+  ).catch(async (error) => {
+    throw (await databaseAt(config.from)).explain(error)
+  })
+  if (json) printJson({ from, to, whileServing, ...copied, copiedBefore: presentNote(copied.copiedBefore) })
+  else {
+    printCopied(from, to, copied)
+    printLines('', ...(whileServing ? whileServingLines(from) : nextLines(config.to, from, copied)))
+  }
+  for (const notice of noticesOf(from, whileServing, copied)) printNotice(notice)
+}
+
+/** What a person has to see to, since nothing else does. */
+function noticesOf(from: string, whileServing: boolean, { deactivated, copiedBefore }: Copied): string[] {
+  const notices: string[] = []
+  if (!whileServing && !deactivated)
+    notices.push(
+      `${from} may not be written, so it does not note that it was copied, and nothing keeps it from being served beside the copy`,
+    )
+  if (copiedBefore)
+    notices.push(
+      `${from} was ${describeCopy(copiedBefore)} before: where that is served, this copy must not be`,
+    )
+  return notices
+}
+
+function presentNote(note: CopyNote | null) {
+  return note && { to: note.to, at: instantText(note.at) }
+}
+
+function printCopied(from: string, to: string, { tables, auditHead }: Copied): void {
+  printLines(`Copied ${from} to ${to}: the same record by record, as it was read back, with its audit log.`)
+  const counts = Object.entries(tables).filter(([name]) => name !== 'settings')
+  printRecord({
+    records: counts.map(([name, { rows }]) => `${name} ${rows}`).join(', '),
+    'audit head': `line ${auditHead.id} ${auditHead.hash}`,
+  })
+}
+
+function whileServingLines(from: string): string[] {
+  return [
+    `A server may work with ${from}: what is booked or changed there from now on is not in the copy.`,
+    'To move for good, stop it, remove this copy, and copy again.',
+  ]
+}
+
+function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): string[] {
+  const key = isDatabaseAddress(to.database) ? ', which has to be named there (ANTEROOM_MASTER_KEY_FILE)' : ''
+  return [
+    `The same master key opens it${key}.`,
+    `From now on one of the two is served and never both: start the servers with the copy, and keep ${from} apart, or remove it.`,
+    ...(deactivated
+      ? [
+          `${from} notes that: serve refuses it, and so does all that would change it (anteroom database reactivate).`,
+        ]
+      : []),
+    'Then: anteroom doctor, anteroom status',
+  ]
+}
+
+function reactivateCommand(): Command {
+  const description = 'Go on with a database that was copied to be served elsewhere'
+  return asking(asJson(recordsCommand('reactivate', description, reactivate)))
+}
+
+async function reactivate({ context, flags, act }: Call<Records>): Promise<void> {
+  const note = await requireCopyNote(context)
+  const loss = `The database was ${describeCopy(note)}. What that one has stored since is not in this one`
+  await confirm(`${loss}, and must be served no more. Go on with this one?`, flags)
+  await reactivateDatabase(context, act())
+  const line = `The database is active. ${loss}: see that it is served no more.`
+  printResult(flags, { active: true, copied: presentNote(note) }, line)
+}
+
+/** `anteroom init`: a new database and its master key. */
+export function initCommand(): Command {
+  const command = asJson(storageCommand('init', 'Make the database and its master key file'))
+  return command.action(init)
+}
+
+async function init(flags: Flags & CommonFlags): Promise<void> {
+  const config = readStorageConfig(flags)
+  const { masterKey } = config
+  const key = 'file' in masterKey ? masterKey.file : null
+  const place = await databaseAt(config)
+  await place.make({
+    keyFile: key,
+    anew: true,
+    async furnish(database, keyFile) {
+      const made = { ...config, database, masterKey: key === null ? masterKey : { file: keyFile } }
+      await (await openProduction(made, { create: true })).close()
+    },
+  })
+  if (flags.json) return printJson({ database: place.name, masterKeyFile: key })
+  printLines(`Made the database ${place.name}.`)
+  if (key !== null) printLines(...keyLines(key, place.name))
+  printLines(
+    '',
+    'Next:',
+    '  anteroom organization add NAME',
+    '  anteroom partner add NAME --organization NAME',
+    '  anteroom token issue PARTNER --output FILE',
+    '  anteroom directory load FILE',
+    '  anteroom serve --base-url https://…',
+  )
+}
+
+/** What to do with a new master key: where it should be, and why. */
+function keyLines(key: string, database: string): string[] {
+  const made = [
+    `Made the master key ${key}: keep a copy of it where no copy of the database is.`,
+    'Without it, nothing that is sealed in the database or in a backup can be read again.',
+  ]
+  if (dirname(resolve(key)) !== dirname(resolve(database))) return made
+  const folder = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
+  const place = `${folder}/${shellWord(basename(key))}`
+  return [
+    ...made,
+    '',
+    'It lies beside the database: whoever copies the folder has both, and can read all that is sealed.',
+    'Move it before there is anything to protect, as by',
+    `  mkdir -p -m 700 ${folder} && mv -n ${shellWord(key)} ${place}`,
+    `  export ANTEROOM_MASTER_KEY_FILE=${place}`,
+    'or hand it over from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
+  ]
+}
+
+/** `anteroom migrate`: the database of an older version, brought up to date. */
+export function migrateCommand(): Command {
+  const description = 'Bring the database of an older version up to date, after a copy'
+  const command = asJson(storageCommand('migrate', description))
+  return command.action(migrate)
+}
+
+async function migrate(flags: Flags & CommonFlags): Promise<void> {
+  const upgraded = await upgradeProduction(readStorageConfig(flags))
+  if (flags.json) printJson({ upgraded: upgraded !== null, copy: upgraded?.copy ?? null })
+  else if (upgraded === null) printLines('The database is up to date.')
+  else printLines('The database is up to date now.', ...(upgraded.copy ? [keptCopyNote(upgraded.copy)] : []))
+}
+
+/** `anteroom key`: the master key. */
+export function keyCommand(): Command {
+  const description = 'Put a new master key in the place of the one in force, while the service runs'
+  return commandGroup('key', 'The master key', [
+    asJson(
+      asking(
+        recordsCommand('rotate', description, rotate).option(
+          '--new-key-file <file>',
+          'leave the new key in this file, and the old one where it is',
+          fileName,
+        ),
+      ),
+    ),
+  ])
+}
+
+interface RotateFlags {
+  readonly newKeyFile?: string
+}
+
+const kept =
+  'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
+
+async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<void> {
+  // Afterwards there is nothing left to copy.
+  const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
+  if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
+  const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
+  if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
+  else tellRotated(path, flags)
+  if (isPurged) return
+  const why =
+    'the database may still hold what the old master key opens, since another program kept reading or the storage failed'
+  const goes = 'it goes once no program has it open that had it open now, and the storage is mended'
+  throw new Refusal('storage_busy', `${why}: ${goes}`)
+}
+
+function tellRotated(path: string | null, { newKeyFile }: RotateFlags): void {
+  if (path === null) printLines('The rotation that was cut short is finished.')
+  else printLines(`The new master key is in ${path}.`)
+  if (newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
+  printLines(
+    'A server that is running goes on; the next start takes the new key: give it to each machine that has the old one.',
+    `${kept}, or make a new one now.`,
+  )
+}

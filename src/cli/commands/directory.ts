@@ -1,0 +1,220 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { readOptionalStorage } from '../../config'
+import { readDirectoryFile } from '../../directory-files/document'
+import { formatTable } from '../../directory-files/format-table'
+import { type TableName, tableNames } from '../../directory-files/table-rows'
+import { checkTables } from '../../directory-files/tables'
+import { type ChangeLimit, requireFewChanges } from '../../domain/decisions/compare-directory'
+import { isAskedAbout } from '../../domain/decisions/describe-load'
+import { Refusal } from '../../domain/errors'
+import { writeDurably } from '../../files/durable'
+import type { Context } from '../../operations/context'
+import {
+  compareWithDirectory,
+  exportDirectory,
+  foretellLoad,
+  loadCompared,
+} from '../../operations/load-directory'
+import { listUnreadable } from '../../operations/providers'
+import { databaseAt, readZones } from '../../service'
+import { type Call, commandGroup, contextCommand } from '../command'
+import { exitCodes } from '../exit-code'
+import { storageCommand, withContext } from '../storage'
+import { counted } from '../terminal/layout'
+import { type CommonFlags, confirm, printJson, printLines, printNotice, printText } from '../terminal/output'
+import { type Progress, withProgress } from '../terminal/progress'
+import {
+  type DirectorySource,
+  FaultyFiles,
+  filesOf,
+  readEntries,
+  readSource,
+  tellingFaults,
+} from './directory-files'
+import { changeLimit, loadJson, loadQuestion, printLoad, warnOfEmptied } from './directory-load'
+
+/** `anteroom directory check`: what is wrong with files, by themselves or beside what is stored. */
+export function directoryCheckCommand(filesMeaning: string): Command {
+  return storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
+    .argument('<files...>', filesMeaning)
+    .option('--json', 'print it as JSON')
+    .action((paths: readonly string[], flags: CommonFlags) => check(paths, flags))
+}
+
+/** How many there are of each; those that the files do not tell are left out. */
+type Counts = Partial<Record<TableName, number>>
+
+interface Checked {
+  readonly counts: Counts
+  /** The one that the files were checked beside; null where there was none. */
+  readonly database: string | null
+  /** Why there was none; null where there was one. */
+  readonly without: string | null
+}
+
+async function check(paths: readonly string[], flags: CommonFlags): Promise<void> {
+  try {
+    const checked = await withProgress((progress) => checkFiles(paths, flags, progress))
+    const { counts, database } = checked
+    if (flags.json) printJson({ ok: true, ...counts, faults: [], database })
+    else printChecked(checked)
+  } catch (error) {
+    if (!flags.json || !(error instanceof Refusal) || error.kind !== 'directory_invalid') throw error
+    printJson({ ok: false, faults: faultsOf(error) })
+    process.exitCode = exitCodes.fileInvalid
+  }
+}
+
+async function checkFiles(paths: readonly string[], flags: object, progress: Progress): Promise<Checked> {
+  const { setting, zoneFolder } = readOptionalStorage(flags)
+  const place = setting && (await databaseAt(setting))
+  await progress.step('Reading')
+  const source = readSource(paths)
+  await progress.step('Checking')
+  if (place === null || (await place.find()) === null) {
+    const zones = readZones(zoneFolder)
+    const counts = checkAlone(source, (name) => zones.find(name) !== null)
+    const without = place === null ? 'no database was named' : `there is no database ${place.name}`
+    return { counts, database: null, without }
+  }
+  let counts: Counts = {}
+  await withContext(flags, async (context) => {
+    counts = checkBesideStored(source, context)
+  })
+  return { counts, database: place.name, without: null }
+}
+
+function checkAlone(source: DirectorySource, isZone: (name: string) => boolean): Counts {
+  return tellingFaults(() => {
+    if ('tables' in source) return checkTables(source.tables, isZone)
+    const { regions, providers } = readDirectoryFile(source.document, isZone)
+    return { regions: regions.length, providers: providers.length }
+  })
+}
+
+function checkBesideStored(source: DirectorySource, context: Context): Counts {
+  const entries = readEntries(context, source)
+  // Of all that is compared, only the ids of regions can be refused.
+  compareWithDirectory(context, { regions: entries.regions, providers: [] })
+  return { regions: entries.regions.length, providers: entries.providers.length }
+}
+
+const nouns: Readonly<Record<TableName, string>> = {
+  regions: 'region',
+  providers: 'provider',
+  licenses: 'license',
+  schedules: 'row of schedules',
+}
+
+function printChecked({ counts, without }: Checked): void {
+  const told = tableNames.filter((table) => counts[table] !== undefined)
+  const list = told.map((table) => counted(counts[table] as number, nouns[table])).join(', ')
+  printLines(`OK: ${list}.`)
+  if (without === null) return
+  const isWhole = counts.regions !== undefined && counts.providers !== undefined
+  const unknown = isWhole ? '' : ', so the regions and providers that no file tells were taken for granted'
+  printLines(`These files alone were checked: ${without}${unknown}.`)
+}
+
+function faultsOf(error: Refusal): { place: string | null; fault: string; value?: unknown }[] {
+  if (!(error instanceof FaultyFiles)) return [{ place: null, fault: error.message }]
+  return error.cause.faults.map(({ path, fault, value }) => ({ place: path || null, fault, value }))
+}
+
+const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
+
+/** `anteroom directory`: regions and providers, from files and into files. */
+export function directoryCommand(): Command {
+  return commandGroup('directory', 'Regions and providers, from files and into files', [
+    directoryCheckCommand(filesMeaning),
+    contextCommand(
+      'load',
+      'Make the directory what files say; providers whom they leave out are deactivated',
+      load,
+    )
+      .argument('<files...>', filesMeaning)
+      .option('--dry-run', 'say what would change, and change nothing')
+      .option('--json', 'print it as JSON, all refs named')
+      .option('--max-changes <limit>', 'refuse to change more records than that, as 50 or 5%', changeLimit)
+      .option('--yes', 'do not ask before anything is taken away or anybody is reactivated'),
+    contextCommand('export', 'Print the directory, or write it to files, as load takes it', exportTo)
+      .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
+      .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
+      .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
+      .option('--yes', 'do not ask before files are overwritten'),
+  ])
+}
+
+interface LoadFlags {
+  readonly dryRun?: boolean
+  readonly maxChanges?: ChangeLimit
+}
+
+async function load({ context, flags, act }: Call<Context, LoadFlags>, paths: readonly string[]) {
+  const { dryRun = false, maxChanges, yes, json } = flags
+  await withProgress(async (progress) => {
+    const { entries, comparison } = await compare(context, paths, progress)
+    const foretold = foretellLoad(context, comparison, context.clock.now())
+    progress.end()
+    const show = (isDone: boolean) => {
+      if (json) printJson(loadJson(dryRun, comparison.load, foretold))
+      else printLoad(comparison.load, foretold, isDone)
+    }
+    if (!dryRun && maxChanges) requireFewChanges(comparison.load, maxChanges)
+    warnOfEmptied(foretold)
+    const asks = isAskedAbout(foretold) && !yes && !dryRun
+    // Whoever is asked has seen what it is about; stdout is left to what came of it where that is JSON.
+    if (dryRun || (asks && !json)) show(false)
+    if (dryRun) {
+      if (!json && foretold.changes.length > 0) printLines('Nothing was changed: this was a dry run.')
+      if (maxChanges) requireFewChanges(comparison.load, maxChanges)
+      return
+    }
+    if (asks) await confirm(loadQuestion(foretold), flags)
+    await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
+    await loadCompared(context, comparison, act())
+    progress.end()
+    if (asks && !json) printLines('Loaded.')
+    else show(true)
+  })
+}
+
+/** Reads files, finds their faults, and compares them with what is stored. */
+async function compare(context: Context, paths: readonly string[], progress: Progress) {
+  await progress.step('Reading')
+  const source = readSource(paths)
+  await progress.step('Checking')
+  const entries = readEntries(context, source)
+  await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
+  return { entries, comparison: compareWithDirectory(context, entries) }
+}
+
+interface ExportFlags {
+  readonly format: 'json' | 'csv'
+  readonly table?: TableName
+  readonly to?: string
+}
+
+async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<void> {
+  const { format, table, to } = flags
+  const directory = exportDirectory(context)
+  const unreadable = listUnreadable(context).map(({ ref }) => ref)
+  if (unreadable.length > 0) printNotice(`cannot be read, and so is not exported: ${unreadable.join(', ')}`)
+  if (table) {
+    if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
+    printText(formatTable(table, directory))
+  } else if (to === undefined) {
+    if (format === 'csv')
+      throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')
+    printJson(directory)
+  } else {
+    const files = filesOf(directory, format, to)
+    const there = files.map(({ path }) => path).filter((path) => existsSync(path))
+    if (there.length > 0) await confirm(`Overwrite ${there.join(', ')}?`, flags)
+    if (format === 'csv') mkdirSync(to, { recursive: true })
+    // A directory is no secret, and an earlier export may be replaced.
+    for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
+    printLines(`Wrote ${files.map(({ path }) => path).join(', ')}.`)
+  }
+}

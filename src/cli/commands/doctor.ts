@@ -1,0 +1,148 @@
+import type { Command } from 'commander'
+import { type Flags, readBackupMaxAge } from '../../config'
+import { Refusal } from '../../domain/errors'
+import { type Finding, type Remedies, withRemedy } from '../../domain/ports/upkeep'
+import type { ZoneData } from '../../domain/zone-data'
+import {
+  listMovedBookings,
+  listStrandedBookings,
+  type MovedBooking,
+  type StrandedBooking,
+} from '../../operations/check-bookings'
+import { listUnlisted } from '../../operations/providers'
+import { checkDatabase, checkPlace, zoneDataNote } from '../../operations/upkeep'
+import { formatInstant } from '../../scheduling/calendar'
+import { asJson } from '../command'
+import { exitCodes } from '../exit-code'
+import { storageCommand, withRecords, withService, withSettings } from '../storage'
+import { firstOf } from '../terminal/layout'
+import { type CommonFlags, columnsOf, printJson, printLines, printTable } from '../terminal/output'
+import { fullName } from '../terminal/persons'
+
+/** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
+export function doctorCommand(): Command {
+  const description = 'Check the database, its files, what is booked, the zone data and the disk'
+  const doctor = withSettings(storageCommand('doctor', description).action(examine), ['backupMaxAge'])
+  const all = 'open every sealed value, and not a sample of 1,000 of each kind'
+  return asJson(doctor.option('--all', all), 'print the findings as JSON')
+}
+
+interface DoctorFlags extends Flags, CommonFlags {
+  readonly all?: boolean
+}
+
+async function examine(flags: DoctorFlags): Promise<void> {
+  // Before the records are opened: a process may not open a file that it has open.
+  const ofDirectory = await directoryFindings(flags)
+  await withRecords(flags, async (records) => {
+    const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
+    const all = [...ofDatabase, ...ofDirectory, ...(await checkPlace(records))]
+    const findings = all.map((found) => withRemedy(found, remedies))
+    if (flags.json) printJson(findings)
+    else printFindings(findings)
+    if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
+  })
+}
+
+/** What needs the directory. That it cannot be loaded is a finding too, so that a damaged database is examined. */
+async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
+  const found: Finding[] = []
+  const inService = withService(flags, async ({ context, zones }) => {
+    const now = context.clock.now()
+    found.push(
+      await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
+      await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
+      await whereReadable('providers', () => listedFinding(listUnlisted(context))),
+      zoneFinding(zones, now),
+    )
+  })
+  await inService.catch((error) => {
+    if (!(error instanceof Refusal) || error.kind !== 'storage_failed') throw error
+    found.push({ check: 'directory', state: 'bad', detail: `it could not be loaded: ${error.message}` })
+  })
+  return found
+}
+
+function printFindings(findings: readonly Finding[]): void {
+  // What is found of many records is told line by line.
+  const rows = findings.flatMap(({ check, state, detail }) =>
+    detail
+      .split('; ')
+      .map((part, at) => ({ check: at === 0 ? check : '', state: at === 0 ? state : '', detail: part })),
+  )
+  printTable(rows, columnsOf<(typeof rows)[number]>('check', 'state', 'detail'), '')
+  const toDo = findings.flatMap(({ check, remedy }) => (remedy ? `  ${check}: ${remedy}` : []))
+  if (toDo.length > 0) printLines('', 'What to do:', ...toDo)
+}
+
+const fromBackup = 'stop the service and restore a backup: anteroom restore'
+
+const whenNoted = {
+  settings: 'stop whatever else opens the database, and start the service again',
+  'sealed values': "anteroom token rotate for a key's partner; a backup has the rest",
+  'audit log': 'find out who could write to the file, and hold it to a backup',
+  backup: 'anteroom backup FILE',
+  bookings: 'anteroom request move ID --slot INSTANT, or request decline ID',
+  'booked times': 'tell them, then anteroom request acknowledge ID',
+  providers: 'mend them in the directory file, then anteroom directory load',
+  'zone data': 'bring the folder up to date, or leave --zones out',
+}
+
+/** What to do about what is not as it should be. Nothing that is no more than worth knowing is mended by a backup. */
+const remedies: Remedies = {
+  whenNoted,
+  whenBad: {
+    ...whenNoted,
+    schema: fromBackup,
+    integrity: fromBackup,
+    directory: fromBackup,
+    orphans: fromBackup,
+  },
+}
+
+/** What cannot be read is a finding too, and stops no other. */
+async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await find()
+  } catch (error) {
+    const why = error instanceof Refusal ? `: ${error.message}` : ''
+    return { check, state: 'bad', detail: `it could not be checked${why}` }
+  }
+}
+
+function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
+  // Those who are deactivated are missed by nobody.
+  const missed = unlisted.filter(({ active }) => active)
+  const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
+  return finding('providers', firstOf(faults, mostNamed, '; '), 'all are listed')
+}
+
+function bookedFinding(moved: readonly MovedBooking[]): Finding {
+  const told = moved.map(({ requestId, provider, member, from, to }) => {
+    // By their ids: whoever looks them up leaves a line in the audit log.
+    const who = member ? `member ${member.id}` : 'a person who was erased'
+    const whom = `${provider.ref} (${fullName(provider)})`
+    return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
+  })
+  return finding('booked times', firstOf(told, mostNamed, '; '), 'as they were booked')
+}
+
+function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
+  const told = stranded.map(
+    ({ requestId, provider, startsAt, why }) =>
+      `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
+  )
+  return finding('bookings', firstOf(told, mostNamed, '; '), 'their providers can hold all of them')
+}
+
+/** Records that a finding names; of more it tells how many. */
+const mostNamed = 20
+
+function zoneFinding(zones: ZoneData, now: number): Finding {
+  return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)
+}
+
+/** @param fault what is wrong; empty, false or null if nothing is, which is told in the other words */
+function finding(check: string, fault: string | false | null, fine: string): Finding {
+  return fault ? { check, state: 'bad', detail: fault } : { check, state: 'ok', detail: fine }
+}

@@ -1,0 +1,177 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Refusal } from '../../domain/errors'
+import type { TellStep } from '../../domain/measures'
+import { elapsedMillis } from '../../domain/ports/clock'
+import type { Manifest } from '../../domain/ports/upkeep'
+import { presentRegion } from '../../http/endpoints/provider-regions'
+import { presentFound } from '../../http/endpoints/providers'
+import type { Context } from '../../operations/context'
+import {
+  type DrillQuestions,
+  mintDrillToken,
+  providersShown,
+  questionsFor,
+  regionsShown,
+} from '../../operations/database-copy'
+import { backUp, noteDrill } from '../../operations/upkeep'
+import type { Service } from '../../service'
+import type { Call } from '../command'
+import type { MakeAct } from '../storage'
+import { inPrivateFolder } from '../terminal/files'
+import { printResult } from '../terminal/output'
+import { withProgress } from '../terminal/progress'
+import { endCleanly } from './serve'
+
+/** `anteroom backup drill`: whether a backup made now would bring the service back, and how long that takes. */
+export async function drill({ context: service, flags, act }: Call<Service>): Promise<void> {
+  endCleanly()
+  try {
+    const result = await withProgress(({ tell }) =>
+      inPrivateFolder((folder) => rehearse(service, folder, act, tell)),
+    )
+    await noteDrill(service.context, act(), true)
+    printResult(flags, result, lineOf(result))
+  } catch (error) {
+    await noteDrill(service.context, act(), false).catch(() => {})
+    throw error
+  }
+}
+
+/** Answers by what was asked for, as JSON. */
+type Answers = ReadonlyMap<string, string>
+
+async function rehearse(service: Service, folder: string, act: MakeAct, tell: TellStep) {
+  const { context } = service
+  const [backup, database] = [join(folder, 'backup.age'), join(folder, 'restored.sqlite')]
+  const moment = act()
+  const before = await shownBy(context, moment.at)
+  const start = elapsedMillis()
+  const manifest = await backUp(context, backup, { recipients: [] }, moment, { tell, isDrill: true })
+  const made = elapsedMillis()
+  await context.directory.catchUp()
+  const after = await shownBy(context, moment.at)
+  const restoring = elapsedMillis()
+  const restored = await service.restore(backup, database, tell)
+  if (restored.manifest?.sha256 !== manifest.sha256) throw failed('the backup has another manifest')
+  tell('serving the copy')
+  // At one moment: as time passes, slots do.
+  const copy = await service.openOn(database, { now: () => moment.at })
+  try {
+    const token = await mintDrillToken(copy.context, moment)
+    const { answers, firstAt } = await ask(copy, token)
+    return {
+      backupSeconds: seconds(made - start),
+      backupBytes: statSync(backup).size,
+      restoreSeconds: seconds(firstAt - restoring),
+      records: recordsOf(manifest),
+      answers: token === null ? null : compare(answers, before, after),
+    }
+  } finally {
+    await copy.close()
+  }
+}
+
+/** What partners are to be shown at a moment (ms), as the directory has it. */
+async function shownBy(context: Context, now: number): Promise<Answers> {
+  const { countries, regions } = questionsFor(context)
+  const entries = countries.flatMap((country) =>
+    regionsShown(context, country).map((region) => entryOf(`region ${region.id}`, presentRegion(region))),
+  )
+  for (const region of regions) {
+    const { items, availabilityOf } = await providersShown(context, region, now)
+    for (const found of items) {
+      const name = `provider ${found.provider.id} in region ${region.id}`
+      entries.push(entryOf(name, presentFound(found, availabilityOf(found))))
+    }
+  }
+  return new Map(entries)
+}
+
+function entryOf(asked: string, answer: unknown): [string, string] {
+  return [asked, JSON.stringify(answer)]
+}
+
+/** Serves a copy on this machine alone, and asks it as a partner does. */
+async function ask(copy: Service, token: string | null) {
+  const server = await copy.listen('127.0.0.1', 0)
+  const get: Get = async <Body>(path: string) => {
+    const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+    const url = `http://127.0.0.1:${server.port}/partners/v1/${path}`
+    // Whatever proxy the environment names: nobody else is to see the token.
+    const response = await fetch(url, { headers, proxy: false } as RequestInit)
+    return { status: response.status, body: (await response.json()) as Body }
+  }
+  try {
+    const first = await get('provider-regions/?country_code=CA')
+    const firstAt = elapsedMillis()
+    if (first.status !== (token === null ? 401 : 200)) throw failed(`the copy answered ${first.status}`)
+    return {
+      firstAt,
+      answers: token === null ? new Map() : await everyAnswer(get, questionsFor(copy.context)),
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Asks for a path. The body is what the status lets expect. */
+type Get = <Body>(path: string) => Promise<{ readonly status: number; readonly body: Body }>
+
+async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Promise<Answers> {
+  const answers = new Map<string, string>()
+  const page = 'page_size=100'
+  for (const country of countries) {
+    const { status, body } = await get<ReturnType<typeof presentRegion>[]>(
+      `provider-regions/?country_code=${country}&${page}`,
+    )
+    if (status !== 200) throw failed(`the copy answered ${status} for the regions of ${country}`)
+    for (const region of body) answers.set(...entryOf(`region ${region.id}`, region))
+  }
+  for (const { id } of regions) {
+    const { status, body } = await get<{ results: ReturnType<typeof presentFound>[] }>(
+      `providers/?region_id=${id}&${page}`,
+    )
+    if (status !== 200) throw failed(`the copy answered ${status} for a search in region ${id}`)
+    for (const found of body.results)
+      answers.set(...entryOf(`provider ${found.providerId} in region ${id}`, found))
+  }
+  return answers
+}
+
+/** Holds answers to what the directory said before the backup and after it; what changed meanwhile can be either. */
+function compare(answers: Answers, before: Answers, after: Answers) {
+  let [same, changed] = [0, 0]
+  for (const asked of new Set([...answers.keys(), ...before.keys(), ...after.keys()])) {
+    if (before.get(asked) !== after.get(asked)) changed++
+    else if (answers.get(asked) === before.get(asked)) same++
+    else throw failed(`the copy's answer for ${asked} is another than the service's`)
+  }
+  return { same, changed }
+}
+
+function recordsOf({ counts }: Manifest): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+function failed(why: string): Refusal {
+  return new Refusal('database_unusable', `the drill failed: ${why}`)
+}
+
+function seconds(millis: number): number {
+  return Math.round(millis / 100) / 10
+}
+
+type Result = Awaited<ReturnType<typeof rehearse>>
+
+function lineOf({ backupSeconds, backupBytes, restoreSeconds, records, answers }: Result): string {
+  const size = `${(backupBytes / 1024 / 1024).toFixed(1)} MiB`
+  const changed = answers?.changed ? `, ${answers.changed} changed meanwhile` : ''
+  const told = answers ? `${answers.same} answers are the same${changed}` : untried
+  return (
+    `The drill passed: backed up in ${backupSeconds} s (${size}), restored and answering in ${restoreSeconds} s, ` +
+    `${records} records with the hash of the manifest; ${told}.`
+  )
+}
+
+const untried = 'no partner has a token in force, so no search was tried'

@@ -1,0 +1,249 @@
+import type { Command } from 'commander'
+import { Refusal } from '../../domain/errors'
+import type { PartnerRates } from '../../domain/limits'
+import type { Organization, Partner } from '../../domain/partner'
+import type { Records } from '../../operations/context'
+import { countRefusalsToday, requireOrganization, requirePartner } from '../../operations/find-records'
+import {
+  addOrganization,
+  addPartner,
+  deactivateOrganization,
+  deactivatePartner,
+  listOrganizations,
+  listPartners,
+  reactivateOrganization,
+  reactivatePartner,
+  renameOrganization,
+  renamePartner,
+  setPartnerOrganization,
+  setPartnerRates,
+} from '../../operations/partners'
+import { listTokens } from '../../operations/tokens'
+import { rateOverride } from '../arguments'
+import {
+  asJson,
+  asking,
+  type Call,
+  commandGroup,
+  commandsOn,
+  recordsCommand,
+  stateOf,
+  switchCommands,
+} from '../command'
+import { presentRefusal, refusalsText } from '../exit-code'
+import { withRecords } from '../storage'
+import {
+  type Columns,
+  columnsOf,
+  confirm,
+  printJson,
+  printLines,
+  printRecord,
+  printResult,
+  printRows,
+  printTable,
+} from '../terminal/output'
+import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../terminal/token-text'
+
+/** `anteroom organization`: the legal bodies that partners act for. */
+export function organizationCommand(): Command {
+  return commandGroup('organization', 'The legal bodies that partners act for', [
+    asJson(recordsCommand('add', 'Add an organization', organizationAdd).argument('<name>')),
+    asJson(recordsCommand('list', 'List the organizations', organizationList), 'print them as JSON'),
+    asJson(
+      onOrganization('rename', 'Give an organization another name', organizationRename).argument(
+        '<name>',
+        'the new name',
+      ),
+    ),
+    ...switchCommands(onOrganization, {
+      deactivate: ['Refuse the API, with 403, to all partners of an organization', deactivateOrganization],
+      reactivate: ['Give the API back to the partners of an organization', reactivateOrganization],
+      question: askCutOff,
+      nameOf: ({ name }) => `Organization ${name}`,
+    }),
+  ])
+}
+
+const onOrganization = commandsOn(withRecords, ['<organization>', 'name or id'], requireOrganization)
+
+async function organizationAdd({ context, flags, act }: Call<Records>, name: string): Promise<void> {
+  const added = await addOrganization(context, name, act())
+  printResult(flags, added, `Added organization ${added.id}, ${added.name}.`)
+}
+
+async function organizationList({ context, flags }: Call<Records>): Promise<void> {
+  printRows(flags, await listOrganizations(context), organizationColumns, 'There are no organizations.')
+}
+
+async function organizationRename(
+  { context, flags, act }: Call<Records>,
+  organization: Organization,
+  name: string,
+): Promise<void> {
+  await renameOrganization(context, organization, name, act())
+  printResult(flags, { ...organization, name }, `Organization ${organization.name} is called ${name} now.`)
+}
+
+async function askCutOff({ id, name }: Organization, context: Records): Promise<string> {
+  const theirs = (await listPartners(context)).filter(({ organization }) => organization?.id === id)
+  const who = theirs.map((partner) => partner.name).join(', ') || 'it has none yet'
+  return `Cut off every partner of ${name} (${who})?`
+}
+
+const organizationColumns: Columns<Organization> = {
+  ...columnsOf('id', 'name'),
+  STATE: stateOf,
+}
+
+/** `anteroom partner`: the platforms that call the API. */
+export function partnerCommand(): Command {
+  return commandGroup('partner', 'The platforms that call the API', [
+    recordsCommand('add', 'Add a partner', add)
+      .argument('<name>')
+      .option('--organization <organization>', 'name or id of the organization that it acts for')
+      .option('--json', 'print it as JSON'),
+    asJson(recordsCommand('list', 'List the partners', list), 'print them as JSON'),
+    asJson(
+      onPartner(
+        'show',
+        'Show a partner, its tokens without the tokens themselves, and what it was refused',
+        show,
+      ),
+    ),
+    asJson(onPartner('rename', 'Give a partner another name', rename).argument('<name>', 'the new name')),
+    asking(
+      asJson(
+        onPartner('set-organization', 'Say which organization a partner acts for', setOrganization).argument(
+          '<organization>',
+          'name or id, or none',
+        ),
+      ),
+    ),
+    asJson(
+      onPartner('set-rates', 'Say what a partner may do in a minute, whatever serve is set to', setRates)
+        .option(
+          '--reads-per-minute <n>',
+          'a whole number, off, or default for what serve is set to',
+          rateOverride,
+        )
+        .option('--bookings-per-minute <n>', 'the same for what it submits', rateOverride),
+    ),
+    ...switchCommands(onPartner, {
+      deactivate: ["Refuse a partner's token, with 401", deactivatePartner],
+      reactivate: ['Take the token of a deactivated partner again', reactivatePartner],
+      question: async (partner, context) =>
+        `Cut off partner ${partner.name}, ${await lastUse(context, partner)}?`,
+      nameOf: ({ name }) => `Partner ${name}`,
+    }),
+  ])
+}
+
+/** Makes a command on one partner. */
+export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
+
+async function add({ context, flags, act }: Call<Records, { organization?: string }>, name: string) {
+  const of = flags.organization
+  const organization = of === undefined ? null : await requireOrganization(context, of)
+  const added = await addPartner(context, name, organization, act())
+  const next = `Next: anteroom token issue '${added.name}'`
+  printResult(flags, added, `Added partner ${added.id}, ${added.name}. ${next}`)
+}
+
+async function list({ context, flags }: Call<Records>): Promise<void> {
+  const keys = await listTokens(context)
+  const rows = (await listPartners(context)).map((partner) => {
+    const theirs = keys.filter(({ partnerId }) => partnerId === partner.id)
+    return { ...partner, ...tokenSummary(theirs, context.clock.now()) }
+  })
+  printRows(flags, rows, columns, 'There are no partners.')
+}
+
+async function show({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
+  const keys = await listTokens(context, partner)
+  const now = context.clock.now()
+  const tokens = presentTokens(keys, now)
+  const { lastUsedAt } = tokenSummary(keys, now)
+  const refusals = await countRefusalsToday(context, now, partner)
+  if (flags.json) {
+    return printJson({ ...partner, lastUsedAt, refusedToday: refusals.map(presentRefusal), tokens })
+  }
+  const { id, name } = partner
+  const [state, organization] = [stateOf(partner), organizationOf(partner)]
+  const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
+  printRecord({ id, name, state, organization, rates: ratesText(partner), ...use })
+  printLines('')
+  printTable(tokens, tokenColumns, 'It has no token.', tokensGiveWay)
+}
+
+async function rename({ context, flags, act }: Call<Records>, partner: Partner, name: string): Promise<void> {
+  await renamePartner(context, partner, name, act())
+  printResult(flags, { ...partner, name }, `Partner ${partner.name} is called ${name} now.`)
+}
+
+async function setOrganization(
+  { context, flags, act }: Call<Records>,
+  partner: Partner,
+  of: string,
+): Promise<void> {
+  const organization = of === 'none' ? null : await requireOrganization(context, of)
+  const cutOff = cutOffBy(organization)
+  if (partner.organization?.active && cutOff) {
+    await confirm(`${cutOff} Cut off partner ${partner.name}, ${await lastUse(context, partner)}?`, flags)
+  } else if (partner.organization && organization && partner.organization.id !== organization.id) {
+    const from = partner.organization.name
+    await confirm(`Partner ${partner.name} acts for ${from}. Have it act for ${organization.name}?`, flags)
+  }
+  await setPartnerOrganization(context, partner, organization, act())
+  const line = `Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`
+  printResult(flags, { ...partner, organization }, line)
+}
+
+/** What becomes of the requests of a partner who is given an organization; null where they go on. */
+function cutOffBy(organization: Partner['organization']): string | null {
+  if (!organization) return 'Without an organization every request of it is refused, with 409.'
+  if (organization.active) return null
+  return `${organization.name} is deactivated: every request of it is refused, with 403.`
+}
+
+/** As `last used 2026-12-01T14:00:00Z`: whether anybody would mind. */
+async function lastUse(context: Records, partner: Partner): Promise<string> {
+  const { lastUsedAt } = tokenSummary(await listTokens(context, partner), context.clock.now())
+  return lastUsedAt === null ? 'whose token was never used' : `whose token was last used ${lastUsedAt}`
+}
+
+interface RateFlags {
+  readonly readsPerMinute?: ReturnType<typeof rateOverride>
+  readonly bookingsPerMinute?: ReturnType<typeof rateOverride>
+}
+
+async function setRates({ context, flags, act }: Call<Records, RateFlags>, partner: Partner) {
+  const { readsPerMinute: reads, bookingsPerMinute: bookings } = flags
+  const rates: Partial<PartnerRates> = {
+    ...(reads && { readsPerMinute: reads === 'default' ? null : reads }),
+    ...(bookings && { bookingsPerMinute: bookings === 'default' ? null : bookings }),
+  }
+  if (Object.keys(rates).length === 0) {
+    throw new Refusal('settings_invalid', 'give --reads-per-minute, --bookings-per-minute or both')
+  }
+  await setPartnerRates(context, partner, rates, act())
+  const changed = { ...partner, ...rates }
+  printResult(flags, changed, `Partner ${partner.name}: ${ratesText(changed)}.`)
+}
+
+function ratesText({ readsPerMinute, bookingsPerMinute }: PartnerRates): string {
+  return `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} a minute`
+}
+
+function organizationOf({ organization }: Partner): string {
+  if (!organization) return 'none'
+  return organization.active ? organization.name : `${organization.name} (deactivated)`
+}
+
+const columns: Columns<Partner & ReturnType<typeof tokenSummary>> = {
+  ...columnsOf('id', 'name'),
+  STATE: stateOf,
+  ORGANIZATION: organizationOf,
+  TOKEN: ({ token }) => token,
+  'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+}

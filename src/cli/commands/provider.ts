@@ -1,0 +1,201 @@
+import type { Command } from 'commander'
+import { toProviderInFile } from '../../directory-files/describe'
+import { foldName } from '../../domain/member'
+import { isWorking, type Provider } from '../../domain/provider'
+import { type Region, regionRef } from '../../domain/region'
+import type { Context } from '../../operations/context'
+import { explainSlot } from '../../operations/explain-slot'
+import { type ProviderName, requireProviderName, requireRegion } from '../../operations/find-records'
+import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../../operations/offer-slots'
+import { deactivateProvider, reactivateProvider } from '../../operations/providers'
+import { formatInstant, minuteMillis } from '../../scheduling/calendar'
+import { slotMinutes } from '../../scheduling/slots'
+import { utcInstant, wholeNumber } from '../arguments'
+import { asJson, type Call, commandGroup, commandsOn, contextCommand, switchCommands } from '../command'
+import { onProvider, providerStanding } from '../on-provider'
+import { withContext } from '../storage'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  printJson,
+  printLines,
+  printNotice,
+  printRecord,
+  printRows,
+  printTable,
+} from '../terminal/output'
+import { fullName } from '../terminal/persons'
+import { absenceColumns, absencesBySource, awayCommand, timeOffCommand } from './away'
+
+interface Flags extends CommonFlags {
+  readonly region?: string
+  readonly inactive?: boolean
+  readonly name?: string
+  readonly limit?: number
+}
+
+type ProviderInFile = ReturnType<typeof toProviderInFile>
+type OverrideInFile = NonNullable<ProviderInFile['overrides']>[number]
+type WindowInFile = OverrideInFile['windows'][number]
+
+/** `anteroom provider`: the clinicians, when they can be had, and why not. */
+export function providerCommand(): Command {
+  return commandGroup('provider', 'The clinicians, when they can be had, and why not', [
+    contextCommand('list', 'List the providers', list)
+      .option('--region <region>', 'those alone who may be found there now, as CA-ON')
+      .option('--inactive', 'those alone who are deactivated, or suspended by staff')
+      .option('--name <text>', 'those alone whose name or ref holds this text')
+      .option('--limit <n>', 'at most so many', wholeNumber(1))
+      .option('--json', 'print them as JSON'),
+    asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
+    onProvider('slots', 'List the slots that can be had of a provider', slots)
+      .option('--region <region>', 'what a search there shows, as CA-ON')
+      .option('--json', 'print them as JSON'),
+    onProvider('why', 'Say why a slot is not offered, or that it is', why)
+      .argument('<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', utcInstant)
+      .option('--region <region>', 'whether a search there shows it, as CA-ON')
+      .option('--json', 'print it as JSON'),
+    ...switchCommands(onNamedProvider, {
+      deactivate: ['Offer none of the slots of a provider', deactivateProvider],
+      reactivate: ['Offer the slots of a deactivated provider again', reactivateProvider],
+      question: ({ ref }) => `Stop offering ${ref}?`,
+      nameOf: ({ ref }) => `Provider ${ref}`,
+      noteOn: heldOf,
+    }),
+    awayCommand(),
+    timeOffCommand(),
+  ])
+}
+
+type ProviderCall = Call<Context, Flags>
+
+const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
+
+/** A provider for programs: as the directory tells them, and as staff have. */
+function presentProvider(provider: Provider, refs: ReadonlyMap<number, string>) {
+  const { id, suspended, staffTimeOff } = provider
+  return { id, ...toProviderInFile(provider, refs), suspended, staffTimeOff }
+}
+
+function refsOf({ directory }: Context): ReadonlyMap<number, string> {
+  return new Map(directory.listAllRegions().map((region) => [region.id, regionRef(region)]))
+}
+
+function list({ context, flags }: ProviderCall): void {
+  const { directory, clock } = context
+  const refs = refsOf(context)
+  const asked = askedOf(context, flags.region)
+  const known = asked
+    ? directory.listLicensed(asked.id, clock.now()).map(({ provider }) => provider)
+    : directory.listProviders()
+  const name = foldName(flags.name ?? '')
+  const found = known.filter(
+    (provider) =>
+      (!flags.inactive || !isWorking(provider)) &&
+      [fullName(provider), provider.ref].some((text) => foldName(text).includes(name)),
+  )
+  const shown = found.slice(0, flags.limit).map((provider) => presentProvider(provider, refs))
+  printRows(flags, shown, providerColumns, 'There are no such providers.')
+  if (found.length > shown.length) printNotice(`${found.length - shown.length} more are not shown`)
+}
+
+function askedOf(context: Context, region: string | undefined): Region | null {
+  return region === undefined ? null : requireRegion(context, region)
+}
+
+function show({ context, flags }: ProviderCall, provider: Provider) {
+  const told = presentProvider(provider, refsOf(context))
+  if (flags.json) return printJson(told)
+  printRecord({
+    id: provider.id,
+    ref: told.ref,
+    name: fullName(told),
+    state: providerStanding(provider),
+    credentials: told.credentials ?? null,
+    pronouns: told.pronouns ?? null,
+    gender: told.gender ?? null,
+    bio: told.bio ?? null,
+    'time zone': told.timeZone,
+    languages: told.languagesSpoken.join(', '),
+    modalities: told.modalities.join(', '),
+    'in person in': told.inPersonRegions?.join(', ') || null,
+    notice: `${told.minimumNoticeMinutes} minutes`,
+  })
+  const section = <Row>(title: string, rows: readonly Row[], columns: Columns<Row>, none: string) => {
+    printLines('')
+    printLines(title)
+    printTable(rows, columns, none)
+  }
+  section('Licenses', told.licenses, licenseColumns, 'There are none.')
+  section('Working hours', told.workingHours, hoursColumns, 'There are none.')
+  section('Overrides', told.overrides ?? [], overrideColumns, 'There are none.')
+  section('Time off', absencesBySource(provider), absenceColumns, 'There is none.')
+}
+
+function slots({ context, flags }: ProviderCall, provider: Provider): void {
+  const asked = askedOf(context, flags.region)
+  const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
+    ...presentStart(context, provider, startsAt),
+    utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
+  }))
+  const none = `There are none${isWorking(provider) ? '' : `: the provider is ${providerStanding(provider)}`}.`
+  printRows(flags, free, slotColumns(provider.timeZone), none)
+}
+
+function why({ context, flags }: ProviderCall, provider: Provider, startsAt: number) {
+  const asked = askedOf(context, flags.region)
+  const explanation = explainSlot(context, provider, startsAt, asked, context.clock.now())
+  const start = presentStart(context, provider, startsAt)
+  if (flags.json) {
+    const { nearestStartsAt, ...told } = explanation
+    const nearest = nearestStartsAt.map(formatInstant)
+    return printJson({ provider: provider.ref, ...start, ...told, nearest })
+  }
+  printRecord({
+    provider: `${provider.ref}, ${fullName(provider)}`,
+    slot: start.utcStartTime,
+    local: `${start.local} ${start.timeZone}`,
+    offered: explanation.offered ? 'yes' : 'no',
+    why: explanation.why,
+  })
+}
+
+/** What stays booked with a provider, for whoever takes them away. */
+function heldOf(context: Context, provider: ProviderName): string {
+  const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
+  return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''
+}
+
+const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
+  `${start} to ${end}${stepMinutes === undefined ? '' : ` every ${stepMinutes} min`}`
+
+const providerColumns: Columns<ReturnType<typeof presentProvider>> = {
+  ...columnsOf('ref', 'id'),
+  NAME: fullName,
+  STATE: providerStanding,
+  LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
+  'TIME ZONE': ({ timeZone }) => timeZone,
+  LANGUAGES: ({ languagesSpoken }) => languagesSpoken.join(' '),
+  MODALITIES: ({ modalities }) => modalities.join(' '),
+}
+
+const licenseColumns = columnsOf<ProviderInFile['licenses'][number]>('region', 'from', 'until')
+
+const hoursColumns: Columns<ProviderInFile['workingHours'][number]> = {
+  WEEKDAYS: ({ weekdays }) => weekdays.map((day) => day.slice(0, 3)).join(' '),
+  ...columnsOf('start', 'end'),
+  EVERY: ({ stepMinutes = slotMinutes }) => `${stepMinutes} min`,
+  ...columnsOf('from', 'until'),
+}
+
+const overrideColumns: Columns<OverrideInFile> = {
+  DATE: ({ date }) => date,
+  HOURS: ({ windows }) => windows.map(formatWindow).join(', ') || 'none',
+}
+
+const slotColumns = (zone: string): Columns<LocalStart & { readonly utcEndTime: string }> => ({
+  'START (UTC)': ({ utcStartTime }) => utcStartTime,
+  'END (UTC)': ({ utcEndTime }) => utcEndTime,
+  [zone.toUpperCase()]: ({ local }) => local,
+})

@@ -1,0 +1,261 @@
+import type { Command } from 'commander'
+import type { RequestRecord } from '../../domain/booking-request'
+import { Refusal } from '../../domain/errors'
+import type { Member } from '../../domain/member'
+import type { Partner } from '../../domain/partner'
+import type { Provider } from '../../domain/provider'
+import type { Context, Records } from '../../operations/context'
+import { requirePartner, requireProvider, requireRequest } from '../../operations/find-records'
+import {
+  declineRequest,
+  declineRequests,
+  listSubmitted,
+  readRisk,
+  requireDeclinable,
+} from '../../operations/requests'
+import {
+  assignProvider,
+  closeRequest,
+  concernOf,
+  moveRequest,
+  requireAssignable,
+  requireClosable,
+  requireMovable,
+} from '../../operations/transitions'
+import { formatInstant } from '../../scheduling/calendar'
+import { recordId, utcInstant } from '../arguments'
+import { type Call, contextCommand } from '../command'
+import {
+  appointmentOf,
+  appointmentText,
+  askAbout,
+  inShapeOfApi,
+  moving,
+  onRecord,
+  onRequest,
+  printMoved,
+} from '../on-record'
+import { makeAct } from '../storage'
+import { givenText } from '../terminal/given-text'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  confirm,
+  instantText,
+  printJson,
+  printLines,
+  printNotice,
+  printResult,
+  printTable,
+} from '../terminal/output'
+import { personText } from '../terminal/persons'
+import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
+
+/** `anteroom request assign`. */
+export function assignCommand(): Command {
+  return onRequest('assign', 'Assign a provider to an intake, in place of the one that it has if any', assign)
+    .requiredOption('--provider <ref>', 'who')
+    .option('--slot <instant>', 'the start of a free slot of theirs, in UTC; none unless given', utcInstant)
+    .option('--json', inShapeOfApi)
+    .option('--yes', 'do not ask before a provider is replaced, or has no license where the member is')
+}
+
+/** `anteroom request move`. */
+export function moveCommand(): Command {
+  return moving(
+    onRequest('move', 'Move a pending or accepted request to another slot; it is pending again', move)
+      .requiredOption('--slot <instant>', 'the start of a free slot, in UTC', utcInstant)
+      .option('--provider <ref>', 'whose slot; the one whom the request is with unless given'),
+  )
+}
+
+interface AssignFlags extends CommonFlags {
+  readonly provider: string
+  readonly slot?: number
+}
+
+async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<void> {
+  const { context, flags, act } = call
+  const { id, state, member } = request
+  requireAssignable(request)
+  const provider = requireProvider(context, flags.provider)
+  const to = appointmentText(context, provider, flags.slot ?? null)
+  const person = await personText(context, member)
+  const isConcern = tellConcern(context, request.member, provider, flags.slot)
+  if (state === 'pending' || state === 'accepted') {
+    const present = `is ${state} with ${appointmentOf(context, request)}`
+    await askAbout(
+      context,
+      request,
+      `Request ${id} of ${person}, ${present}. Assign it to ${to} instead?`,
+      flags,
+    )
+  } else if (isConcern) {
+    await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} all the same?`, flags)
+  }
+  const assigned = await assignProvider(context, id, provider, flags.slot ?? null, act())
+  const { startsAt, authorizationNumber } = assigned
+  const when = startsAt === null ? 'without a slot' : `at ${formatInstant(startsAt)}`
+  const done = `Request ${id} is assigned to ${provider.ref} ${when}`
+  printResult(flags, presentRequest(assigned), `${done}; its authorization number is ${authorizationNumber}.`)
+}
+
+interface MoveFlags extends CommonFlags {
+  readonly slot: number
+  readonly provider?: string
+}
+
+async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Promise<void> {
+  const { context, flags, act } = call
+  const { id } = request
+  const present = providerOf(context, request)
+  const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
+  requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
+  // The record of whom it is with may be one that cannot be read.
+  if (!provider) throw new Refusal('record_unknown', 'name a provider with --provider')
+  tellConcern(context, request.member, provider, flags.slot)
+  const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]
+  const to = appointmentText(context, provider, flags.slot)
+  const again = request.state === 'accepted' ? ' It is accepted, and will be pending again.' : ''
+  await askAbout(context, request, `Move request ${id} of ${person}, from ${from} to ${to}?${again}`, flags)
+  const moved = await moveRequest(context, id, provider, flags.slot, act())
+  const done = `Request ${id} is moved to ${provider.ref} at ${formatInstant(flags.slot)}, and pending.`
+  printResult(flags, presentRequest(moved), done)
+}
+
+/** Says before anything is asked or done what speaks against a provider for a member. Tells whether anything does. */
+function tellConcern(
+  context: Context,
+  member: Member,
+  provider: Provider,
+  slot: number | undefined,
+): boolean {
+  const concern = concernOf(context.directory, member, provider, slot ?? context.clock.now())
+  if (concern) printNotice(`note that ${warningOf(concern, provider)}`)
+  return concern !== null
+}
+
+const reasonMeaning = 'why, as a note which staff alone read; - takes it from stdin'
+
+/** `anteroom request decline`: one, or all that a partner submitted since an instant. */
+export function declineCommand(): Command {
+  return moving(
+    contextCommand(
+      'decline',
+      'Decline a pending or accepted request, or many; their slots are free again',
+      decline,
+    )
+      .argument('[request]', 'id', recordId)
+      .option('--reason <text>', reasonMeaning)
+      .option('--partner <partner>', 'name or id of the partner, with --since, instead of an id')
+      .option(
+        '--since <instant>',
+        'all of the partner that were submitted at this UTC instant or later',
+        utcInstant,
+      )
+      .option('--dry-run', 'only tell which these are'),
+  )
+}
+
+/** `anteroom request close`. */
+export function closeCommand(): Command {
+  return moving(
+    onRecord('close', 'Close an intake without a provider, withdrawn or a duplicate, for good', close).option(
+      '--reason <text>',
+      reasonMeaning,
+    ),
+  )
+}
+
+interface ReasonFlags {
+  readonly reason?: string
+}
+
+interface DeclineFlags extends ReasonFlags {
+  readonly partner?: string
+  readonly since?: number
+  readonly dryRun?: boolean
+}
+
+async function decline(call: Call<Context, DeclineFlags>, id: number | undefined): Promise<void> {
+  const { context, flags, tried } = call
+  const { partner, since, dryRun } = flags
+  if (id === undefined && partner !== undefined && since !== undefined) {
+    return declineSince(call, await requirePartner(context, partner), since)
+  }
+  if (id === undefined || partner !== undefined || since !== undefined || dryRun) {
+    throw new Refusal('field_invalid', 'name a request by id, or many by both --partner and --since')
+  }
+  tried.id = id
+  const request = await requireRequest(context, id)
+  requireDeclinable(request)
+  const reason = await reasonOf(flags)
+  const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
+  await tellRisk(context, request)
+  await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
+  // A slot that is given back is judged by no clock.
+  await declineRequest(context, id, makeAct(), reason)
+  await printMoved(context, flags, id, `Request ${id} is declined.`)
+}
+
+/** How many of the requests that would be declined are shown. */
+const mostListed = 10
+
+async function declineSince(
+  call: Call<Context, DeclineFlags>,
+  partner: Partner,
+  since: number,
+): Promise<void> {
+  const { context, flags } = call
+  const { ids, unassigned } = await listSubmitted(context, partner, since)
+  const [which, told] = [
+    `of ${partner.name} submitted since ${formatInstant(since)}`,
+    { partner: partner.name, since: formatInstant(since), unassigned },
+  ]
+  if (flags.dryRun) {
+    if (flags.json) return printJson({ ...told, declinable: ids })
+    const first = await Promise.all(ids.slice(0, mostListed).map((id) => requireRequest(context, id)))
+    printTable(first, declinedColumns, 'None can be declined.')
+    printLines('', `${ids.length} requests ${which} would be declined.`)
+  } else {
+    const reason = await reasonOf(flags)
+    if (ids.length > 0) await confirm(`Decline ${ids.length} requests ${which}?`, flags)
+    const declined = await declineRequests(context, ids, makeAct(), reason)
+    if (flags.json) return printJson({ ...told, declined })
+    printLines(`${declined} requests ${which} are declined.`)
+  }
+  if (unassigned > 0) printLines(`${unassigned} intakes of theirs without a provider stay as they are.`)
+}
+
+const declinedColumns: Columns<RequestRecord> = {
+  ...columnsOf('id', 'state'),
+  SUBMITTED: ({ submittedAt }) => formatInstant(submittedAt),
+  SLOT: ({ startsAt }) => instantText(startsAt),
+  MEMBER: ({ member }) => member?.id ?? null,
+}
+
+async function close(call: Call<Records, ReasonFlags>, request: RequestRecord): Promise<void> {
+  const { context, flags, act } = call
+  const { id, member } = request
+  requireClosable(request)
+  const reason = await reasonOf(flags)
+  const question = `Close request ${id} of ${await personText(context, member)}, for good?`
+  await tellRisk(context, request)
+  await askAbout(context, request, question, flags)
+  await closeRequest(context, id, act(), reason)
+  await printMoved(context, flags, id, `Request ${id} is closed.`)
+}
+
+/** Says before anybody is sent away that they may be in danger. */
+async function tellRisk(context: Records, { id }: RequestRecord): Promise<void> {
+  if (!(await readRisk(context, id, makeAct()))) return
+  printNotice(
+    `note that their ninth PHQ-9 item is not zero, or could not be read: anteroom request show ${id} --screening`,
+  )
+}
+
+/** The reason that the flags give, if any: read before anything is asked. */
+function reasonOf({ reason }: ReasonFlags): Promise<string | undefined> | undefined {
+  return reason === undefined ? undefined : givenText(reason)
+}

@@ -1,0 +1,219 @@
+import { type Command, Option } from 'commander'
+import { type RequestRecord, requestStates } from '../../domain/booking-request'
+import { Refusal } from '../../domain/errors'
+import type { RequestFilter } from '../../domain/ports/facts'
+import type { NinthItem } from '../../domain/screening'
+import type { Context } from '../../operations/context'
+import { requirePartner, requireProvider } from '../../operations/find-records'
+import { partnerNames } from '../../operations/partners'
+import {
+  isAnyAtRisk,
+  listQueue,
+  type Queue,
+  type QueuedRequest,
+  type QueueWish,
+} from '../../operations/requests'
+import { formatInstant, minuteMillis } from '../../scheduling/calendar'
+import { localDate, utcInstant, wholeNumber } from '../arguments'
+import { asJson, type Call, contextCommand } from '../command'
+import { makeAct } from '../storage'
+import { ageText, lengthOfTime } from '../terminal/age'
+import { counted } from '../terminal/layout'
+import {
+  type Columns,
+  type CommonFlags,
+  columnsOf,
+  instantText,
+  printLines,
+  printNotice,
+  printRows,
+} from '../terminal/output'
+
+type Sort = QueueWish['sort']
+
+interface Flags extends CommonFlags {
+  readonly intakes?: boolean
+  readonly risk?: boolean
+  readonly state?: RequestFilter['state']
+  readonly provider?: string
+  readonly partner?: string
+  readonly on?: number
+  readonly since?: number
+  readonly age?: number
+  readonly sort?: Sort
+  readonly limit: number
+  readonly page: number
+}
+
+/** `anteroom request list`: the queue, a page at a time. */
+export function requestListCommand(): Command {
+  const states = new Option(
+    '--state <state>',
+    'only those of a state, or those that wait (unassigned, pending)',
+  )
+  const sort = new Option(
+    '--sort <order>',
+    'by age, the oldest first, by slot, the soonest first, or by risk',
+  )
+  return asJson(
+    contextCommand('list', 'List requests in order of submission, a page at a time', list)
+      .option('--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it')
+      .option(
+        '--intakes',
+        'only intakes; those that wait, in order of risk, unless --state or --sort is given',
+      )
+      .addOption(states.choices([...requestStates, 'waiting']))
+      .option('--provider <ref>', 'only those with this provider')
+      .option('--partner <partner>', "only those of this partner's members, by name or id")
+      .option('--on <date>', "only those whose slot is on this date, by the provider's clock", localDate)
+      .option('--since <instant>', 'only those submitted at this UTC instant or later', utcInstant)
+      .option(
+        '--age <length>',
+        'only those submitted at least so long ago, as 90min, 12h, 3d or 2w',
+        lengthOfTime,
+      )
+      .addOption(sort.choices(['age', 'slot', 'risk'] satisfies Sort[]))
+      .option('--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50)
+      .option('--page <n>', 'which page', wholeNumber(1, 1_000_000), 1),
+    'print them as JSON',
+  )
+}
+
+async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
+  const wish = await wishOf(context, flags)
+  const doing = makeAct()
+  const queue = await listQueue(context, wish, doing)
+  const names = await namesOf(context)
+  const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish.sort))
+  const columns = wish.sort === 'risk' ? riskColumns : queueColumns
+  const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
+  printRows(flags, rows, columns, empty, { leaveOut })
+  printPlace(flags, queue, wish, doing.at)
+  if (!flags.json && wish.sort !== 'risk') await printAtRisk(context)
+}
+
+async function wishOf(context: Context, flags: Flags): Promise<QueueWish> {
+  const { intakes = false, state, provider, partner, on, since, age, limit, page } = flags
+  const filter: RequestFilter = {
+    intakesOnly: intakes,
+    state,
+    providerId: provider === undefined ? undefined : requireProvider(context, provider).id,
+    partnerId: partner === undefined ? undefined : (await requirePartner(context, partner)).id,
+    slotDay: on,
+    submittedFrom: since,
+    submittedUntil: age === undefined ? undefined : context.clock.now() - age,
+  }
+  return { filter, sort: sortOf(flags), page, pageSize: limit }
+}
+
+/** Intakes are worked by risk, unless somebody looks for others than those that wait, or in another order. */
+function sortOf({ risk, intakes, sort, state }: Flags): Sort {
+  if (risk) {
+    if (sort === undefined || sort === 'risk') return 'risk'
+    throw new Refusal('field_invalid', 'ask for either --risk or another --sort')
+  }
+  return sort ?? (intakes && (state === undefined || state === 'waiting') ? 'risk' : 'age')
+}
+
+/** What tables show for ids. */
+export async function namesOf(context: Context) {
+  return {
+    providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
+    partners: await partnerNames(context),
+  }
+}
+
+/** A request: what it takes to tell it from others, and nobody's name. */
+export function presentRow(
+  request: RequestRecord,
+  { providers, partners }: Awaited<ReturnType<typeof namesOf>>,
+) {
+  const { id, isIntake, state, providerId, startsAt, submittedAt, member } = request
+  return {
+    id,
+    kind: isIntake ? 'intake' : 'booking request',
+    state,
+    submittedAt: formatInstant(submittedAt),
+    provider: providerId === null ? null : (providers.get(providerId) ?? null),
+    utcStartTime: instantText(startsAt),
+    member: member?.id ?? null,
+    partner: (member && partners.get(member.partnerId)) ?? null,
+    externalUserId: member?.externalUserId ?? null,
+  }
+}
+
+function presentQueued(
+  { request, risk }: QueuedRequest,
+  names: Awaited<ReturnType<typeof namesOf>>,
+  now: number,
+  sort: Sort,
+) {
+  const { submittedAt } = request
+  return {
+    ...presentRow(request, names),
+    ageMinutes: Math.max(0, Math.floor((now - submittedAt) / minuteMillis)),
+    ...(sort === 'risk' && { ninthItem: risk?.ninthItem ?? null, severity: risk?.severity ?? null }),
+  }
+}
+
+type Row = ReturnType<typeof presentQueued>
+
+const queueColumns: Columns<Row> = {
+  ...columnsOf('id'),
+  KIND: ({ kind }) => (kind === 'intake' ? kind : 'booking'),
+  ...columnsOf('state'),
+  AGE: ({ ageMinutes }) => ageText(0, ageMinutes * minuteMillis),
+  ...columnsOf('provider'),
+  SLOT: ({ utcStartTime }) => utcStartTime,
+  ...columnsOf('member', 'partner'),
+  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
+}
+
+const riskMarks: Record<NinthItem, string | null> = {
+  'non-zero': '!! item 9',
+  unclear: '?? look at it',
+  zero: null,
+  'not asked': null,
+}
+
+/** With the marks by which requests are worked, before all the rest. */
+const riskColumns: Columns<Row> = {
+  ...columnsOf('id'),
+  RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
+  SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
+  ...queueColumns,
+}
+
+/** By what a request is told from others at last: a narrow terminal has no room for it. */
+const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
+
+/** Prints which requests these are, whether there are more, and how long the oldest has waited. */
+function printPlace(
+  flags: Flags,
+  { requests, isMore, oldestWaitingAt }: Queue,
+  wish: QueueWish,
+  now: number,
+) {
+  if (requests.length === 0) return
+  const before = (wish.page - 1) * wish.pageSize
+  const next = `--page ${wish.page + 1} shows the next`
+  if (flags.json) {
+    if (isMore) printNotice(`there are more requests; ${next}`)
+    return
+  }
+  const isAll = before === 0 && !isMore
+  const which = isAll
+    ? counted(requests.length, 'request')
+    : `requests ${before + 1} to ${before + requests.length}`
+  const oldest =
+    oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
+  printLines('', `${which}; ${oldest}${isMore ? `; ${next}` : ''}.`)
+}
+
+/** Whoever lists requests otherwise has to know that some should be seen to first. */
+async function printAtRisk(context: Context): Promise<void> {
+  if (!(await isAnyAtRisk(context))) return
+  printNotice(
+    'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',
+  )
+}

@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Command } from 'commander'
+import { type LimitFlags, limitsFrom } from '../../config'
+import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
+import type { Act } from '../../domain/audit'
+import { slotMillis } from '../../domain/booking-request'
+import { unlimited } from '../../domain/limits'
+import { clockStartingAt, systemClock } from '../../domain/ports/clock'
+import type { Onlooker } from '../../http/request-log'
+import type { Context } from '../../operations/context'
+import { deactivatedMember, fillSandbox, listSandboxPartners } from '../../operations/fill-sandbox'
+import { loadDirectory } from '../../operations/load-directory'
+import { findExampleSlot } from '../../operations/offer-slots'
+import { zoneDataNote } from '../../operations/upkeep'
+import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
+import { databaseAt, openService, type Service } from '../../service'
+import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
+import { isOnTerminal, openTerminalLog } from '../terminal/log'
+import { printJson, printLines, printNotice } from '../terminal/output'
+import { readJsonFile } from './directory-files'
+import { shutdownRequest } from './serve'
+
+interface Options extends LimitFlags {
+  readonly port: number
+  readonly host: string
+  readonly baseUrl?: string
+  readonly database?: string
+  readonly now?: number
+  readonly directory?: string
+  readonly providers: number
+  readonly zones?: string
+  readonly json?: boolean
+}
+
+/** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
+export function sandboxCommand(): Command {
+  return new Command('sandbox')
+    .description('Run a service with a realistic directory and partners in every state, to build against')
+    .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--base-url <url>', 'public address that links in answers begin with', webAddress)
+    .option(
+      '--database <file>',
+      'keep the data in this file, its key beside it; otherwise it is temporary',
+      databaseFile,
+    )
+    .option('--now <instant>', "start the service's clock at this UTC instant", startingInstant)
+    .option('--directory <file>', 'load this directory file instead of the built-in one')
+    .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
+    .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
+    .option('--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', cap)
+    .option('--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', cap)
+    .option(
+      '--failed-authentications-per-minute <n>',
+      'tokens from one address that are refused with 401 in a minute; off unless given',
+      cap,
+    )
+    .option(
+      '--open-requests <n>',
+      'let a member hold this many open requests with a slot to come; any number unless given',
+      cap,
+    )
+    .option(
+      '--email-conflicts-per-hour <n>',
+      'let a partner send this many addresses of different members in an hour; any number unless given',
+      cap,
+    )
+    .option('--json', 'print one line of JSON when the server is ready')
+    .action(runSandbox)
+}
+
+async function runSandbox(options: Options): Promise<void> {
+  // Before a signal is listened for: a pipe may be waited for without end.
+  const given = options.directory === undefined ? null : readJsonFile(options.directory)
+  // From here on: what is made below must go again, however early the end comes.
+  const stopped = shutdownRequest()
+  const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
+  const log = isOnTerminal() ? openTerminalLog(systemClock) : null
+  const database = resolve(options.database ?? join(folder as string, 'sandbox.sqlite'))
+  const key = `${database}.key`
+  let service: Service | undefined
+  try {
+    const place = await databaseAt({ database })
+    const isNew = (await place.find()) === null
+    if (isNew) {
+      const furnishOne = (made: string, madeKey: string) => furnish(made, madeKey, options, given)
+      await place.make({ keyFile: key, anew: false, furnish: furnishOne })
+    }
+    service = await open(database, key, options, false, log ? [log.look] : [])
+    if (!isNew && (options.directory !== undefined || options.providers > 0)) {
+      await loadDirectory(
+        service.context,
+        documentFor(service.context, options, given),
+        actOf(service.context),
+      )
+    }
+    const note = zoneDataNote(service.zones, service.context.clock.now())
+    if (note) printNotice(note)
+    const server = await service.listen(options.host, options.port, options.baseUrl)
+    const report = await describe(service.context, server.baseUrl, database)
+    if (options.json) printJson(report, 0)
+    else printLines(...card(report))
+    await stopped
+    await server.stop()
+  } finally {
+    await service?.close()
+    await log?.end()
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function actOf({ clock }: Context): Act {
+  return { actor: 'sandbox', at: clock.now() }
+}
+
+function open(
+  database: string,
+  key: string,
+  options: Options,
+  create: boolean,
+  onlookers: readonly Onlooker[] = [],
+): Promise<Service> {
+  return openService({
+    purpose: 'sandbox',
+    database,
+    masterKey: { file: key },
+    create,
+    upgrade: true,
+    zoneFolder: options.zones,
+    clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
+    // What it is filled with is no partner's.
+    limits: create ? unlimited : limitsFrom(options),
+    onlookers,
+    report: printNotice,
+  })
+}
+
+/** Fills a new database with the directory, partners and bookings that the options ask for. */
+async function furnish(database: string, key: string, options: Options, given: unknown): Promise<void> {
+  const { context, close } = await open(database, key, options, true)
+  try {
+    const act = actOf(context)
+    await loadDirectory(context, documentFor(context, options, given), act)
+    await fillSandbox(context, options.directory === undefined, act)
+  } finally {
+    await close()
+  }
+}
+
+/** The directory file that the options ask for, its faults still to be found. */
+function documentFor({ clock }: Context, { directory, providers }: Options, given: unknown): unknown {
+  const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
+  const document = directory === undefined ? builtInDirectory(today) : given
+  return providers > 0 ? withGenerated(document, providers) : document
+}
+
+/** What the sandbox tells of itself, the example slot free at this moment. */
+async function describe(context: Context, baseUrl: string, database: string) {
+  const now = context.clock.now()
+  const free = findExampleSlot(context, now)
+  return {
+    baseUrl,
+    docsUrl: `${baseUrl}/docs`,
+    openapiUrl: `${baseUrl}/openapi.json`,
+    database,
+    now: formatInstant(now),
+    partners: await listSandboxPartners(context, now),
+    examples: {
+      deactivatedMember,
+      countryCode: free?.region.countryCode ?? null,
+      regionId: free?.region.id ?? null,
+      providerId: free?.providerId ?? null,
+      utcStartTime: free && formatInstant(free.startsAt),
+      utcEndTime: free && formatInstant(free.startsAt + slotMillis),
+    },
+  }
+}
+
+type Report = Awaited<ReturnType<typeof describe>>
+
+/** The same for a person, in lines. */
+function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string[] {
+  const widest = Math.max(...partners.map(({ state }) => state.length))
+  const lines = partners.flatMap(({ name, state, organization, token }) => [
+    `  ${state.padEnd(widest)}  ${name}${organization ? ` (${organization})` : ''}`,
+    `    ${token}`,
+  ])
+  return [
+    `Anteroom sandbox at ${baseUrl}`,
+    `  documents  ${docsUrl}`,
+    `  database   ${database}`,
+    `  clock      ${now}`,
+    '',
+    'Partners and their tokens:',
+    ...lines,
+    `  deactivated member of the first partner: ${examples.deactivatedMember}`,
+    '',
+    ...firstSteps(baseUrl, partners[0]?.token ?? '', examples),
+    'Ctrl-C stops it.',
+  ]
+}
+
+/** A first search and a first booking that work when they are pasted, where there is something to book. */
+function firstSteps(baseUrl: string, token: string, examples: Report['examples']): string[] {
+  const { regionId, providerId, utcStartTime, utcEndTime } = examples
+  if (regionId === null) return []
+  const booking = {
+    user: { external_user_id: 'member-1001' },
+    bookingData: { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime },
+    memberData: { email: 'robin@example.com', firstName: 'Robin', lastName: 'Sample', country: 'CA' },
+    phq9Data: [{ question: 'Little interest or pleasure in doing things?', answer: 'Several days' }],
+  }
+  return [
+    'A first search:',
+    `curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/partners/v1/providers/?region_id=${regionId}&page_size=1'`,
+    '',
+    'A first booking:',
+    `curl -s -X POST -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(booking)}' \\`,
+    `  '${baseUrl}/partners/v1/booking-request/'`,
+    '',
+  ]
+}

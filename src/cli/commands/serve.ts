@@ -1,0 +1,249 @@
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { Command } from 'commander'
+import { version } from '../../../package.json'
+import { origin } from '../../built'
+import { type Flags, readServerConfig, type ServerConfig } from '../../config'
+import { Refusal } from '../../domain/errors'
+import type { Report } from '../../domain/measures'
+import { type Clock, systemClock } from '../../domain/ports/clock'
+import { removeBegun } from '../../files/durable'
+import { isPlainAddress, requireLoopback } from '../../http/listening/loopback'
+import type { Onlooker } from '../../http/request-log'
+import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../../operations/upkeep'
+import { formatInstant } from '../../scheduling/calendar'
+import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
+import { reloadable, type SettingName, serverSettings, settings } from '../../settings'
+import { openProduction, withSettings } from '../storage'
+import type { Log } from '../terminal/json-log'
+import { counted } from '../terminal/layout'
+import { withLog } from '../terminal/log'
+import { announce } from '../terminal/output'
+
+/**
+ * Graceful shutdown: resolves when the process is asked to stop, by Ctrl-C, a supervisor or a terminal that goes.
+ * Asking again changes nothing: one Ctrl-C under `npm start` arrives from the terminal, from npm and from the script
+ * that started the program.
+ *
+ * @param reload is done at SIGHUP, as a service's supervisor asks for it, where no terminal has gone
+ */
+export function shutdownRequest(reload?: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const ending = endingSignals().filter((signal) => !(reload && signal === 'SIGHUP'))
+    let isEnding = false
+    const end = () => {
+      isEnding = true
+      resolve()
+    }
+    for (const signal of ending) process.on(signal, end)
+    if (!reload) return
+    const isTied = hasTerminal() && !isHangUpIgnored()
+    process.on('SIGHUP', () => {
+      // A shell that ends tells its jobs before the terminal is gone.
+      const isGone = () => isTied && !hasTerminal()
+      const decide = () => {
+        // A listener that was opened behind the stop would keep the process.
+        if (isEnding) return
+        if (isGone()) end()
+        else reload()
+      }
+      setTimeout(decide, terminalMillis)
+    })
+  })
+}
+
+/** How long a terminal takes to go. */
+const terminalMillis = 100
+
+/** Whether there is a terminal that controls the process (termios(3), POSIX.1 §11.1.3). */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Has a signal that ends the process remove what was begun, before it ends it as it would have done. */
+export function endCleanly(): void {
+  for (const signal of endingSignals()) {
+    process.once(signal, () => {
+      removeBegun()
+      process.kill(process.pid, signal)
+    })
+  }
+}
+
+function endingSignals(): NodeJS.Signals[] {
+  return isHangUpIgnored() ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
+}
+
+/** Whether the process was started under nohup, to outlive its terminal; false where that cannot be told. */
+function isHangUpIgnored(): boolean {
+  try {
+    const [, ignored = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+    // SIGHUP is signal 1, the mask's lowest bit.
+    return (BigInt(`0x${ignored}`) & 1n) === 1n
+  } catch {
+    return false
+  }
+}
+
+/** A server that runs, and what it runs with. */
+export interface Reloading {
+  /** Reads its settings as they are now. @throws Refusal settings_invalid */
+  readonly read: () => ServerConfig
+  readonly service: Pick<Service, 'setLimits'>
+  readonly server: Pick<Server, 'replaceCertificate'>
+  readonly clock: Clock
+  inForce: Flags
+  certificate: Certificate | null
+}
+
+/**
+ * Reads settings, certificate and key again, puts in force of them what a server that runs can take, and reports in one line
+ * what came of it. A fault in any of them leaves all as it was, and is an error: the next start would be refused.
+ */
+export function reload(running: Reloading, report: Report): void {
+  try {
+    const told = takeAll(running)
+    if (told.length > 0) report(`settings were read again: ${told.join('; ')}`)
+    else report('settings were read again: nothing has changed', 'info')
+  } catch (error) {
+    const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
+    report(`settings were read again, and nothing is changed: ${why}`, 'error')
+  }
+}
+
+/** What the system says where it has no room for a second listener, as of too many open files. */
+function systemFault(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') throw error
+  return `the certificate cannot be put in force (${code})`
+}
+
+/** What there is to tell of what was taken, and of what was not. */
+function takeAll(running: Reloading): string[] {
+  const config = running.read()
+  const { inForce, server, service, clock } = running
+  const changed = (Object.keys(settings) as SettingName[]).filter(
+    (name) => config.given[name] !== inForce[name],
+  )
+  // Whether it speaks HTTPS is settled when it begins to listen.
+  const isFixed = (name: SettingName) =>
+    !reloadable.includes(name) || (name.startsWith('tls') && (!running.certificate || !config.tls))
+  const told: string[] = []
+  if (running.certificate && config.tls) {
+    const certificate = readCertificate(config.tls, clock.now())
+    // The key is then another too, since it fits.
+    if (certificate.cert !== running.certificate.cert) {
+      server.replaceCertificate(certificate)
+      running.certificate = certificate
+      told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
+    } else if (config.tls.isCredential) told.push(asAtStart)
+    told.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
+  }
+  service.setLimits(config.limits)
+  const taken = changed.filter((name) => !isFixed(name))
+  running.inForce = { ...inForce, ...Object.fromEntries(taken.map((name) => [name, config.given[name]])) }
+  if (taken.length > 0) told.push(`in force as they are now: ${flagsOf(taken)}`)
+  const left = changed.filter(isFixed)
+  if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
+  told.push(...config.overruled)
+  return told
+}
+
+/** systemd.exec(5), LoadCredential: they are read when a service is started. */
+const asAtStart = 'the certificate is as systemd handed it over at the start: a renewed one takes a restart'
+
+function flagsOf(names: readonly SettingName[]): string {
+  return names.map((name) => settings[name].flag).join(', ')
+}
+
+/** `anteroom serve`: the service in production. */
+export function serveCommand(): Command {
+  const command = new Command('serve').description('Run the service on the production database')
+  return withSettings(command, serverSettings).action(serve)
+}
+
+/** @param docs false where they are to be left out: Commander takes the `no` off the flag */
+async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
+  const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
+  const config = read()
+  const certificate = config.tls && readCertificate(config.tls, systemClock.now())
+  if (!certificate && !config.behindProxy) await requireLoopback(config.host)
+  await withLog(systemClock, (log) => serveUntilStopped({ read, config, certificate }, log))
+}
+
+/** What a service is started with, and what reads its settings again. */
+type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: ServerConfig }
+
+async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
+  const { commit } = await origin()
+  const wanted: Onlooker = config.logRequests === 'all' ? look : (seen) => seen.status >= 400 && look(seen)
+  const service = await openProduction(
+    { ...config, proxies: config.behindProxy, certificate },
+    { upgrade: true, alone: true, build: { version, commit }, onlookers: [wanted], report },
+  )
+  try {
+    await noteZoneData(service.context, service.zones)
+    const now = service.context.clock.now()
+    for (const note of notesOn(config)) report(note)
+    const ofCertificate = certificate ? certificateNotes(certificate, config.baseUrl, now) : []
+    const ofZones = [
+      zoneDataNote(service.zones, now),
+      await otherZoneDataNote(service.context, service.zones),
+    ]
+    for (const note of [...ofZones, ...ofCertificate]) if (note) report(note)
+    let running: Reloading | undefined
+    const stopped = shutdownRequest(() => {
+      // Before it listens there is nothing to be put in force that it was not started with.
+      if (running) reload(running, report)
+    })
+    const server = await service.listen(config.host, config.port, config.baseUrl)
+    running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }
+    const { host, port, baseUrl } = server
+    const startedAt = service.context.clock.now()
+    const isSecure = certificate !== null
+    const { edition, folder } = service.zones
+    const on = { host, port, isSecure, machine: hostname() }
+    await noteServer(service.context, { ...on, version, zoneData: { edition, folder }, startedAt })
+    const lines = [`Listening on ${host} port ${port} as ${baseUrl}`]
+    if (server.metricsPort !== null) lines.push(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
+    for (const line of lines) if (!announce(line)) report(`stdout could not be written: ${line}`)
+    await stopped
+    report('stopping', 'info')
+    const tellWhy = () => report(stillStopping(server.underWay()), 'info')
+    const waiting = setTimeout(tellWhy, silentStopMillis).unref()
+    await server.stop()
+    clearTimeout(waiting)
+    await noteServer(service.context, null)
+  } finally {
+    await service.close()
+  }
+  report('stopped', 'info')
+}
+
+/** How long a stop may take before it is told what it waits for, in ms: most take less. */
+const silentStopMillis = 2_000
+
+function stillStopping(requests: number): string {
+  return `still stopping: what is under way is finished first (${counted(requests, 'request')}), for 15 s at most`
+}
+
+/** What an operator has to know of what they have set. */
+function notesOn({ baseUrl, tls, behindProxy, overruled }: ServerConfig): string[] {
+  const notes = [...overruled]
+  if (isPlainAddress(baseUrl)) {
+    notes.push(
+      '--base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
+    )
+  }
+  if (tls && behindProxy) {
+    notes.push(
+      '--tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
+    )
+  }
+  return notes
+}

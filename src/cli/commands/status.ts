@@ -1,0 +1,182 @@
+import type { Command } from 'commander'
+import { type Flags, readBackupMaxAge } from '../../config'
+import { isBackupTooOld, type ServerNote } from '../../domain/ports/upkeep'
+import { askServer } from '../../http/listening/ask-server'
+import {
+  readStatus,
+  type ServerState,
+  type ServerStatus,
+  type Status,
+  serviceState,
+} from '../../operations/status'
+import type { Service } from '../../service'
+import { asJson, type Call, serviceCommand } from '../command'
+import { exitCodes, presentRefusal } from '../exit-code'
+import { firstAid } from '../first-aid'
+import { withSettings } from '../storage'
+import { ageText } from '../terminal/age'
+import {
+  type CommonFlags,
+  columnsOf,
+  instantText,
+  printJson,
+  printLines,
+  printRecord,
+  printTable,
+} from '../terminal/output'
+
+const stateTexts: Readonly<Record<ServerState, string>> = {
+  up: 'up',
+  unready: 'up, and can store nothing',
+  silent: 'does not answer',
+  down: 'down',
+}
+
+/** The service as its one server, or as a whole. */
+export function serviceLines(servers: readonly ServerStatus[], now: number): Record<string, string> {
+  const state = stateTexts[serviceState(servers)]
+  const [first, ...others] = servers
+  if (others.length > 0) {
+    const up = servers.filter((server) => server.state === 'up').length
+    return { service: `${state}, ${up} of ${servers.length} servers` }
+  }
+  if (!first?.note) return { service: state }
+  const { note } = first
+  const since = agoText(note.startedAt, now) as string
+  const address = addressOf(note)
+  if (first.state === 'down') return { service: endedText, 'last started': since, address }
+  return { service: state, since, address, version: note.version }
+}
+
+// Nobody took its note away: it was killed, or the machine went down.
+const endedText = 'down, and was not stopped'
+
+function addressOf({ host, port }: ServerNote): string {
+  return `${host} port ${port}`
+}
+
+/** Each of several servers as a row; none where the lines of the service say all. */
+export function serverRows(servers: readonly ServerStatus[], now: number) {
+  if (servers.length < 2) return []
+  return servers.map(({ state, note, seenAt }) => ({
+    server: note?.machine ?? null,
+    state: state === 'down' ? endedText : stateTexts[state],
+    address: note && addressOf(note),
+    version: note?.version ?? null,
+    since: note && agoText(note.startedAt, now),
+    seen: agoText(seenAt, now),
+  }))
+}
+
+/** The same as JSON: as its one server, or as a whole with each of them. */
+export function presentServers(servers: readonly ServerStatus[]) {
+  const state = serviceState(servers)
+  const [first, ...others] = servers
+  if (others.length === 0) return { service: { state, ...(first && presentNote(first)) } }
+  const each = servers.map((server) => ({
+    state: server.state,
+    machine: server.note?.machine ?? null,
+    ...presentNote(server),
+    seenAt: instantText(server.seenAt),
+  }))
+  return { service: { state }, servers: each }
+}
+
+function presentNote({ note }: ServerStatus) {
+  if (!note) return {}
+  const { host, port, version, startedAt } = note
+  return { host, port, version, since: instantText(startedAt) }
+}
+
+/** An instant (ms), and how long ago it was. */
+export function agoText(at: number | null, now: number): string | null {
+  return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
+}
+
+/** `anteroom status`: how things stand, and what to do first. */
+export function statusCommand(): Command {
+  const description = 'Tell whether the service is up, what waits for staff, and what to do first'
+  return asJson(withSettings(serviceCommand('status', description, tell), ['backupMaxAge']))
+}
+
+async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
+  const now = context.clock.now()
+  const maxAge = readBackupMaxAge(flags)
+  const status = await readStatus(context, askServer, now)
+  const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
+  if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
+  else {
+    printRecord(recordOf(status, now))
+    printServers(serverRows(status.servers, now))
+    if (toDo.length > 0) printLines('', 'What to do:', ...toDo.map((line) => `  ${line}`))
+  }
+  if (status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
+    process.exitCode = exitCodes.unhealthy
+}
+
+function printServers(rows: ReturnType<typeof serverRows>): void {
+  if (rows.length === 0) return
+  printLines('')
+  const columns = columnsOf<(typeof rows)[number]>('server', 'state', 'address', 'version', 'since', 'seen')
+  printTable(rows, columns, '')
+}
+
+/** How things stand as JSON: instants in UTC. */
+function presentStatus(status: Status) {
+  const { copied, servers, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } =
+    status
+  return {
+    ...presentServers(servers),
+    copied: copied && { to: copied.to, at: instantText(copied.at) },
+    waiting: {
+      intakes: waiting.intakes,
+      oldestIntakeAt: instantText(waiting.oldestIntakeAt),
+      pending: waiting.pending,
+    },
+    unreadRisk: { count: unreadRisk, ofAll: isRiskWhole },
+    backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
+    nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
+    refusedToday: {
+      kinds: refused.map((kind) => ({ partner: kind.partner, ...presentRefusal(kind) })),
+      ofAll: status.isRefusedWhole,
+    },
+    movedBookings,
+  }
+}
+
+function recordOf(status: Status, now: number): Record<string, string | number | null> {
+  const { copied, waiting, unreadRisk, isRiskWhole, nextCutover, movedBookings } = status
+  return {
+    ...serviceLines(status.servers, now),
+    ...(copied && { 'copied to': copied.to, 'copied at': agoText(copied.at, now) }),
+    'waiting intakes': waiting.intakes,
+    'oldest intake': agoText(waiting.oldestIntakeAt, now),
+    'pending requests': waiting.pending,
+    'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk}, of the newest that wait`,
+    ...backupLines(status, now),
+    'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
+    ...refusedLines(status),
+    'moved bookings': movedBookings,
+  }
+}
+
+/** Of backups that a server makes of itself nothing is known, and none is tried. */
+function backupLines({ backups }: Status, now: number): Record<string, string> {
+  if (backups.isByServer) return { 'last backup': "the server's own, not seen from here" }
+  return {
+    'last backup': agoText(backups.backedUpAt, now) ?? 'never',
+    'last drill': agoText(backups.drilledAt, now) ?? 'never',
+  }
+}
+
+/** A line for each kind; the first has the name of all. */
+function refusedLines({ refused, isRefusedWhole }: Status): Record<string, string | number> {
+  if (refused.length === 0) return { 'refused today': 0 }
+  const lines = refused.map(({ partner, reason, isClaimed, count }) => {
+    const who = partner === null ? 'no known partner' : isClaimed ? `claimed to be ${partner}` : partner
+    return `${count} ${reason}, ${who}`
+  })
+  if (!isRefusedWhole) lines.push('and more before those')
+  // Spaces: the names of a record differ, and only the first is to be seen.
+  return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
+}

@@ -1,0 +1,257 @@
+import type { Command } from 'commander'
+import { Refusal } from '../../domain/errors'
+import type { KeyRecord, Partner } from '../../domain/partner'
+import { statusOf } from '../../http/errors'
+import type { Context, Records } from '../../operations/context'
+import { listPartners } from '../../operations/partners'
+import {
+  cancelCutover,
+  findStanding,
+  issueFirstToken,
+  listTokens,
+  revokeToken,
+  rotateToken,
+  type TokenVerdict,
+  verifyKid,
+  verifyToken,
+} from '../../operations/tokens'
+import { utcInstant } from '../arguments'
+import { asJson, asking, type Call, commandGroup, commandsIn, recordsCommand } from '../command'
+import { presentRefusal, refusalsText } from '../exit-code'
+import { withContext, withRecords } from '../storage'
+import { type OutputFlags, toOutput, writeSecret } from '../terminal/files'
+import { askForLine } from '../terminal/given-text'
+import {
+  type Columns,
+  type CommonFlags,
+  confirm,
+  instantText,
+  printJson,
+  printNotice,
+  printRecord,
+  printResult,
+  printRows,
+  printSecret,
+  requireReader,
+  secretText,
+} from '../terminal/output'
+import { presentTokens, tokenColumns, tokenState, tokensGiveWay } from '../terminal/token-text'
+import { onPartner } from './partner'
+
+/** `anteroom token`: what partners call the API with. A token is printed once and never again. */
+export function tokenCommand(): Command {
+  return commandGroup('token', 'The tokens that partners call the API with', [
+    toOutput(asJson(onPartner('issue', 'Make the first token of a partner and print it, once', issue))),
+    asking(
+      toOutput(
+        asJson(
+          onPartner(
+            'rotate',
+            'Make a token that takes the place of the one in force, and print it, once',
+            rotate,
+          ).option(
+            '--cutover <instant>',
+            'when it starts and the other stops, in UTC; at once unless given',
+            utcInstant,
+          ),
+        ),
+      ),
+    ),
+    asking(
+      asJson(
+        onPartner('cancel', 'Take a planned cutover back: the token that waits for it never starts', cancel),
+      ),
+    ),
+    asking(
+      asJson(
+        onPartner(
+          'revoke',
+          "End a partner's token at once, and cancel one that waits for its cutover",
+          revoke,
+        ),
+      ),
+    ),
+    asJson(
+      recordsCommand('list', 'List the tokens of all partners, without the tokens themselves', list),
+      'print them as JSON',
+    ),
+    asJson(
+      verifyCommand(
+        'verify',
+        'Read a token on stdin and say what the API would answer, and why',
+        verify,
+      ).option(
+        '--kid <kid>',
+        'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
+      ),
+    ),
+  ])
+}
+
+function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<void> {
+  return handOver(flags, partner, (keep) => issueFirstToken(context, partner, act(), keep))
+}
+
+async function rotate(
+  { context, flags, act }: Call<Records, OutputFlags & { cutover?: number }>,
+  partner: Partner,
+): Promise<void> {
+  const standing = await findStanding(context, partner)
+  const { current, waiting } = standing
+  const isCut = current !== null && flags.cutover === undefined
+  const lost = [
+    ...(isCut
+      ? [`${inForce(current)} ends now: whatever sends it is refused until it has the new one.`]
+      : []),
+    ...waiting.map((key) => `${inWaiting(key)} is cancelled.`),
+  ]
+  // What the rotation is refused for needs no answer.
+  if (current && lost.length > 0) {
+    await confirm(`${lost.join(' ')} Rotate the token of ${partner.name}?`, flags)
+    await requireUnchanged(context, partner, standing)
+  }
+  await handOver(flags, partner, (keep) => {
+    const now = act()
+    return rotateToken(context, partner, flags.cutover ?? now.at, now, keep)
+  })
+  for (const { kid, startsAt } of waiting) {
+    printNotice(`token ${kid} of ${partner.name}, which waited for ${instantText(startsAt)}, is cancelled`)
+  }
+}
+
+/** The token in force as questions name it. */
+function inForce({ kid, lastUsedAt }: KeyRecord): string {
+  return `Token ${kid} (${lastUsedAt === null ? 'never used' : `last used ${instantText(lastUsedAt)}`})`
+}
+
+/** One that waits. */
+function inWaiting({ kid, startsAt }: KeyRecord): string {
+  return `Token ${kid} (waits for ${instantText(startsAt)})`
+}
+
+type Standing = Awaited<ReturnType<typeof findStanding>>
+
+/** Holds the tokens to be those that were asked about: a cutover may have come, or another token. @throws Refusal not_confirmed */
+async function requireUnchanged(context: Records, partner: Partner, asked: Standing): Promise<void> {
+  const kidsOf = ({ current, waiting }: Standing) => [current, ...waiting].map((key) => key?.kid).join()
+  if (kidsOf(await findStanding(context, partner)) === kidsOf(asked)) return
+  const why = `the tokens of ${partner.name} are others by now; nothing was changed`
+  throw new Refusal('not_confirmed', why)
+}
+
+/** Tells a new token, once: on stdout, or in a new file and nowhere else. */
+async function handOver(
+  flags: CommonFlags & OutputFlags,
+  { name }: Partner,
+  make: (keep?: (token: string) => void) => Promise<string>,
+): Promise<void> {
+  const { output } = flags
+  if (output === undefined) {
+    requireReader('token')
+    return printSecret(flags, 'token', await make())
+  }
+  await writeSecret(output, 'token', (keep) => make((token) => keep(secretText(flags, 'token', token))))
+  const line = `The token of ${name} is in ${output}, which its owner alone can read.`
+  printResult(flags, { partner: name, output }, line)
+}
+
+async function cancel({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
+  const standing = await findStanding(context, partner)
+  const { current, waiting } = standing
+  const [next] = waiting
+  if (next) {
+    const goesOn = current ? ` ${inForce(current)} goes on without an end.` : ''
+    const question = `Take back the cutover of ${partner.name}?`
+    await confirm(`${inWaiting(next)} never starts.${goesOn} ${question}`, flags)
+    await requireUnchanged(context, partner, standing)
+  }
+  await cancelCutover(context, partner, act())
+  const told = { partner: partner.name, cancelled: next?.kid ?? null, inForce: current?.kid ?? null }
+  printResult(flags, told, `The cutover of ${partner.name} is taken back; its present token goes on.`)
+}
+
+async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
+  const standing = await findStanding(context, partner)
+  const { current, waiting } = standing
+  const lost = [
+    ...(current ? [`${inForce(current)} ends now. `] : []),
+    ...waiting.map((key) => `${inWaiting(key)} never starts. `),
+  ]
+  await confirm(`${lost.join('')}Revoke the token of ${partner.name}?`, flags)
+  if (!flags.yes) await requireUnchanged(context, partner, standing)
+  await revokeToken(context, partner, act())
+  const ended = [...(current ? [current] : []), ...waiting]
+  const told = { partner: partner.name, revoked: ended.map(({ kid }) => kid) }
+  printResult(flags, told, `The token of ${partner.name} is revoked.`)
+}
+
+async function list({ context, flags }: Call<Records>): Promise<void> {
+  const now = context.clock.now()
+  const partners = await listPartners(context)
+  const keys = await listTokens(context)
+  const rows = partners.flatMap(({ id, name }) =>
+    presentTokens(
+      keys.filter(({ partnerId }) => partnerId === id),
+      now,
+    ).map((token) => ({ partner: name, ...token })),
+  )
+  const { KID, ...others } = tokenColumns
+  const columns: Columns<(typeof rows)[number]> = {
+    // First, and so never shortened: it is compared with what a partner says.
+    KID,
+    PARTNER: ({ partner }) => partner,
+    ...others,
+  }
+  printRows(flags, rows, columns, 'There are no tokens.', tokensGiveWay)
+}
+
+/** Only a token that is handed over is held against the secrets, which the directory has. */
+const verifyCommand = commandsIn<Records | Context>((flags, work) =>
+  'kid' in flags ? withRecords(flags, work) : withContext(flags, work),
+)
+
+interface VerifyFlags {
+  readonly kid?: string
+}
+
+function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promise<void> {
+  return 'notebook' in context ? verifyGiven(context, flags) : tellOf(context, flags)
+}
+
+async function verifyGiven(context: Context, flags: CommonFlags): Promise<void> {
+  // Whoever sees nothing but a cursor does not know that a token is waited for.
+  const given = process.stdin.isTTY ? await askForLine('Token') : await Bun.stdin.text()
+  const token = given.trim()
+  const verdict = present(await verifyToken(context, token, context.clock.now()))
+  if (flags.json) printJson(verdict)
+  else printRecord(verdict)
+}
+
+function present({ refusal, why, partner }: TokenVerdict) {
+  const status = refusal ? statusOf(refusal) : 200
+  return { status, code: refusal?.kind ?? null, why, partner }
+}
+
+async function tellOf(context: Records, { kid = '', ...flags }: CommonFlags & VerifyFlags): Promise<void> {
+  if (kid.includes('.')) {
+    throw new Refusal(
+      'field_invalid',
+      '--kid: this looks like a token, which is a secret: verify reads it on stdin',
+    )
+  }
+  const { known, ...verdict } = await verifyKid(context, kid)
+  const told = present(verdict)
+  if (!known) return flags.json ? printJson(told) : printRecord(told)
+  const { key, refusedToday } = known
+  const now = context.clock.now()
+  const [facts] = presentTokens([key], now)
+  if (flags.json) return printJson({ ...told, ...facts, refusedToday: refusedToday.map(presentRefusal) })
+  printRecord({
+    ...told,
+    kid,
+    state: tokenState(key, now),
+    issued: instantText(key.issuedAt),
+    'last used': instantText(key.lastUsedAt),
+    'partner refused today': refusalsText(refusedToday),
+  })
+}

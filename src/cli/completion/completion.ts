@@ -1,0 +1,160 @@
+import { Argument, Command, type Option } from 'commander'
+import { type Flags, readOptionalStorage } from '../../config'
+import type { Offered } from '../../domain/ports/database'
+import { settings } from '../../settings'
+import { findCommand, isGroup, takeStorageFlags } from '../command'
+import { storageFlags, storageSettings } from '../storage'
+import { printText } from '../terminal/output'
+import bash from './completion.bash' with { type: 'text' }
+import fish from './completion.fish' with { type: 'text' }
+import zsh from './completion.zsh' with { type: 'text' }
+
+/** What each shell is given: a function that asks the program itself, by `anteroom complete`. */
+const scripts = { bash, zsh, fish }
+
+/** `anteroom completion`: lets a shell complete commands, options and values. */
+export function completionCommand(): Command {
+  return new Command('completion')
+    .description('Print what makes a shell complete commands, options and values')
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
+    .action((shell: keyof typeof scripts) => printText(scripts[shell]))
+}
+
+/** Makes the command line as far as some words need it. */
+type Create = (words: readonly string[]) => Promise<Command>
+
+/** `anteroom complete`: for the scripts of `anteroom completion` alone; what the last word can become, a line each. */
+export function completeCommand(create: Create): Command {
+  return new Command('complete')
+    .description('Print what can follow the words of a command line, for a shell')
+    .argument('[words...]', 'behind --: all after the program, at last the one that is being typed')
+    .action(async (words: string[]) => {
+      // Whoever presses a key is not to be told of faults: then nothing is offered.
+      const offers = await offersFor(words, create).catch(() => [])
+      printText(offers.map((offer) => `${offer}\n`).join(''))
+    })
+}
+
+/** What the last of some words can become; `:files` and `:folders` for a shell to offer itself. */
+export async function offersFor(given: readonly string[], create: Create): Promise<readonly string[]> {
+  // bash takes --format=csv for three words.
+  const before = given.slice(0, -1).filter((word) => word !== '=')
+  const begin = (given.at(-1) ?? '').replace(/^=$/, '')
+  const { words } = takeStorageFlags(before)
+  const isHelp = words[0] === 'help'
+  const named = isHelp ? words.slice(1) : words
+  const program = await create(named)
+  const { command, depth } = findCommand(program, named)
+  const { waiting, places } = readWords(command, named.slice(depth), before.at(-1))
+  const offer = async (wanted: Wanted, word: string) =>
+    startingWith(word, await valuesOf(wanted, word, before))
+  if (waiting) return offer(waiting, begin)
+  const [flag = '', value] = begin.split(/=(.*)/s)
+  const assigned = value === undefined ? undefined : wantedBy(findOption(command, flag))
+  if (assigned && value !== undefined) return (await offer(assigned, value)).map((word) => `${flag}=${word}`)
+  if (begin.startsWith('-')) return startingWith(begin, flagsOf(command))
+  const below = places === 0 ? startingWith(begin, namesBelow(command, isHelp)) : []
+  if (isHelp || isGroup(command)) return below
+  const { registeredArguments: taken } = command
+  const argument = taken[places] ?? taken.findLast(({ variadic }) => variadic)
+  if (argument === undefined) return below
+  return [...below, ...(await offer({ name: argument.name(), choices: argument.argChoices }, begin))]
+}
+
+/** What an argument or the value of an option is: by its name in help, and its choices where it has some. */
+interface Wanted {
+  readonly name: string
+  readonly choices: readonly string[] | undefined
+}
+
+/** How far a command's words have come: how many are in place, and what the last of them waits for. */
+function readWords(command: Command, rest: readonly string[], last: string | undefined) {
+  let waiting = storageFlags.includes(last ?? '') ? wantedStorage(last) : undefined
+  let places = 0
+  let isOpen = false
+  for (const [at, word] of rest.entries()) {
+    if (isOpen) isOpen = false
+    else if (!word.startsWith('-')) places++
+    else {
+      const wanted = wantedBy(findOption(command, word))
+      isOpen = wanted !== undefined
+      if (at === rest.length - 1) waiting ??= wanted
+    }
+  }
+  return { waiting, places }
+}
+
+function findOption({ options }: Command, flag: string): Option | undefined {
+  return options.find(({ long, short }) => long === flag || short === flag)
+}
+
+function wantedBy(option: Option | undefined): Wanted | undefined {
+  if (!option?.required) return undefined
+  return { name: nameIn(option.flags), choices: option.argChoices }
+}
+
+function wantedStorage(flag: string | undefined): Wanted | undefined {
+  const setting = storageSettings.map((name) => settings[name]).find((each) => each.flag === flag)
+  return setting && { name: nameIn(setting.argument), choices: undefined }
+}
+
+/** The name of a value in flags as `--to <file>`. */
+function nameIn(flags: string): string {
+  return /<([^>]+)>/.exec(flags)?.[1]?.replace(/\.+$/, '') ?? ''
+}
+
+function flagsOf(command: Command): string[] {
+  const own = command.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []))
+  return [...own, ...(isGroup(command) ? storageFlags : []), '--help']
+}
+
+function namesBelow(command: Command, isHelp: boolean): string[] {
+  // Hidden commands are for shells, and not for whoever types.
+  const listed = command.createHelp().visibleCommands(command)
+  const names = listed.map((each) => each.name()).filter((name) => name !== 'help')
+  return isGroup(command) && !isHelp ? [...names, 'help'] : names
+}
+
+const fileNames: readonly string[] = ['file', 'files', 'path', 'backup', 'place']
+
+/** What a value can be; nothing where nobody but the person who types it can know. */
+async function valuesOf({ name, choices }: Wanted, begin: string, before: readonly string[]) {
+  if (choices) return choices
+  if (fileNames.includes(name)) return [':files']
+  if (name === 'folder') return [':folders']
+  if (name === 'zone') return Intl.supportedValuesOf('timeZone')
+  if (name === 'state') return (await import('../../domain/booking-request')).requestStates
+  const offered = offeredBy[name]
+  const { setting } = readOptionalStorage(storageOf(before))
+  if (!offered || !setting) return []
+  const { databaseAt } = await import('../../service')
+  return (await databaseAt(setting)).listOffers(offered, begin)
+}
+
+/** What can be named on a command line, by the names of arguments and options. */
+const offeredBy: Readonly<Record<string, Offered>> = {
+  organization: 'organization',
+  partner: 'partner',
+  provider: 'provider',
+  ref: 'provider',
+  request: 'request',
+  member: 'member',
+  region: 'region',
+}
+
+/** Where the data is, as far as the words tell. */
+function storageOf(words: readonly string[]): Flags {
+  const flags: Partial<Record<(typeof storageSettings)[number], string>> = {}
+  for (const name of storageSettings) {
+    const { flag } = settings[name]
+    const at = words.lastIndexOf(flag)
+    const assigned = words.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1)
+    const value = assigned ?? (at < 0 ? undefined : words[at + 1])
+    if (value !== undefined) flags[name] = value
+  }
+  return flags
+}
+
+function startingWith(begin: string, offers: readonly string[]): string[] {
+  return offers.filter((offer) => offer.startsWith(begin) || offer.startsWith(':'))
+}

@@ -1,0 +1,51 @@
+import { standingKeys } from '../../domain/decisions/tokens'
+import { type KeyRecord, keyStateAt } from '../../domain/partner'
+import type { GiveWay } from './layout'
+import { type Columns, instantText } from './output'
+
+/** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
+export function tokenState(key: KeyRecord, now: number): string {
+  const { startsAt, endsAt, endReason } = key
+  const state = keyStateAt(key, now)
+  if (state === 'waiting') return `waits until ${instantText(startsAt)}`
+  if (state === 'in force') return endsAt === null ? state : `in force until ${instantText(endsAt)}`
+  if (endReason === 'cancelled') return 'cancelled'
+  return `${endReason === 'rotated' ? 'rotated out' : endReason} at ${instantText(endsAt)}`
+}
+
+/** Tokens as commands print them: all that is known but the token itself. */
+export function presentTokens(keys: readonly KeyRecord[], now: number) {
+  return keys.map((key) => ({
+    kid: key.kid,
+    state: keyStateAt(key, now),
+    issuedAt: instantText(key.issuedAt),
+    startsAt: instantText(key.startsAt),
+    endsAt: instantText(key.endsAt),
+    endReason: key.endReason,
+    lastUsedAt: instantText(key.lastUsedAt),
+  }))
+}
+
+/** What tables show of tokens. */
+export const tokenColumns = {
+  KID: ({ kid }) => kid,
+  STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
+  ISSUED: ({ issuedAt }) => issuedAt,
+  STARTS: ({ startsAt }) => startsAt,
+  ENDS: ({ endsAt }) => endsAt,
+  'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+} satisfies Columns<ReturnType<typeof presentTokens>[number]>
+
+/** When a token was made matters least where the room is short: whether it is in force and used is what is asked. */
+export const tokensGiveWay: GiveWay = { leaveOut: ['ISSUED', 'STARTS', 'ENDS'] }
+
+/** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
+export function tokenSummary(keys: readonly KeyRecord[], now: number) {
+  const { current, waiting } = standingKeys(keys, now)
+  const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)
+  const last = Math.max(0, ...keys.map(({ lastUsedAt }) => lastUsedAt ?? 0))
+  return {
+    token: [...(current ? ['in force'] : []), ...cutover].join(', ') || 'none',
+    lastUsedAt: instantText(last || null),
+  }
+}
