@@ -6,7 +6,7 @@ import { strictTransport } from './http/errors'
 import { urlHost } from './http/listening/ask-server'
 import { type Listening, listen } from './http/listening/listen'
 import type { Measured } from './http/listening/metrics'
-import { type Onlooker, watched } from './http/request-log'
+import { type RequestObserver, withLogEntries } from './http/request-log'
 import type { Context } from './operations/context'
 import { measureRecords } from './operations/status'
 import { forgetReplays } from './operations/upkeep'
@@ -25,7 +25,7 @@ export interface ServingOptions {
   /** What the program was made from, by the names of labels of those metrics. */
   readonly build?: Readonly<Record<string, string>>
   /** Are shown each request that was answered; none unless given. */
-  readonly onlookers?: readonly Onlooker[]
+  readonly onlookers?: readonly RequestObserver[]
   /** Is told what an operator should know of. */
   readonly report: Report
 }
@@ -83,7 +83,7 @@ export async function serve(served: Served, { host, port, baseUrl }: Place): Pro
       address = baseUrl?.replace(/\/+$/, '') ?? ownAddress
       const isSecure = certificate !== null
       const about = { context, baseUrl: address, isSandbox, noDocs, isSecure, proxies, report }
-      return watched(
+      return withLogEntries(
         createApp({ ...about, ...measures?.serving }, addressOf, isReady).fetch,
         [...onlookers, ...(measures?.onlookers ?? [])],
         certificate ? strictTransport : {},
@@ -112,7 +112,7 @@ export async function serve(served: Served, { host, port, baseUrl }: Place): Pro
       chores.beginToEnd()
       await listening.stop()
       await chores.end()
-      // Last: that it stops is to be seen.
+      // Last, so that the stop is logged.
       await telling?.stop()
     },
   }
@@ -168,11 +168,12 @@ async function createMeasures({
   measureEngine: engine,
 }: Served) {
   if (metricsPort === null) return null
-  const [{ RequestMeasures }, { placesInFlight }, { listenForMetrics }] = await Promise.all([
-    import('./http/request-measures'),
-    import('./http/admission'),
-    import('./http/listening/metrics'),
-  ])
+  const [{ RequestMeasures }, { concurrencyLimits: placesInFlight }, { listenForMetrics }] =
+    await Promise.all([
+      import('./http/request-measures'),
+      import('./http/admission'),
+      import('./http/listening/metrics'),
+    ])
   const [requests, places] = [new RequestMeasures(), placesInFlight()]
   const records = () => measureRecords(context)
   const now = () => context.clock.now()

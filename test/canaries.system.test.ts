@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { answerTo } from '../src/http/errors'
-import { seenOf } from '../src/http/request-log'
+import { logEntryOf } from '../src/http/request-log'
 import { booking } from './support/builders'
 import { Operator } from './support/operator'
 import {
@@ -367,7 +367,7 @@ describe('nothing that was sent comes back or is printed when a request is refus
   test('for a defect of our own whose message holds what was sent', async () => {
     const logged = spyOn(console, 'error').mockImplementation(() => {})
     try {
-      const seen = seenOf(new Request('http://localhost/'))
+      const seen = logEntryOf(new Request('http://localhost/'))
       await isRefused(500, answerTo(new TypeError('canary\ncanary: canary'), 'UNKNOWN', seen))
       await isRefused(500, answerTo('canary', 'UNKNOWN', seen))
       const lines = logged.mock.calls.join('\n')

@@ -5,7 +5,7 @@ import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 /** How a caller's budget stands once a request has been judged. */
-export interface Standing {
+export interface BudgetState {
   /**
    * Null where the request was let through; otherwise when to send it again. Of several that were refused each is
    * told its own time: all who come back when told, or up to a second late, are let through, unless others that were
@@ -60,7 +60,7 @@ export class Limiter<Caller> {
    * @param rate what the caller is held to at this moment
    * @param now ms, a whole number: the clock's at this very moment, since calls are judged in its order
    */
-  spend(caller: Caller, rate: Rate, cost: number, now: number): Standing {
+  spend(caller: Caller, rate: Rate, cost: number, now: number): BudgetState {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
     const price = Math.min(cost, rate.most) * unit
@@ -116,7 +116,7 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
 const retryAfterSeconds = 1
 
 /** The refusal of a request for which there is no place. */
-export function noPlace(): Refusal {
+export function overloaded(): Refusal {
   return new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
 }
 
@@ -124,7 +124,7 @@ export function noPlace(): Refusal {
  * The places for requests in flight (concurrency limit, load shedding): what finds none is refused at once, so that what
  * has one is answered soon, however much more is asked for.
  */
-export class Places {
+export class ConcurrencyLimit {
   #taken = 0
   readonly #takenBy = new Map<number, number>()
 
@@ -138,7 +138,7 @@ export class Places {
   ) {}
 
   /** How many are in flight. */
-  get taken(): number {
+  get inFlight(): number {
     return this.#taken
   }
 
@@ -147,19 +147,19 @@ export class Places {
     return this.#taken >= this.share
   }
 
-  hasPlaceFor(partnerId: number): boolean {
+  hasRoomFor(partnerId: number): boolean {
     return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
   }
 
   /** Takes a place for a partner, who is to leave it. @throws Refusal overloaded */
-  take(partnerId: number): void {
-    if (!this.hasPlaceFor(partnerId)) throw noPlace()
+  acquire(partnerId: number): void {
+    if (!this.hasRoomFor(partnerId)) throw overloaded()
     this.#taken++
     this.#takenBy.set(partnerId, (this.#takenBy.get(partnerId) ?? 0) + 1)
   }
 
   /** Leaves a place that was taken. */
-  leave(partnerId: number): void {
+  release(partnerId: number): void {
     this.#taken--
     const left = (this.#takenBy.get(partnerId) as number) - 1
     if (left > 0) this.#takenBy.set(partnerId, left)
@@ -171,11 +171,11 @@ export class Places {
 const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 /** The places for requests in flight, by what they do. */
-export type PlacesInFlight = ReturnType<typeof placesInFlight>
+export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
 
 /** As many places for reads as for bookings. */
-export function placesInFlight() {
-  const places = () => new Places(mostInFlight, mostOfOnePartner)
+export function concurrencyLimits() {
+  const places = () => new ConcurrencyLimit(mostInFlight, mostOfOnePartner)
   return { reads: places(), bookings: places() }
 }
 

@@ -5,7 +5,7 @@ import { answerTo } from './errors'
 import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { health } from './listening/health'
-import { seenOf } from './request-log'
+import { logEntryOf } from './request-log'
 
 /**
  * The application: it answers requests and never listens.
@@ -31,10 +31,10 @@ export function createApp(
   })
     // Before any plugin: it applies only to plugins that follow.
     .onError(({ error, code, request }) => {
-      const seen = seenOf(request)
+      const entry = logEntryOf(request)
       // A path that does not exist has not been checked for HTTPS yet.
-      const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, seen)
-      return plain || answerTo(error, code, seen)
+      const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, entry)
+      return plain || answerTo(error, code, entry)
     })
     // Answers whether they came by HTTPS or not.
     .use(health(isReady))
@@ -42,6 +42,6 @@ export function createApp(
     .use(gate(endpoints, serving, admission, forwarded))
   return {
     routes: app.routes,
-    fetch: (request: Request) => shed(request, seenOf(request)) ?? app.fetch(request),
+    fetch: (request: Request) => shed(request, logEntryOf(request)) ?? app.fetch(request),
   }
 }

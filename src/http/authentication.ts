@@ -5,7 +5,7 @@ import { shareOf } from '../domain/limits'
 import type { Context } from '../operations/context'
 import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
 import { addressBudgets } from './rate-limits'
-import type { Seen } from './request-log'
+import type { LogEntry } from './request-log'
 
 /** What the plugin derives a token from, and what it comes to. */
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
@@ -34,19 +34,19 @@ export function tokenOf({ headers }: Request): string {
 export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,
-): (request: Request, token: string, refusal: Refusal, seen: Seen) => Response {
+): (request: Request, token: string, refusal: Refusal, entry: LogEntry) => Response {
   const rate = () => shareOf(limits.failedAuthentications, limits.nodes)
   const spend = addressBudgets('failed-authentications', 'authentication_limited', rate, clock)
   const words: Words = authenticationRefusals
   const answers = new Map(
     Object.entries(words).map(([kind, message]) => [kind, repeatedly(kind as ErrorCode, message)]),
   )
-  return (request, token, refusal, seen) => {
+  return (request, token, refusal, entry) => {
     const address = addressOf(request)
     const claimed = claimedPartner(token, (kid) => directory.findKey(kid))
     notebook.noteRefusal(refusal.kind, address, clock.now(), claimed?.id)
-    const limited = spend(address, seen.told)
-    if (limited) return answerTo(limited, 'UNKNOWN', seen)
-    return answers.get(refusal.kind)?.(seen, token) ?? answerTo(refusal, 'UNKNOWN', seen)
+    const limited = spend(address, entry.headers)
+    if (limited) return answerTo(limited, 'UNKNOWN', entry)
+    return answers.get(refusal.kind)?.(entry, token) ?? answerTo(refusal, 'UNKNOWN', entry)
   }
 }

@@ -1,18 +1,17 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
 import { logDefect } from './defect-log'
-import { requestIdHeader, type Seen } from './request-log'
+import { type LogEntry, requestIdHeader } from './request-log'
 
 /**
- * Has whoever was answered over HTTPS never ask without, for a year (RFC 6797 §6.1). It is told in no answer to a plain request
- * (§7.2).
+ * Clients use HTTPS only, for a year (RFC 6797 §6.1). Not sent in a response to plain HTTP (§7.2).
  */
 export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
 
-/** What programs are told of an answer that is not what was asked for. */
+/** A code in X-Error-Code. */
 export type ErrorCode = PartnerKind | 'internal_error'
 
-/** How a refusal is answered, and what the document tells of it. */
-interface Told {
+/** The status of an error code, and its row in the document. */
+interface ErrorMeaning {
   readonly status: number
   readonly when: string
   readonly remedy: string
@@ -20,7 +19,7 @@ interface Told {
   readonly field?: string | undefined
 }
 
-function told(status: number, when: string, remedy: string, field?: string): Told {
+function error(status: number, when: string, remedy: string, field?: string): ErrorMeaning {
   return { status, when, remedy, field }
 }
 
@@ -28,74 +27,88 @@ const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again 
 const [asIssued, operator] = ['Send it as it was issued', 'Ask the operator']
 
 /** Every error code in the order in which requests are judged: the only place that knows their statuses. */
-export const errorCodes: Record<ErrorCode, Told> = {
-  https_required: told(
+export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
+  https_required: error(
     403,
     'The request did not come by HTTPS; nothing of it was looked at',
     'Send it by HTTPS',
   ),
-  path_unknown: told(404, 'There is nothing at this path', 'Correct the path'),
-  authentication_limited: told(429, 'Too many tokens from this address were refused', again),
-  token_invalid: told(401, 'The token is missing, malformed, forged or not in force', asIssued),
-  missing_claim: told(401, 'The token lacks its kid header', asIssued),
-  partner_not_found: told(401, 'The token belongs to another environment', "Use this environment's token"),
-  partner_inactive: told(401, 'The partner is deactivated', operator),
-  method_not_allowed: told(405, 'The path does not take this method', 'Use a method that Allow names'),
-  rate_limited: told(429, "The partner's rate is used up; nothing was changed", again),
-  overloaded: told(503, 'The service has more to do than it can; nothing was changed', again),
-  organization_not_configured: told(409, 'The partner has no organization configured', operator),
-  organization_deactivated: told(403, "The partner's organization is deactivated", operator),
-  media_type_unsupported: told(415, 'The body is not announced as plain JSON', 'Send application/json'),
-  body_too_large: told(413, 'The body is larger than 256 KiB', 'Send less'),
-  body_malformed: told(400, 'The body is not whole, not JSON or nested too deeply', 'Correct how it is made'),
-  field_invalid: told(400, 'A field is missing or not of its form', 'Correct what the message names'),
-  region_unknown: told(400, 'No active region has this id', 'List the regions again', 'region_id'),
-  region_outside_country: told(400, 'The region lies in another country', 'Send one of the two', 'region_id'),
-  region_required: told(400, 'country_code alone is not enough here', 'Send the id of a region', 'region_id'),
-  page_out_of_range: told(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
-  member_not_found: told(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
-  idempotency_key_reused: told(
+  path_unknown: error(404, 'There is nothing at this path', 'Correct the path'),
+  authentication_limited: error(429, 'Too many tokens from this address were refused', again),
+  token_invalid: error(401, 'The token is missing, malformed, forged or not in force', asIssued),
+  missing_claim: error(401, 'The token lacks its kid header', asIssued),
+  partner_not_found: error(401, 'The token belongs to another environment', "Use this environment's token"),
+  partner_inactive: error(401, 'The partner is deactivated', operator),
+  method_not_allowed: error(405, 'The path does not take this method', 'Use a method that Allow names'),
+  rate_limited: error(429, "The partner's rate is used up; nothing was changed", again),
+  overloaded: error(503, 'The service has more to do than it can; nothing was changed', again),
+  organization_not_configured: error(409, 'The partner has no organization configured', operator),
+  organization_deactivated: error(403, "The partner's organization is deactivated", operator),
+  media_type_unsupported: error(415, 'The body is not announced as plain JSON', 'Send application/json'),
+  body_too_large: error(413, 'The body is larger than 256 KiB', 'Send less'),
+  body_malformed: error(
+    400,
+    'The body is not whole, not JSON or nested too deeply',
+    'Correct how it is made',
+  ),
+  field_invalid: error(400, 'A field is missing or not of its form', 'Correct what the message names'),
+  region_unknown: error(400, 'No active region has this id', 'List the regions again', 'region_id'),
+  region_outside_country: error(
+    400,
+    'The region lies in another country',
+    'Send one of the two',
+    'region_id',
+  ),
+  region_required: error(
+    400,
+    'country_code alone is not enough here',
+    'Send the id of a region',
+    'region_id',
+  ),
+  page_out_of_range: error(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
+  member_not_found: error(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
+  idempotency_key_reused: error(
     422,
     'The key was sent before with another body; nothing was changed',
     'Send a new key with a new request, and a retry as it was',
     'Idempotency-Key',
   ),
-  member_deactivated: told(403, 'The member is deactivated', operator),
-  provider_unknown: told(
+  member_deactivated: error(403, 'The member is deactivated', operator),
+  provider_unknown: error(
     400,
     'No provider who can be booked has this id',
     'Search again',
     'bookingData.selfSchedulingProviderId',
   ),
-  slot_unavailable: told(
+  slot_unavailable: error(
     400,
     'The slot is not, or no longer, available',
     'Search again, offer another',
     slot,
   ),
-  slot_already_yours: told(400, 'The member already holds this slot', 'Take it as booked', slot),
-  slot_conflicts_with_yours: told(
+  slot_already_yours: error(400, 'The member already holds this slot', 'Take it as booked', slot),
+  slot_conflicts_with_yours: error(
     400,
     'The member holds a slot that overlaps with this one',
     'Offer another',
     slot,
   ),
-  too_many_open_requests: told(
+  too_many_open_requests: error(
     400,
     'The member has as many open requests as they may have',
     'Wait until one is over',
     'user.external_user_id',
   ),
-  email_conflicts_limited: told(
+  email_conflicts_limited: error(
     429,
     'Too many addresses of different members were sent',
     'Correct the addresses; send the same request again after Retry-After seconds',
     'memberData.email',
   ),
-  email_taken: told(409, 'The address belongs to a different member', 'Ask for another', 'memberData.email'),
-  storage_busy: told(503, 'The service is busy; nothing was changed', again),
-  storage_failed: told(503, 'The service cannot store anything; nothing was changed', again),
-  internal_error: told(500, 'The service failed', 'Look up whether it was carried out; tell the operator'),
+  email_taken: error(409, 'The address belongs to a different member', 'Ask for another', 'memberData.email'),
+  storage_busy: error(503, 'The service is busy; nothing was changed', again),
+  storage_failed: error(503, 'The service cannot store anything; nothing was changed', again),
+  internal_error: error(500, 'The service failed', 'Look up whether it was carried out; tell the operator'),
 }
 
 /** Kinds of refusal that are possible somewhere, each with the words of an example. */
@@ -117,15 +130,15 @@ export const refusalsEverywhere = {
 
 /** Whether an error is a refusal that says that the caller could not be authenticated. */
 export function isUnauthenticated(error: unknown): error is Refusal {
-  return error instanceof Refusal && isTold(error.kind) && errorCodes[error.kind].status === 401
+  return error instanceof Refusal && isPartnerKind(error.kind) && errorCodes[error.kind].status === 401
 }
 
 /** The status that a refusal is answered with. */
 export function statusOf({ kind }: Refusal): number {
-  return isTold(kind) ? errorCodes[kind].status : errorCodes.internal_error.status
+  return isPartnerKind(kind) ? errorCodes[kind].status : errorCodes.internal_error.status
 }
 
-function isTold(kind: Kind): kind is PartnerKind {
+function isPartnerKind(kind: Kind): kind is PartnerKind {
   return Object.hasOwn(errorCodes, kind)
 }
 
@@ -137,28 +150,28 @@ export class MethodNotAllowed extends Refusal {
 }
 
 /** The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged. */
-export function answerTo(error: unknown, elysiaCode: string | number, seen: Seen): Response {
-  if (error instanceof Refusal && isTold(error.kind)) {
+export function answerTo(error: unknown, elysiaCode: string | number, entry: LogEntry): Response {
+  if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
     const words = error.kind === 'storage_failed' ? refusalsEverywhere.storage_failed : error.message
-    if (error instanceof MethodNotAllowed) seen.told.Allow = error.allow
-    return errorAnswer(seen, error.kind, words, error.retryAfterSeconds)
+    if (error instanceof MethodNotAllowed) entry.headers.Allow = error.allow
+    return errorAnswer(entry, error.kind, words, error.retryAfterSeconds)
   }
-  if (elysiaCode === 'NOT_FOUND') return errorAnswer(seen, 'path_unknown', 'there is nothing at this path')
+  if (elysiaCode === 'NOT_FOUND') return errorAnswer(entry, 'path_unknown', 'there is nothing at this path')
   logDefect('internal error', error)
-  return errorAnswer(seen, 'internal_error', refusalsEverywhere.internal_error)
+  return errorAnswer(entry, 'internal_error', refusalsEverywhere.internal_error)
 }
 
 /** An error as the contract has it, in answer to one request. */
 export function errorAnswer(
-  seen: Seen,
+  entry: LogEntry,
   code: ErrorCode,
   words: string,
   retryAfterSeconds: number | null = null,
 ): Response {
-  const { body, bytes, ...init } = partsOf(code, words, retryAfterSeconds, seen.told)
-  seen.refusedFor = code
-  seen.bytes = bytes
+  const { body, bytes, ...init } = partsOf(code, words, retryAfterSeconds, entry.headers)
+  entry.refusedFor = code
+  entry.bytes = bytes
   return new Response(body, init)
 }
 
@@ -174,41 +187,41 @@ export function errorResponse(...error: Parameters<typeof partsOf>): Response {
 }
 
 /** What answers one 401 over and over: of that a flood makes many, so all of it is made once. */
-export function repeatedly(code: ErrorCode, words: string): (seen: Seen, token: string) => Response {
+export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, token: string) => Response {
   const { body, bytes, status, headers } = partsOf(code, words)
   // A Response copies them, which takes a third of what reading an object does.
   const toToken = { status, headers: new Headers(headers) }
-  // Whoever handed over no token is told of the scheme alone (RFC 6750 §3.1).
+  // A request without a token gets the scheme alone (RFC 6750 §3.1).
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
-  return (seen, token) => {
+  return (entry, token) => {
     const init = token === '' ? toNone : toToken
-    // Nothing else: whose token ends while their body comes has been told of a rate, which is no stranger's to know.
-    for (const name of toldToAll) {
-      const value = seen.told[name]
+    // No other headers: if the token was revoked while the body was on its way, the entry has the partner's rate already.
+    for (const name of inEveryResponse) {
+      const value = entry.headers[name]
       if (value !== undefined) init.headers.set(name, value)
     }
-    seen.refusedFor = code
-    seen.bytes = bytes
+    entry.refusedFor = code
+    entry.bytes = bytes
     return new Response(body, init)
   }
 }
 
 const invalidToken = 'Bearer error="invalid_token"'
 
-const toldToAll = Object.keys({ ...requestIdHeader, ...strictTransport })
+const inEveryResponse = Object.keys({ ...requestIdHeader, ...strictTransport })
 
 function partsOf(
   code: ErrorCode,
   words: string,
   retryAfterSeconds?: number | null,
-  told: Record<string, string> = {},
+  sent: Record<string, string> = {},
 ) {
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
   // All at once: a header that is set later costs as much as making the answer, of which a flood makes many.
   const headers: Record<string, string> = {
-    ...told,
+    ...sent,
     ...unkept,
     'Content-Type': jsonType,
     'X-Error-Code': code,

@@ -8,7 +8,7 @@ import type { Caller, Partner } from '../domain/partner'
 import type { Version } from '../domain/ports/directory-feed'
 import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
-import { FairQueue, noPlace, type PlacesInFlight, placesInFlight } from './admission'
+import { type ConcurrencyLimits, concurrencyLimits, FairQueue, overloaded } from './admission'
 import { refusing, tokenOf } from './authentication'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
@@ -16,7 +16,7 @@ import { misspelt, readHeaders, readParams, readQuery } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import type { Forwarding } from './listening/behind-proxy'
 import { partnerBudgets } from './rate-limits'
-import { type Seen, seenOf } from './request-log'
+import { type LogEntry, logEntryOf } from './request-log'
 import { respond } from './respond'
 
 /** How many faults of one request are looked for. */
@@ -35,7 +35,7 @@ export interface Serving {
   /** Whether the documents are left out. */
   readonly noDocs?: boolean
   /** Where the places are counted from outside; its own, unless given. */
-  readonly places?: PlacesInFlight
+  readonly places?: ConcurrencyLimits
   /** Whether it is asked over TLS. */
   readonly isSecure?: boolean
   /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
@@ -47,7 +47,7 @@ export interface Serving {
 /** Rate limits, concurrency limits and the fair queue of one app. */
 export type Admission = ReturnType<typeof admissionOf>
 
-export function admissionOf({ context, places = placesInFlight() }: Serving) {
+export function admissionOf({ context, places = concurrencyLimits() }: Serving) {
   return { spend: partnerBudgets(context), queue: new FairQueue(), ...places }
 }
 
@@ -60,18 +60,18 @@ export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
   { bookings, spend }: Admission,
-): (request: Request, seen: Seen) => Response | undefined {
+): (request: Request, entry: LogEntry) => Response | undefined {
   const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
   // Made once: making an error captures its stack, which takes longer than all the rest.
-  const full = noPlace()
-  return (request, seen) => {
+  const full = overloaded()
+  return (request, entry) => {
     if (!bookings.isCrowded || request.method !== 'POST') return
     const path = paths.find((one) => isAt(request.url, one))
     const key = path && recognize(tokenOf(request), (kid) => directory.findKey(kid), clock.now())
-    if (!key || bookings.hasPlaceFor(key.partner.id)) return
-    seen.route = path
-    seen.partnerId = key.partner.id
-    return answerTo(spend('bookings', key.partner, 1, seen.told) ?? full, 'UNKNOWN', seen)
+    if (!key || bookings.hasRoomFor(key.partner.id)) return
+    entry.route = path
+    entry.partnerId = key.partner.id
+    return answerTo(spend('bookings', key.partner, 1, entry.headers) ?? full, 'UNKNOWN', entry)
   }
 }
 
@@ -93,7 +93,7 @@ interface Route {
 interface Incoming {
   readonly request: Request
   readonly params: Record<string, string | null> | undefined
-  readonly seen: Seen
+  readonly entry: LogEntry
 }
 
 /**
@@ -112,9 +112,9 @@ export function gate(
     const handled = there.map((one) => ({ ...one, handle: one.handler(serving.context, serving.baseUrl) }))
     const route: Route = { path, endpoints: handled }
     const serve = ({ request, params }: Pick<Incoming, 'request' | 'params'>) => {
-      const seen = seenOf(request)
-      seen.route = path
-      return forwarding.refusePlain(request, seen) || door.answer(route, { request, params, seen })
+      const entry = logEntryOf(request)
+      entry.route = path
+      return forwarding.refusePlain(request, entry) || door.answer(route, { request, params, entry })
     }
     // Otherwise Elysia reads the body before the caller is authenticated.
     app.all(routeOf(path), serve, { parse: 'none' })
@@ -143,7 +143,7 @@ class Gate {
   }
 
   /** Answers a request, in the order of the checks in the decisions. Only promises are awaited: each await costs a tick. */
-  async answer(route: Route, { request, params, seen }: Incoming): Promise<Response> {
+  async answer(route: Route, { request, params, entry }: Incoming): Promise<Response> {
     const { context, isSandbox } = this.serving
     const { spend, reads, bookings, queue } = this.admission
     const token = tokenOf(request)
@@ -154,22 +154,22 @@ class Gate {
       const endpoint = route.endpoints.find((one) => one.method === method)
 
       const identifying = identify(context, token)
-      seen.isLate = identifying instanceof Promise || endpoint?.body !== undefined
+      entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
       // A client that has gone when it is refused has no address any more.
-      if (seen.isLate) this.forwarding.clientOf(request)
+      if (entry.isLate) this.forwarding.clientOf(request)
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
       context.notebook.noteUse(identity.kid, identity.now)
-      seen.partnerId = partnerId = partner.id
-      if (!endpoint) throw this.#wrongMethod(route, partner, seen)
+      entry.partnerId = partnerId = partner.id
+      if (!endpoint) throw this.#wrongMethod(route, partner, entry)
 
       const query = readQueryOf(endpoint, request.url)
       const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
-      const refusal = spend(endpoint.budget, partner, cost, seen.told)
+      const refusal = spend(endpoint.budget, partner, cost, entry.headers)
       if (refusal) throw refusal
 
       const places = method === 'GET' ? reads : bookings
-      places.take(partnerId)
+      places.acquire(partnerId)
       place = places
 
       callerOf(identity)
@@ -181,7 +181,7 @@ class Gate {
         callerOf(identity)
         if (bytes.length > mostBytesAtOnce) await queue.turn(partnerId)
         body = parseJson(bytes)
-        if (isSandbox) warnOfMisspelt(body, endpoint.body, seen)
+        if (isSandbox) warnOfMisspelt(body, endpoint.body, entry)
       }
 
       const { now, version } = identity
@@ -189,23 +189,23 @@ class Gate {
       const turn = queue.turnsOf(partnerId)
       const letIn = { version, again: () => versionNow(context, token) }
       const running = endpoint.handle({ ...given, caller: callerOf(identity), now, bytes, letIn, turn })
-      seen.isLate ||= running instanceof Promise
+      entry.isLate ||= running instanceof Promise
       const reply = running instanceof Promise ? await running : running
 
-      const sending = respond(reply, { request, partnerId, status: endpoint.answer.status, seen }, queue)
+      const sending = respond(reply, { request, partnerId, status: endpoint.answer.status, entry }, queue)
       return sending instanceof Promise ? await sending : sending
     } catch (error) {
       return isUnauthenticated(error)
-        ? this.#refuse(request, token, error, seen)
-        : answerTo(error, 'UNKNOWN', seen)
+        ? this.#refuse(request, token, error, entry)
+        : answerTo(error, 'UNKNOWN', entry)
     } finally {
-      place?.leave(partnerId)
+      place?.release(partnerId)
     }
   }
 
   /** Takes nothing from the partner's budgets, but sends how they stand. */
-  #wrongMethod({ endpoints }: Route, partner: Partner, seen: Seen): MethodNotAllowed {
-    for (const { budget } of endpoints) this.admission.spend(budget, partner, 0, seen.told)
+  #wrongMethod({ endpoints }: Route, partner: Partner, entry: LogEntry): MethodNotAllowed {
+    for (const { budget } of endpoints) this.admission.spend(budget, partner, 0, entry.headers)
     return new MethodNotAllowed(
       endpoints.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', '),
     )
@@ -238,9 +238,9 @@ function validated(
   return { params, headers, query: sent.query, body: valid(checks.body, 'body', sent.body) }
 }
 
-function warnOfMisspelt(body: unknown, schema: TSchema, seen: Seen): void {
+function warnOfMisspelt(body: unknown, schema: TSchema, entry: LogEntry): void {
   const warning = misspelt(body, schema)
-  if (warning) seen.told['X-Sandbox-Warning'] = warning
+  if (warning) entry.headers['X-Sandbox-Warning'] = warning
 }
 
 /** The caller behind a token, at one instant. */

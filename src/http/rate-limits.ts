@@ -3,7 +3,7 @@ import { type Rate, rateFor, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Clock } from '../domain/ports/clock'
 import type { Context } from '../operations/context'
-import { Limiter, type Standing } from './admission'
+import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
 /**
@@ -115,13 +115,13 @@ export function addressBudgets(
 function tell(
   name: string,
   { most, seconds }: Rate,
-  { remaining, secondsToFull }: Standing,
+  { remaining, secondsToFull }: BudgetState,
   headers: Headers,
 ) {
   headers['RateLimit-Policy'] = `"${name}";q=${most};w=${seconds}`
   headers.RateLimit = `"${name}";r=${remaining};t=${secondsToFull}`
 }
 
-function refusalOf(kind: keyof typeof rateRefusals, { retryAfterSeconds }: Standing): Refusal | null {
+function refusalOf(kind: keyof typeof rateRefusals, { retryAfterSeconds }: BudgetState): Refusal | null {
   return retryAfterSeconds === null ? null : new Refusal(kind, rateRefusals[kind], { retryAfterSeconds })
 }

@@ -66,16 +66,16 @@ export class Representation {
   /**
    * @param body JSON
    * @param tag its entity tag (RFC 9110 §8.8.3), weak: the same for all codings
-   * @param told other headers of it
+   * @param others more headers
    * @param isRebuilt whether it takes the place of another that is no longer right
    */
   constructor(
     body: Blob,
     readonly tag: string,
-    told: Record<string, string> = {},
+    others: Record<string, string> = {},
     isRebuilt = false,
   ) {
-    const about = { ...told, ETag: tag, ...revalidated }
+    const about = { ...others, ETag: tag, ...revalidated }
     this.plain = new Form(200, body, new Headers({ 'Content-Type': 'application/json', ...about }))
     this.unchanged = new Form(304, null, new Headers(about))
     this.#isSettled = !isRebuilt

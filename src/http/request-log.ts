@@ -9,8 +9,8 @@ export interface Counted {
   readonly isReplay?: boolean
 }
 
-/** What a log and measures may know of one request: never what it asks for, holds or hands over, nor whom it is about. */
-export interface Seen {
+/** Log entry of a request, which metrics count too. No query, body, token or personal data. */
+export interface LogEntry {
   /** Names it in the log and to its caller, as X-Request-Id; a proxy in front may have named it. */
   id: string
   readonly method: string
@@ -29,21 +29,21 @@ export interface Seen {
   /** Whether something was waited for since the turn of the event loop in which it came. */
   isLate: boolean
   /** Headers of its answer, whatever that will be. */
-  readonly told: Record<string, string>
+  readonly headers: Record<string, string>
 }
 
 /** Is shown each request once its answer has been made. */
-export type Onlooker = (seen: Seen) => void
+export type RequestObserver = (entry: LogEntry) => void
 
-const sightings = new WeakMap<Request, Seen>()
+const sightings = new WeakMap<Request, LogEntry>()
 
-/** What is seen of a request, to be added to. */
-export function seenOf(request: Request): Seen {
+/** The log entry of a request, which is filled in while it is answered. */
+export function logEntryOf(request: Request): LogEntry {
   const known = sightings.get(request)
   if (known) return known
-  const seen = firstSightOf(request, {})
-  sightings.set(request, seen)
-  return seen
+  const entry = firstSightOf(request, {})
+  sightings.set(request, entry)
+  return entry
 }
 
 /** What names a request, as the document has it. */
@@ -55,16 +55,15 @@ export const requestIdHeader = {
 }
 
 /**
- * Writes what one is told into headers that are made once. A Response copies them; to write into the copy makes an object of
- * that, which takes longer than making the whole answer.
+ * Sets headers that a Response is then made with. Setting them on the Response takes longer than making it.
  */
-export function tellIn(headers: Headers, told: Record<string, string>): void {
-  for (const name in told) headers.set(name, told[name] as string)
+export function setAll(headers: Headers, values: Record<string, string>): void {
+  for (const name in values) headers.set(name, values[name] as string)
 }
 
-function firstSightOf({ method }: Request, always: Record<string, string>): Seen {
+function firstSightOf({ method }: Request, always: Record<string, string>): LogEntry {
   const id = crypto.randomUUID()
-  const told = { ...always, 'X-Request-Id': id }
+  const headers = { ...always, 'X-Request-Id': id }
   return {
     id,
     method,
@@ -76,33 +75,33 @@ function firstSightOf({ method }: Request, always: Record<string, string>): Seen
     bytes: 0,
     millis: 0,
     isLate: false,
-    told,
+    headers,
   }
 }
 
 /**
- * Has a handler's requests seen: each answer carries X-Request-Id, and all that `told` has.
+ * Logs a handler's requests. Each response carries X-Request-Id and the headers of its log entry.
  *
  * @param always headers of every answer
  */
-export function watched(
+export function withLogEntries(
   handle: (request: Request) => Response | Promise<Response>,
-  onlookers: readonly Onlooker[],
+  onlookers: readonly RequestObserver[],
   always: Record<string, string> = {},
 ): (request: Request) => Response | Promise<Response> {
-  const finish = (response: Response, seen: Seen, startedAt: number) => {
-    seen.status = response.status
-    seen.millis = elapsedMillis() - startedAt
-    if (seen.method === 'HEAD') seen.bytes = 0
-    for (const look of onlookers) look(seen)
+  const finish = (response: Response, entry: LogEntry, startedAt: number) => {
+    entry.status = response.status
+    entry.millis = elapsedMillis() - startedAt
+    if (entry.method === 'HEAD') entry.bytes = 0
+    for (const look of onlookers) look(entry)
     return response
   }
   return (request) => {
     const startedAt = elapsedMillis()
-    const seen = firstSightOf(request, always)
-    sightings.set(request, seen)
+    const entry = firstSightOf(request, always)
+    sightings.set(request, entry)
     const answer = handle(request)
-    if (answer instanceof Promise) return answer.then((response) => finish(response, seen, startedAt))
-    return finish(answer, seen, startedAt)
+    if (answer instanceof Promise) return answer.then((response) => finish(response, entry, startedAt))
+    return finish(answer, entry, startedAt)
   }
 }

@@ -1,7 +1,7 @@
 import { Distribution, durationBounds } from '../domain/measures'
 import { errorCodes } from './errors'
 import type { Histogram, Metric, Sample } from './listening/exposition'
-import type { Counted, Seen } from './request-log'
+import type { Counted, LogEntry } from './request-log'
 
 /** How an answer ended: with what was asked for, with a no, or with a failure of ours. */
 const outcomes = ['answered', 'refused', 'failed'] as const
@@ -18,7 +18,7 @@ class RouteMeasures {
   readonly counts = new Map<string, Map<number, number>>()
   readonly durations = outcomes.map(() => new Distribution(durationBounds))
 
-  note({ method, status, millis }: Seen, outcome: number): void {
+  note({ method, status, millis }: LogEntry, outcome: number): void {
     const known = methods.includes(method) ? method : 'other'
     let counts = this.counts.get(known)
     if (!counts) {
@@ -44,15 +44,15 @@ export class RequestMeasures {
   #replays = 0
 
   /** Takes an answer that was made. */
-  readonly look = (seen: Seen): void => {
-    const { route, status, refusedFor, counted, partnerId } = seen
+  readonly look = (entry: LogEntry): void => {
+    const { route, status, refusedFor, counted, partnerId } = entry
     const outcome = status < 400 ? 0 : status < 500 ? 1 : 2
     let measures = this.#routes.get(route)
     if (!measures) {
       measures = new RouteMeasures()
       this.#routes.set(route, measures)
     }
-    measures.note(seen, outcome)
+    measures.note(entry, outcome)
     if (refusedFor !== null) this.#refusals.set(refusedFor, (this.#refusals.get(refusedFor) ?? 0) + 1)
     if (partnerId !== null) this.#notePartner(partnerId, outcome)
     if (counted) this.#count(counted)

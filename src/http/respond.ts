@@ -5,7 +5,7 @@ import type { Reply } from './endpoints/endpoint'
 import { unkept } from './errors'
 import { rateHeaders } from './rate-limits'
 import { type Form, Representation, revalidated } from './representation'
-import { type Seen, tellIn } from './request-log'
+import { type LogEntry, setAll } from './request-log'
 
 /**
  * From this size on, Bun 1.4.5 sends an answer that came in a later turn than its request without gathering it first (cork):
@@ -34,7 +34,7 @@ interface Asked {
   readonly request: Request
   readonly partnerId: number
   readonly status: number
-  readonly seen: Seen
+  readonly entry: LogEntry
 }
 
 /**
@@ -43,28 +43,28 @@ interface Asked {
  */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
-  { request, partnerId, status, seen }: Asked,
+  { request, partnerId, status, entry }: Asked,
   queue: FairQueue,
 ): Response | Promise<Response> {
-  seen.counted = counted ?? null
+  entry.counted = counted ?? null
   if (!(body instanceof Representation)) {
     const text = JSON.stringify(body)
-    seen.bytes = Buffer.byteLength(text)
-    const about = { 'Content-Type': 'application/json', ...unkept, ...seen.told, ...headers }
+    entry.bytes = Buffer.byteLength(text)
+    const about = { 'Content-Type': 'application/json', ...unkept, ...entry.headers, ...headers }
     return new Response(text, { status, headers: about })
   }
-  if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, seen)
+  if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, entry)
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
   const handOver = (form: Form): Response | Promise<Response> => {
-    if (form.size <= mostBytesAtOnce) return send(form, seen)
-    seen.isLate = true
-    return queue.turn(partnerId).then(() => send(form, seen))
+    if (form.size <= mostBytesAtOnce) return send(form, entry)
+    entry.isLate = true
+    return queue.turn(partnerId).then(() => send(form, entry))
   }
   if (coding === null) return handOver(body.plain)
   const compressed = body.compressed(coding)
   if (compressed) return handOver(compressed)
   if (!body.isWorthCompressing() && !isNeeded) return handOver(body.plain)
-  seen.isLate = true
+  entry.isLate = true
   return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
@@ -74,22 +74,22 @@ const mostBytesAtOnce = 512 * 1024
 /** What some of those who are sent the same are told, and not all of them. */
 const rateNames = Object.keys(rateHeaders)
 
-function send(form: Form, seen: Seen): Response | Promise<Response> {
+function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   const { size } = form
-  seen.bytes = size
+  entry.bytes = size
   // The answer to HEAD has no body, and tells the length of what it would have.
-  if (!seen.isLate || seen.method === 'HEAD' || !wouldBeInPieces(size))
-    return new Response(form.body, telling(form, seen))
+  if (!entry.isLate || entry.method === 'HEAD' || !wouldBeInPieces(size))
+    return new Response(form.body, telling(form, entry))
   const bytes = form.read()
-  if (bytes instanceof Promise) return bytes.then((read) => inOnePiece(read, telling(form, seen)))
-  return inOnePiece(bytes, telling(form, seen))
+  if (bytes instanceof Promise) return bytes.then((read) => inOnePiece(read, telling(form, entry)))
+  return inOnePiece(bytes, telling(form, entry))
 }
 
 /** To be handed over at once: others are told something else in the same headers. */
-function telling({ status, headers }: Form, seen: Seen): ResponseInit {
+function telling({ status, headers }: Form, entry: LogEntry): ResponseInit {
   // Whoever has no limit is told of none.
-  for (const name of rateNames) if (seen.told[name] === undefined) headers.delete(name)
-  tellIn(headers, seen.told)
+  for (const name of rateNames) if (entry.headers[name] === undefined) headers.delete(name)
+  setAll(headers, entry.headers)
   return { status, headers }
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { jsonLogger } from '../../src/cli/terminal/json-log'
 import { requestLine } from '../../src/cli/terminal/request-line'
-import type { Seen } from '../../src/http/request-log'
+import type { LogEntry } from '../../src/http/request-log'
 
 const at = Date.UTC(2026, 10, 22, 5, 4, 26, 7)
 
-function seen(different: Partial<Seen> = {}): Seen {
+function seen(different: Partial<LogEntry> = {}): LogEntry {
   return {
     id: '4aec70a2-cf4f-4d94-9b98-b31ade7f627f',
     method: 'GET',
@@ -16,7 +16,7 @@ function seen(different: Partial<Seen> = {}): Seen {
     bytes: 1_234,
     millis: 0.251_234_5,
     isLate: false,
-    told: { RateLimit: 'canary' },
+    headers: { RateLimit: 'canary' },
     counted: null,
     ...different,
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { perMinute, type Rate, rateFor } from '../../src/domain/limits'
-import { Limiter, type Standing } from '../../src/http/admission'
+import { type BudgetState, Limiter } from '../../src/http/admission'
 import { times } from '../support/long'
 
 const now = Date.UTC(2026, 11, 1, 12)
@@ -16,7 +16,7 @@ const calls = fc.record({
   ),
 })
 
-const isLetThrough = ({ retryAfterSeconds }: Standing) => retryAfterSeconds === null
+const isLetThrough = ({ retryAfterSeconds }: BudgetState) => retryAfterSeconds === null
 
 describe('a budget', () => {
   test('is spent at once or bit by bit, and comes back evenly', () => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, spyOn, test } f
 import { connect } from 'node:net'
 import { Refusal } from '../../src/domain/errors'
 import { answerTo } from '../../src/http/errors'
-import { seenOf } from '../../src/http/request-log'
+import { logEntryOf } from '../../src/http/request-log'
 import { expectRefusal, lookUp, paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { startService } from '../support/service'
@@ -76,8 +76,8 @@ test('a fault of the storage is 503 with Retry-After, and the log tells its caus
 })
 
 describe('the log of defects', () => {
-  const seen = seenOf(new Request('http://localhost/'))
-  const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN', seen)
+  const entry = logEntryOf(new Request('http://localhost/'))
+  const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN', entry)
 
   test('has one line for each kind and second, and counts the others in the next', () => {
     jest.useFakeTimers()

@@ -23,14 +23,14 @@ function referencesIn(html: string): string[] {
 
 /** What the page's script does, found at an address, for a reader who wants it dark or not. */
 async function runStartScript(address: string, matches = false, ask: typeof get = get) {
-  const seen = { asked: '', isDark: undefined as unknown, spec: undefined as unknown, options: {} }
+  const entry = { asked: '', isDark: undefined as unknown, spec: undefined as unknown, options: {} }
   const script = await (await ask('/docs/start.js')).text()
   const document = {
     currentScript: { src: address },
     documentElement: {
       classList: {
         toggle: (_: string, isOn: boolean) => {
-          seen.isDark = isOn
+          entry.isDark = isOn
         },
       },
     },
@@ -41,15 +41,15 @@ async function runStartScript(address: string, matches = false, ask: typeof get 
     document,
     () => ({ matches, addEventListener: () => {} }),
     async (url: URL) => {
-      seen.asked = url.href
+      entry.asked = url.href
       return answer
     },
     ({ spec, ...options }: { spec: unknown }) => {
-      Object.assign(seen, { spec, options })
+      Object.assign(entry, { spec, options })
     },
   )
   await nextTurn()
-  return seen
+  return entry
 }
 
 describe('the page', () => {

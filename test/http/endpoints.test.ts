@@ -13,7 +13,7 @@ import { answerTo } from '../../src/http/errors'
 import { admissionOf, gate, routeOf, type Serving } from '../../src/http/gate'
 import { forwarding } from '../../src/http/listening/behind-proxy'
 import type { Representation } from '../../src/http/representation'
-import { seenOf } from '../../src/http/request-log'
+import { logEntryOf } from '../../src/http/request-log'
 import type { Context } from '../../src/operations/context'
 import { undeclared } from '../support/declared'
 import { startService } from '../support/service'
@@ -111,7 +111,7 @@ describe('an endpoint whose path has a parameter', () => {
   })
   const ask = async (path: string, method = 'GET', token: string | null = service.partner.token) => {
     const app = new Elysia({ strictPath: false })
-      .onError(({ error, code, request }) => answerTo(error, code, seenOf(request)))
+      .onError(({ error, code, request }) => answerTo(error, code, logEntryOf(request)))
       .use(
         gate(
           [echo],

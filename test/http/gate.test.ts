@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
-import { placesInFlight } from '../../src/http/admission'
+import { concurrencyLimits } from '../../src/http/admission'
 import { createApp } from '../../src/http/app'
-import { type Seen, watched } from '../../src/http/request-log'
+import { type LogEntry, withLogEntries } from '../../src/http/request-log'
 import { paths } from '../contract/contract'
 import { testOfFile } from '../support/engine'
 import { startService } from '../support/service'
@@ -17,18 +17,20 @@ afterAll(() => service.stop())
 const request = (path: string, token: string) =>
   new Request(`${service.baseUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })
 
-test("a booking for which there is no place is seen as its partner's, and its reason told", async () => {
+test("a booking for which there is no place is entry as its partner's, and its reason told", async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
-  const places = placesInFlight()
-  for (let other = 1; other <= 512; other++) places.bookings.take(partner.id + other)
-  const seen: Seen[] = []
+  const places = concurrencyLimits()
+  for (let other = 1; other <= 512; other++) places.bookings.acquire(partner.id + other)
+  const entry: LogEntry[] = []
   const serving = { context, baseUrl, isSandbox: true, places }
-  const fetch = watched(createApp(serving, () => '127.0.0.1').fetch, [(sight) => void seen.push(sight)])
+  const fetch = withLogEntries(createApp(serving, () => '127.0.0.1').fetch, [
+    (sight) => void entry.push(sight),
+  ])
   // A token is recognized where it was verified before.
   await fetch(request(`${paths.regions}?country_code=CA`, token))
   await fetch(new Request(request(paths.booking, token), { method: 'POST', body: '{}' }))
-  expect(seen).toMatchObject([
+  expect(entry).toMatchObject([
     { partnerId: partner.id, status: 200 },
     { partnerId: partner.id, status: 503, refusedFor: 'overloaded', route: paths.booking },
   ])
@@ -37,17 +39,17 @@ test("a booking for which there is no place is seen as its partner's, and its re
 test('what is beyond the rate is told so where there is no place either, and holds none', async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
-  const places = placesInFlight()
+  const places = concurrencyLimits()
   const limited = { ...context, limits: { ...context.limits, reads: perMinute(1) } }
   const app = createApp({ context: limited, baseUrl, isSandbox: true, places }, () => '127.0.0.1')
   const ask = async () => {
     const { status } = await app.fetch(request(`${paths.regions}?country_code=CA`, token))
-    return { status, taken: places.reads.taken }
+    return { status, taken: places.reads.inFlight }
   }
   expect(await ask()).toEqual({ status: 200, taken: 0 })
   expect(await ask()).toEqual({ status: 429, taken: 0 })
-  while (places.reads.hasPlaceFor(partner.id)) places.reads.take(partner.id)
-  const { taken } = places.reads
+  while (places.reads.hasRoomFor(partner.id)) places.reads.acquire(partner.id)
+  const { inFlight: taken } = places.reads
   expect(await ask()).toEqual({ status: 429, taken })
 })
 
@@ -73,7 +75,7 @@ testOfFile(
       other.run('UPDATE partners SET active = ? WHERE id = ?', [active, partner.id])
       other.run("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)", [partner.id])
     })
-    // Connections of which all were heard in one turn: a client who has seen one answer may well send the other request.
+    // Connections of which all were heard in one turn: a client that has one response may send the other request.
     const answers = [ask()]
     setActive(false)
     answers.push(ask())

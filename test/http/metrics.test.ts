@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import dashboard from '../../deploy/grafana/anteroom.json'
 import { Distribution, type EngineMeasures } from '../../src/domain/measures'
 import { systemClock } from '../../src/domain/ports/clock'
-import { placesInFlight } from '../../src/http/admission'
+import { concurrencyLimits } from '../../src/http/admission'
 import { errorCodes } from '../../src/http/errors'
 import { listenForMetrics, type Measured } from '../../src/http/listening/metrics'
 import { RequestMeasures } from '../../src/http/request-measures'
@@ -184,7 +184,7 @@ describe('of what partners ask for', () => {
   })
 })
 
-const seen = {
+const entry = {
   id: '',
   route: '/x',
   refusedFor: null,
@@ -192,13 +192,13 @@ const seen = {
   bytes: 0,
   millis: 1,
   isLate: false,
-  told: {},
+  headers: {},
 }
 
 test('partners beyond two hundred are counted as one, and so are methods that nobody knows', () => {
   const measures = new RequestMeasures()
   for (let id = 1; id <= 300; id++)
-    measures.look({ ...seen, status: 200, method: `METHOD${id}`, partnerId: id })
+    measures.look({ ...entry, status: 200, method: `METHOD${id}`, partnerId: id })
   const samplesOf = (wanted: string) =>
     measures
       .metrics()
@@ -212,7 +212,7 @@ test('partners beyond two hundred are counted as one, and so are methods that no
 test('what fails is told apart from what is refused, whoever sends it', () => {
   const measures = new RequestMeasures()
   for (const status of [200, 304, 400, 429, 500, 503, 503])
-    measures.look({ ...seen, status, method: 'GET', partnerId: 7 })
+    measures.look({ ...entry, status, method: 'GET', partnerId: 7 })
   const partners = measures.metrics().find(({ name }) => name === 'anteroom_partner_requests_total')
   expect(partners).toMatchObject({
     samples: [
@@ -240,7 +240,7 @@ function measured(different: Partial<Measured> = {}): Measured {
   const oldest = { backedUpAt: 1_000, drilledAt: 2_000, intakes: 2, oldestIntakeAt: 3_000 }
   return {
     requests: new RequestMeasures(),
-    places: placesInFlight(),
+    places: concurrencyLimits(),
     build: { version: '1.0.0' },
     zones: { edition: '2026f', folder: null, age: 'current' },
     engine: () => engine,

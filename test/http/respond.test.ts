@@ -1,10 +1,10 @@
 import { expect, spyOn, test } from 'bun:test'
 import { FairQueue } from '../../src/http/admission'
 import { Representation } from '../../src/http/representation'
-import { type Seen, seenOf } from '../../src/http/request-log'
+import { type LogEntry, logEntryOf } from '../../src/http/request-log'
 import { respond } from '../../src/http/respond'
 
-const seenTold = (told: Record<string, string>): Seen => ({ ...seenOf(sent({})), told })
+const seenTold = (told: Record<string, string>): LogEntry => ({ ...logEntryOf(sent({})), headers: told })
 const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })
 
 test('a page that many ask for at once before it is compressed is read and compressed once, and all get the same', async () => {
@@ -16,7 +16,12 @@ test('a page that many ask for at once before it is compressed is read and compr
   const ask = (_: unknown, place: number) =>
     respond(
       { body },
-      { request: sent({ 'Accept-Encoding': 'gzip' }), partnerId: place % 3, status: 200, seen: seenTold({}) },
+      {
+        request: sent({ 'Accept-Encoding': 'gzip' }),
+        partnerId: place % 3,
+        status: 200,
+        entry: seenTold({}),
+      },
       queue,
     )
   const answers = await Promise.all(Array.from({ length: 200 }, ask))
@@ -39,7 +44,7 @@ test.each<[ifNoneMatch: string, status: number]>([
   const request = sent({ 'If-None-Match': ifNoneMatch })
   const answer = await respond(
     { body },
-    { request, partnerId: 1, status: 200, seen: seenTold({}) },
+    { request, partnerId: 1, status: 200, entry: seenTold({}) },
     new FairQueue(),
   )
   expect(answer.status).toBe(status)
@@ -51,7 +56,7 @@ test.each<[what: string, acceptEncoding: string, coding: string | null]>([
 ])('%s', async (_, acceptEncoding, coding) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'Accept-Encoding': acceptEncoding })
-  const asked = { request, partnerId: 1, status: 200, seen: seenTold({}) }
+  const asked = { request, partnerId: 1, status: 200, entry: seenTold({}) }
   const answer = await respond({ body }, asked, new FairQueue())
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
@@ -62,7 +67,7 @@ test('of what many are sent each is told of their own limit, and whoever has non
     const request = sent({ 'If-None-Match': ifNoneMatch })
     const { headers } = await respond(
       { body },
-      { request, partnerId: 1, status: 200, seen: seenTold(told) },
+      { request, partnerId: 1, status: 200, entry: seenTold(told) },
       new FairQueue(),
     )
     return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
@@ -83,7 +88,7 @@ test('an answer that was not yet sent keeps what it told when others are sent th
   const answerWith = (left: string) =>
     respond(
       { body },
-      { request: sent({}), partnerId: 1, status: 200, seen: seenTold({ RateLimit: left }) },
+      { request: sent({}), partnerId: 1, status: 200, entry: seenTold({ RateLimit: left }) },
       new FairQueue(),
     )
   const [first, second] = [await answerWith('1'), await answerWith('2')]

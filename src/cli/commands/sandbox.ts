@@ -8,7 +8,7 @@ import type { Act } from '../../domain/audit'
 import { slotMillis } from '../../domain/booking-request'
 import { unlimited } from '../../domain/limits'
 import { clockStartingAt, systemClock } from '../../domain/ports/clock'
-import type { Onlooker } from '../../http/request-log'
+import type { RequestObserver } from '../../http/request-log'
 import type { Context } from '../../operations/context'
 import { deactivatedMember, fillSandbox, listSandboxPartners } from '../../operations/fill-sandbox'
 import { loadDirectory } from '../../operations/load-directory'
@@ -120,7 +120,7 @@ function open(
   key: string,
   options: Options,
   create: boolean,
-  onlookers: readonly Onlooker[] = [],
+  onlookers: readonly RequestObserver[] = [],
 ): Promise<Service> {
   return openService({
     purpose: 'sandbox',

@@ -9,7 +9,7 @@ import type { Report } from '../../domain/measures'
 import { type Clock, systemClock } from '../../domain/ports/clock'
 import { removeBegun } from '../../files/durable'
 import { isPlainAddress, requireLoopback } from '../../http/listening/loopback'
-import type { Onlooker } from '../../http/request-log'
+import type { RequestObserver } from '../../http/request-log'
 import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
@@ -181,7 +181,8 @@ type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: Server
 
 async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
   const { commit } = await origin()
-  const wanted: Onlooker = config.logRequests === 'all' ? look : (seen) => seen.status >= 400 && look(seen)
+  const wanted: RequestObserver =
+    config.logRequests === 'all' ? look : (seen) => seen.status >= 400 && look(seen)
   const service = await openProduction(
     { ...config, proxies: config.behindProxy, certificate },
     { upgrade: true, alone: true, build: { version, commit }, onlookers: [wanted], report },

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import type { Report } from '../../domain/measures'
 import type { Clock } from '../../domain/ports/clock'
-import type { Onlooker, Seen } from '../../http/request-log'
+import type { LogEntry, RequestObserver } from '../../http/request-log'
 import { oneLine } from './output'
 
 /**
@@ -18,7 +18,7 @@ export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<L
   }
   const logger = pino(options, stream)
   return {
-    look: (seen) => logger[levelOf(seen)](fieldsOf(seen)),
+    look: (entry) => logger[levelOf(entry)](fieldsOf(entry)),
     defect: (line) => logger.error({ msg: oneLine(line) }),
     report: (line, level = 'warn') => logger[level]({ msg: oneLine(line) }),
   }
@@ -34,11 +34,11 @@ function writingTimes(): (at: number) => string {
 }
 
 /** A client's fault is none of the service's (OpenTelemetry, HTTP server spans): what strangers send wakes nobody. */
-function levelOf({ status }: Seen): 'info' | 'error' {
+function levelOf({ status }: LogEntry): 'info' | 'error' {
   return status >= 500 ? 'error' : 'info'
 }
 
-function fieldsOf({ id, partnerId, method, route, status, refusedFor, millis, bytes }: Seen) {
+function fieldsOf({ id, partnerId, method, route, status, refusedFor, millis, bytes }: LogEntry) {
   const durationMs = Math.round(millis * 1_000) / 1_000
   return { requestId: id, partnerId, method, route, status, errorCode: refusedFor, durationMs, bytes }
 }
@@ -46,7 +46,7 @@ function fieldsOf({ id, partnerId, method, route, status, refusedFor, millis, by
 /** The log of a service, on stderr. Nobody waits for it. */
 export interface Log {
   /** Logs a request that was answered. */
-  readonly look: Onlooker
+  readonly look: RequestObserver
   /** Logs a defect, in the words of its log. */
   readonly defect: (line: string) => void
   /** Logs all else. */

@@ -37,7 +37,7 @@ export function openTerminalLog(clock: Clock): Log {
   const report = (line: string) => say(`anteroom: ${line}`)
   const writer = new LineWriter(stderr, (count) => report(droppedText(count)))
   return {
-    look: (seen) => writer.write(requestLine(seen, clock.now())),
+    look: (entry) => writer.write(requestLine(entry, clock.now())),
     defect: say,
     report,
     end: () => writer.end(),

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { Seen } from '../../http/request-log'
+import type { LogEntry } from '../../http/request-log'
 import { oneLine } from './output'
 
 type Format = Parameters<typeof styleText>[0]
@@ -8,8 +8,8 @@ type Format = Parameters<typeof styleText>[0]
 const routeWidth = 30
 
 /** A request in one line, for a person at a terminal: where it was refused, with the id by which a partner names it. */
-export function requestLine(seen: Seen, at: number): string {
-  const { method, route, status, millis, bytes, partnerId, refusedFor, id } = seen
+export function requestLine(entry: LogEntry, at: number): string {
+  const { method, route, status, millis, bytes, partnerId, refusedFor, id } = entry
   const meaning = meaningOf(status)
   const cells = [
     painted('dim', new Date(at).toISOString().slice(11, 19)),

@@ -14,7 +14,7 @@ import type { Endpoint } from '../endpoints/endpoint'
 import type { Serving } from '../gate'
 import type { Forwarding } from '../listening/behind-proxy'
 import { addressBudgets } from '../rate-limits'
-import { type Seen, seenOf } from '../request-log'
+import { type LogEntry, logEntryOf } from '../request-log'
 import { type Document, toDocument } from './document'
 import { exampleSlot } from './examples'
 
@@ -143,13 +143,13 @@ export function documents(
   const app = new Elysia({ name: 'documents' })
   const serve = (path: string, find: (path: string) => Document | Promise<Document>) => {
     app.get(path, async ({ request, path: asked }) => {
-      const seen = seenOf(request)
-      seen.route = path
-      const plain = refusePlain(request, seen)
+      const entry = logEntryOf(request)
+      entry.route = path
+      const plain = refusePlain(request, entry)
       if (plain) return plain
-      const refusal = spend(clientOf(request), seen.told)
+      const refusal = spend(clientOf(request), entry.headers)
       if (refusal) throw refusal
-      return answer(await find(asked), request.headers.get('accept-encoding'), seen)
+      return answer(await find(asked), request.headers.get('accept-encoding'), entry)
     })
   }
   serve('/openapi.json', () => openApi((isSandbox && findExampleSlot(context, clock.now())) || exampleSlot))
@@ -159,7 +159,7 @@ export function documents(
   // Told relative to the root, before which there may be more in public.
   if (isSandbox) {
     app.get('/', ({ request }) => {
-      const headers = { ...seenOf(request).told, Location: 'docs' }
+      const headers = { ...logEntryOf(request).headers, Location: 'docs' }
       return new Response(null, { status: 302, headers })
     })
   }
@@ -185,14 +185,14 @@ async function makeOpenApi(...asked: [readonly Endpoint[], baseUrl: string, slot
   return fresh(await openApiDocument(...asked), 'application/json')
 }
 
-async function answer(document: Document, acceptEncoding: string | null, seen: Seen): Promise<Response> {
+async function answer(document: Document, acceptEncoding: string | null, entry: LogEntry): Promise<Response> {
   const { plain, compressed, type, caching } = document
   const isCompressed = compressed && prefersGzip(acceptEncoding)
   const body = isCompressed ? await compressed() : plain
-  seen.bytes = body instanceof Blob ? body.size : Buffer.byteLength(body)
+  entry.bytes = body instanceof Blob ? body.size : Buffer.byteLength(body)
   return new Response(body, {
     headers: {
-      ...seen.told,
+      ...entry.headers,
       'Content-Type': type,
       'Cache-Control': caching,
       ...(compressed && { Vary: 'Accept-Encoding' }),

@@ -1,14 +1,14 @@
 import type { Report } from '../../domain/measures'
 import { isAddress, type Networks } from '../../domain/networks'
 import { errorAnswer, strictTransport, transportRefusals } from '../errors'
-import type { Seen } from '../request-log'
+import type { LogEntry } from '../request-log'
 
 /** What tells of a request that may have come through a proxy. */
 export interface Forwarding {
   /** The address of its client. */
   readonly clientOf: (request: Request) => string
   /** The refusal of one that did not come by HTTPS; null if there is none, and its answer tells to go on so. */
-  readonly refusePlain: (request: Request, seen: Seen) => Response | null
+  readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
 /** How many proxies one request is believed to have come through: whoever is inside their networks can name any number. */
@@ -45,19 +45,19 @@ export function forwarding(
       const peer = peerOf(request)
       return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
     },
-    refusePlain(request, seen) {
+    refusePlain(request, entry) {
       // A list, as several proxies write it, tells of one plain hop at least, or of who knows whom.
       const protocol = request.headers.get('x-forwarded-proto')
       const isHttps = protocol === 'https'
       const isFromProxy = isProxy(peerOf(request))
       if (isHttps && isFromProxy) {
-        Object.assign(seen.told, strictTransport)
-        takeName(request.headers.get('x-request-id'), seen)
+        Object.assign(entry.headers, strictTransport)
+        takeName(request.headers.get('x-request-id'), entry)
         return null
       }
       if (isHttps) tell.stranger()
       else if (isFromProxy && protocol !== 'http') tell.unsaid()
-      return errorAnswer(seen, 'https_required', transportRefusals.https_required)
+      return errorAnswer(entry, 'https_required', transportRefusals.https_required)
     },
   }
 }
@@ -79,10 +79,10 @@ function once(report: Report, line: string): () => void {
 const requestName = /^[\da-f]{8}(-?)(?:[\da-f]{4}\1){3}[\da-f]{12}$/i
 
 /** Calls a request as the proxy does that it came through, so that both logs speak of it by one name. */
-function takeName(name: string | null, seen: Seen): void {
+function takeName(name: string | null, entry: LogEntry): void {
   if (name === null || !requestName.test(name)) return
-  seen.id = name
-  seen.told['X-Request-Id'] = name
+  entry.id = name
+  entry.headers['X-Request-Id'] = name
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { errorAnswer, jsonType, MethodNotAllowed, unkept } from '../errors'
-import { type Seen, seenOf } from '../request-log'
+import { type LogEntry, logEntryOf } from '../request-log'
 
 /**
  * What whoever runs the service asks of it, without a token and told no detail: /livez, whether the process answers, and
@@ -8,26 +8,26 @@ import { type Seen, seenOf } from '../request-log'
  */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })
-  const serve = (path: string, answer: (seen: Seen) => Response | Promise<Response>) =>
+  const serve = (path: string, answer: (entry: LogEntry) => Response | Promise<Response>) =>
     app.all(
       path,
       async ({ request }) => {
-        const seen = seenOf(request)
-        seen.route = path
+        const entry = logEntryOf(request)
+        entry.route = path
         if (request.method !== 'GET' && request.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD')
-        return answer(seen)
+        return answer(entry)
       },
       { parse: 'none' },
     )
-  serve('/livez', (seen) => fine('live', seen))
-  serve('/readyz', async (seen) => {
-    return (await isReady()) ? fine('ready', seen) : errorAnswer(seen, 'storage_failed', 'not ready')
+  serve('/livez', (entry) => fine('live', entry))
+  serve('/readyz', async (entry) => {
+    return (await isReady()) ? fine('ready', entry) : errorAnswer(entry, 'storage_failed', 'not ready')
   })
   return app
 }
 
-function fine(message: string, seen: Seen): Response {
+function fine(message: string, entry: LogEntry): Response {
   const body = JSON.stringify({ message, status: 200 })
-  seen.bytes = body.length
-  return new Response(body, { headers: { ...seen.told, ...unkept, 'Content-Type': jsonType } })
+  entry.bytes = body.length
+  return new Response(body, { headers: { ...entry.headers, ...unkept, 'Content-Type': jsonType } })
 }

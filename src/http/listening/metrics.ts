@@ -7,7 +7,7 @@ import {
 import { elapsedMillis } from '../../domain/ports/clock'
 import type { ZoneData } from '../../domain/zone-data'
 import type { RecordMeasures } from '../../operations/status'
-import type { PlacesInFlight } from '../admission'
+import type { ConcurrencyLimits } from '../admission'
 import type { RequestMeasures } from '../request-measures'
 import { exposed, expositionType, type Histogram, type Metric, type Sample } from './exposition'
 import { listenBeside } from './listen'
@@ -15,7 +15,7 @@ import { listenBeside } from './listen'
 /** Where what is measured comes from. */
 export interface Measured {
   readonly requests: RequestMeasures
-  readonly places: PlacesInFlight
+  readonly places: ConcurrencyLimits
   /** Of the build: its version, say, by the names of labels. */
   readonly build: Readonly<Record<string, string>>
   readonly zones: Pick<ZoneData, 'edition' | 'folder' | 'age'>
@@ -134,7 +134,7 @@ function serviceMetrics(
   const { places, build, zones } = measured
   const engine = measured.engine()
   const { edition, folder, age } = zones
-  const inFlight = Object.entries(places).map(([kind, { taken }]): Sample => [{ kind }, taken])
+  const inFlight = Object.entries(places).map(([kind, { inFlight: taken }]): Sample => [{ kind }, taken])
   return [
     value(
       'anteroom_ready',

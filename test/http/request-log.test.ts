@@ -1,17 +1,17 @@
 import { expect, test } from 'bun:test'
 import { repeatedly } from '../../src/http/errors'
-import { type Seen, seenOf, watched } from '../../src/http/request-log'
+import { type LogEntry, logEntryOf, withLogEntries } from '../../src/http/request-log'
 import { HeldTime } from '../support/held-time'
 import { nextTurn } from '../support/turns'
 
-/** What is seen of a request that a handler answers so. */
-async function sightOf(method: string, isLate: boolean): Promise<{ seen: Seen[]; answer: Response }> {
+/** The log entry of a request that a handler answers so. */
+async function sightOf(method: string, isLate: boolean): Promise<{ entry: LogEntry[]; answer: Response }> {
   using time = new HeldTime()
-  const seen: Seen[] = []
+  const entry: LogEntry[] = []
   const answer = (request: Request) => {
-    const sight = seenOf(request)
+    const sight = logEntryOf(request)
     sight.bytes = 5
-    return new Response('12345', { status: 418, headers: sight.told })
+    return new Response('12345', { status: 418, headers: sight.headers })
   }
   const answerLate = async (request: Request) => {
     await nextTurn()
@@ -19,8 +19,8 @@ async function sightOf(method: string, isLate: boolean): Promise<{ seen: Seen[];
     return answer(request)
   }
   const handle = isLate ? answerLate : answer
-  const fetch = watched(handle, [(sight) => void seen.push(sight)], { 'X-Always': 'so' })
-  return { answer: await fetch(new Request('http://localhost/', { method })), seen }
+  const fetch = withLogEntries(handle, [(sight) => void entry.push(sight)], { 'X-Always': 'so' })
+  return { answer: await fetch(new Request('http://localhost/', { method })), entry }
 }
 
 test.each([
@@ -28,25 +28,25 @@ test.each([
   ['GET', true, 5],
   ['HEAD', false, 0],
 ])(
-  'a request with %s is seen once, by the id that its client is told, with what was sent',
+  'a request with %s is entry once, by the id that its client is told, with what was sent',
   async (method, isLate, bytes) => {
-    const { seen, answer } = await sightOf(method, isLate)
+    const { entry, answer } = await sightOf(method, isLate)
     const id = answer.headers.get('x-request-id') as string
     expect(id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
     expect(answer.headers.get('x-always')).toBe('so')
-    expect(seen).toMatchObject([
+    expect(entry).toMatchObject([
       { id, method, status: 418, bytes, route: null, partnerId: null, refusedFor: null },
     ])
-    expect(seen[0]?.millis).toBe(isLate ? 5 : 0)
+    expect(entry[0]?.millis).toBe(isLate ? 5 : 0)
   },
 )
 
 test('what one was told of a rate before their token ended, nobody else is told who is refused', () => {
   const refuse = repeatedly('token_invalid', 'words')
   const told = (more: Record<string, string>) => {
-    const seen = seenOf(new Request('http://localhost/'))
-    const { headers } = refuse({ ...seen, told: { ...seen.told, ...more } }, 'a.b.c')
-    return [headers.get('ratelimit'), headers.get('x-request-id') === seen.id]
+    const entry = logEntryOf(new Request('http://localhost/'))
+    const { headers } = refuse({ ...entry, headers: { ...entry.headers, ...more } }, 'a.b.c')
+    return [headers.get('ratelimit'), headers.get('x-request-id') === entry.id]
   }
   expect(told({ RateLimit: '"bookings";r=1;t=1' })).toEqual([null, true])
   expect(told({})).toEqual([null, true])
