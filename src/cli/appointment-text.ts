@@ -1,5 +1,6 @@
 import { slotMillis } from '../domain/booking-request'
 import type { Appointment } from '../operations/appointments'
+import type { AbsenceReason } from '../operations/check-bookings'
 import type { MemberTime } from '../operations/members'
 import { formatInstant } from '../scheduling/calendar'
 import { fullName } from './person-text'
@@ -62,4 +63,14 @@ function placeOf(zone: string): string {
 /** The name of an appointment's provider; null for one whose record cannot be read. */
 export function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
   return firstName === undefined || lastName === undefined ? null : fullName({ firstName, lastName })
+}
+
+/** What is said of a provider who cannot hold a session. */
+export const absenceTexts: Record<AbsenceReason, string> = {
+  provider_suspended: 'is suspended',
+  provider_deactivated: 'is deactivated',
+  license: 'holds no license then',
+  override: 'has other hours that day',
+  outside_hours: 'does not work then',
+  time_off: 'is away then',
 }

@@ -4,6 +4,7 @@ import type { FieldChange, LoadDescription, Loss, RecordChange } from '../domain
 import type { LosableField } from '../domain/decisions/directory-losses'
 import type { LoadForetold } from '../operations/load-directory'
 import { formatInstant } from '../scheduling/calendar'
+import { absenceTexts } from './appointment-text'
 import { counted, firstOf, joined } from './counted'
 import { type Columns, printLines, printNotice, printTable } from './output'
 
@@ -182,15 +183,7 @@ const fallenColumns: Columns<Fallen> = {
   PROVIDER: ({ provider }) => provider,
   LOCAL: ({ local }) => local,
   'TIME ZONE': ({ timeZone }) => timeZone,
-  WHY: ({ reason }) => reasonTexts[reason],
-}
-
-const reasonTexts: Record<Fallen['reason'], string> = {
-  provider_deactivated: 'the provider is deactivated',
-  license: 'no license holds then',
-  override: 'other hours that day',
-  outside_hours: 'outside the working hours',
-  time_off: 'time off',
+  WHY: ({ reason }) => absenceTexts[reason],
 }
 
 /** A load as JSON: all of it. */

@@ -12,6 +12,7 @@ import {
 import { listUnlisted } from '../operations/providers'
 import { checkDatabase, checkPlace, zoneDataNote } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
+import { absenceTexts } from './appointment-text'
 import { asJson } from './command'
 import { firstOf } from './counted'
 import { exitCodes } from './exit-code'
@@ -129,8 +130,8 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
 
 function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
   const told = stranded.map(
-    ({ requestId, provider, startsAt, why }) =>
-      `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
+    ({ requestId, provider, startsAt, reason }) =>
+      `request ${requestId}, ${formatInstant(startsAt)}: ${provider} ${absenceTexts[reason]}`,
   )
   return finding('bookings', firstOf(told, mostNamed, '; '), 'their providers can hold all of them')
 }
