@@ -1,4 +1,4 @@
-import { foldEmail, type Member, type MemberProfile, unreadableMember } from '../../src/domain/member'
+import { foldEmail, type Member, type MemberProfile, unreadableMember, untold } from '../../src/domain/member'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
 import { memberPlace, openSealedText, type SealedMember, sealText } from './binding'
@@ -75,7 +75,8 @@ type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
 /** @throws Refusal database_unusable if the profile cannot be opened */
 export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
   const place = memberPlace('sealed_profile', row)
-  return JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`))
+  // A profile may have been stored before a field was added.
+  return { ...untold, ...JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`)) }
 }
 
 /** For staff: a member who cannot be opened is returned as unreadable. */

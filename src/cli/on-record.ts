@@ -70,13 +70,14 @@ export function appointmentText(
   return `${ref} at ${formatLocal(zone, startsAt / minuteMillis)} ${timeZone}`
 }
 
-/** Prints what became of a request: as JSON where the flags ask for it, and otherwise in a line. */
+/** Prints what became of a request: as JSON with `more` if the flags ask for it, otherwise in a line. */
 export async function printMoved(
   records: Records,
   flags: CommonFlags,
   id: number,
   line: string,
+  more: object | null = null,
 ): Promise<void> {
-  if (flags.json) printJson(presentRequest(await requireRequest(records, id)))
+  if (flags.json) printJson({ ...presentRequest(await requireRequest(records, id)), ...more })
   else printLines(line)
 }

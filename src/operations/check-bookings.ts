@@ -1,4 +1,4 @@
-import { type Listing, localOffsetAt } from '../directory/directory'
+import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import type { DirectoryComparison } from '../domain/decisions/compare-directory'
@@ -7,78 +7,32 @@ import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
 import type { TakenSlot } from '../domain/ports/directory-feed'
 import { isWorking, type Provider } from '../domain/provider'
-import { Rule } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
-import { type Absence, absenceAt } from '../scheduling/obstacle'
-import { slotAt } from '../scheduling/slots'
+import { type Absence, sessionObstacleAt } from '../scheduling/obstacle'
 import { formatLocal } from '../scheduling/time-zone'
 import { type Context, thenShow } from './context'
 import { requireRequest } from './find-records'
 
-/** Why a provider cannot hold what is booked: the directory or staff switched them off, an absence, or no license then. */
-export type Impediment = 'deactivated' | 'suspended' | 'away' | 'unlicensed'
+/** Why a provider cannot hold a session. */
+export type AbsenceReason = 'provider_suspended' | 'provider_deactivated' | Absence['step']
 
-/** A booking to come that its provider cannot hold. */
-export interface StrandedBooking {
-  readonly requestId: number
-  readonly provider: Provider
-  /** ms */
-  readonly startsAt: number
-  readonly why: Impediment
-}
-
-/** The bookings after `now` (ms) that their providers cannot hold, by the one rule: those of each provider in order. */
-export function listStrandedBookings({ directory }: Context, now: number): StrandedBooking[] {
-  const isActive = (regionId: number) => directory.findRegion(regionId) !== null
-  return directory.listProviders().flatMap(({ id }) => {
-    const listing = directory.findAnyListing(id)
-    return listing ? strandedOf(listing, isActive, now) : []
-  })
-}
-
-/** Why the provider of a request cannot hold it, at `now` (ms); null if nothing speaks against it. */
-export function impedimentOfRequest(
-  { directory }: Context,
-  { id, providerId, startsAt }: RequestRecord,
-  now: number,
-): Impediment | null {
-  const listing = providerId === null ? null : directory.findAnyListing(providerId)
-  if (!listing) return null
-  const { provider } = listing
-  if (startsAt === null) return isWorking(provider) ? null : switchedOff(provider)
-  const isActive = (regionId: number) => directory.findRegion(regionId) !== null
-  return strandedOf(listing, isActive, now).find(({ requestId }) => requestId === id)?.why ?? null
-}
-
-function strandedOf(
-  { provider, calendar, licenses, taken }: Listing,
+/**
+ * Why a provider cannot hold a session at `startsAt` (ms), null if they can. Of a request without a slot (null) it is only
+ * asked whether they are switched off.
+ */
+export function absenceAt(
+  { provider, calendar, licenses }: Listing,
   isActive: (regionId: number) => boolean,
-  now: number,
-): StrandedBooking[] {
-  const coming = taken.filter(({ startsAt }) => startsAt > now)
-  const [first] = coming
-  if (!first) return []
+  startsAt: number | null,
+): AbsenceReason | null {
+  if (!isWorking(provider)) return provider.suspended ? 'provider_suspended' : 'provider_deactivated'
+  if (startsAt === null) return null
   const licensed = licenses.filter(({ regionId }) => isActive(regionId)).map(({ interval }) => interval)
-  // A booking is no hindrance to itself; where the working hours have slots is not asked.
-  const rule = new Rule({ ...calendar, taken: [] }, licensed, now, slotAt(first.startsAt / minuteMillis))
-  return coming.flatMap(({ requestId, startsAt }) => {
-    const why = impedimentOf(provider, rule, startsAt / minuteMillis)
-    return why ? [{ requestId, provider, startsAt, why }] : []
-  })
+  return sessionObstacleAt(calendar, licensed, startsAt / minuteMillis)?.step ?? null
 }
 
-function impedimentOf(provider: Provider, rule: Rule, start: number): Impediment | null {
-  if (!isWorking(provider)) return switchedOff(provider)
-  if (!rule.isLicensed(start)) return 'unlicensed'
-  return rule.isFree(start) ? null : 'away'
-}
-
-function switchedOff({ suspended }: Provider): Impediment {
-  return suspended ? 'suspended' : 'deactivated'
-}
-
-/** A session to come that lies outside the provider's time, which it did not before. It stays booked. */
-export interface FallenBooking {
+/** A session to come that its provider cannot hold. It stays booked. */
+export interface StrandedBooking {
   readonly requestId: number
   /** The provider's ref. */
   readonly provider: string
@@ -87,15 +41,42 @@ export interface FallenBooking {
   /** As `Tue 2026-12-01 09:00`, in the provider's zone. */
   readonly local: string
   readonly timeZone: string
-  readonly reason: 'provider_deactivated' | Absence['step']
+  readonly reason: AbsenceReason
 }
 
-/** The sessions that are not over at `now` (ms) and fall outside by a load: told of what is in memory, in order of provider and time. */
+/** The sessions after `now` (ms) that their providers cannot hold, in order of provider and time. */
+export function listStrandedBookings({ directory }: Context, now: number): StrandedBooking[] {
+  return directory.listProviders().flatMap(({ id }) => {
+    const listing = directory.findAnyListing(id)
+    const coming = listing?.taken.filter(({ startsAt }) => startsAt > now) ?? []
+    return coming.flatMap((slot) => {
+      const reason = absenceAt(listing as Listing, isActiveIn(directory), slot.startsAt)
+      return reason ? describe(listing as Listing, slot, reason) : []
+    })
+  })
+}
+
+/** Why the provider of a request cannot hold it, at `now` (ms); null if nothing speaks against it. */
+export function absenceOfRequest(
+  { directory }: Context,
+  { providerId, startsAt }: RequestRecord,
+  now: number,
+): AbsenceReason | null {
+  const listing = providerId === null ? null : directory.findAnyListing(providerId)
+  if (!listing || (startsAt !== null && startsAt <= now)) return null
+  return absenceAt(listing, isActiveIn(directory), startsAt)
+}
+
+function isActiveIn(directory: Directory) {
+  return (regionId: number) => directory.findRegion(regionId) !== null
+}
+
+/** The sessions not over at `now` (ms) that a load makes their providers unable to hold, in order of provider and time. */
 export function listFallenBookings(
   { directory }: Context,
   { changes }: DirectoryComparison,
   now: number,
-): FallenBooking[] {
+): StrandedBooking[] {
   const regions = directory.listAllRegions()
   const changed = changes.flatMap((change) => (change.noun === 'region' ? change.after : []))
   const [open, openAfter] = [activeIds(regions), activeIds([...regions, ...changed])]
@@ -111,8 +92,10 @@ export function listFallenBookings(
     const listed = taken.length > 0 ? directory.asListed(after as Provider) : null
     if (!listing || !listed) return []
     return taken.flatMap((slot) => {
-      const reason = outsideOf(listed, openAfter, slot)
-      return reason && !outsideOf(listing, open, slot) ? describe(listed, slot, reason) : []
+      const reason = absenceAt(listed, (id) => openAfter.has(id), slot.startsAt)
+      return reason && !absenceAt(listing, (id) => open.has(id), slot.startsAt)
+        ? describe(listed, slot, reason)
+        : []
     })
   })
 }
@@ -123,21 +106,11 @@ function activeIds(regions: readonly { readonly id: number; readonly active: boo
   return new Set([...states.keys()].filter((id) => states.get(id)))
 }
 
-function outsideOf(
-  { provider, calendar, licenses }: Listing,
-  regionIds: ReadonlySet<number>,
-  { startsAt }: TakenSlot,
-): FallenBooking['reason'] | null {
-  if (!isWorking(provider)) return 'provider_deactivated'
-  const licensed = licenses.filter(({ regionId }) => regionIds.has(regionId)).map(({ interval }) => interval)
-  return absenceAt(calendar, licensed, startsAt / minuteMillis)?.step ?? null
-}
-
 function describe(
   { provider, calendar }: Listing,
   { requestId, startsAt }: TakenSlot,
-  reason: FallenBooking['reason'],
-): FallenBooking {
+  reason: AbsenceReason,
+): StrandedBooking {
   const { zone } = calendar.schedule
   const local = formatLocal(zone, startsAt / minuteMillis)
   return { requestId, provider: provider.ref, startsAt, local, timeZone: zone.name, reason }

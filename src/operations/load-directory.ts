@@ -12,7 +12,7 @@ import {
 } from '../domain/decisions/compare-directory'
 import { describeLoad, type LoadDescription } from '../domain/decisions/describe-load'
 import { firstDayAt } from '../domain/decisions/directory-losses'
-import { type FallenBooking, listFallenBookings } from './check-bookings'
+import { listFallenBookings, type StrandedBooking } from './check-bookings'
 import { type Context, thenShow } from './context'
 
 /**
@@ -41,7 +41,7 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
 }
 
 /** What a load does to records, and to sessions that are booked. */
-export type LoadForetold = LoadDescription & { readonly fallen: readonly FallenBooking[] }
+export type LoadForetold = LoadDescription & { readonly fallen: readonly StrandedBooking[] }
 
 /** Tells what carrying out a comparison does, before it is done. */
 export function foretellLoad(context: Context, comparison: DirectoryComparison, now: number): LoadForetold {

@@ -20,6 +20,8 @@ interface Asked {
   readonly calendar: Calendar
   readonly rule: Rule
   readonly start: number
+  /** A booked session need not lie on the grid any more. */
+  readonly isBooked?: boolean
 }
 
 /** The steps of the rule at which a slot can fail, in the order in which they are looked at and named. */
@@ -56,38 +58,47 @@ export function obstacleAt(
   start: number,
   now: number,
 ): Obstacle | null {
-  const asked = { calendar, rule: new Rule(calendar, licensed, now), start }
-  for (const step of steps) {
+  return firstOf(steps, { calendar, rule: new Rule(calendar, licensed, now), start })
+}
+
+/** The steps about the provider's own time. The others are asked when a slot is taken, and never again. */
+const sessionSteps = ['license', 'override', 'outside_hours', 'time_off'] as const
+
+/** Why a provider is not there for a session. */
+export type Absence = Obstacle & { readonly step: (typeof sessionSteps)[number] }
+
+/** What keeps a provider from a session that is booked at `start` (minutes); null if nothing does. */
+export function sessionObstacleAt(
+  calendar: Calendar,
+  licensed: readonly Interval[],
+  start: number,
+): Absence | null {
+  const rule = new Rule(calendar, licensed, start * minuteMillis, slotAt(start))
+  return firstOf(sessionSteps, { calendar, rule, start, isBooked: true })
+}
+
+function firstOf<S extends Step>(
+  asking: readonly S[],
+  asked: Asked,
+): (Obstacle & { readonly step: S }) | null {
+  for (const step of asking) {
     const hindrance = hindrances[step](asked)
     if (hindrance) return { step, ...hindrance }
   }
   return null
 }
 
-/** Why a provider is not there for a session. */
-export type Absence = Obstacle & { readonly step: 'license' | 'override' | 'outside_hours' | 'time_off' }
-
-/**
- * What keeps a provider from a session that is booked at `start` (minutes): the steps of the rule that are about their own
- * time. Notice, the horizon and the grid are asked of a slot when it is taken, and never again.
- */
-export function absenceAt(calendar: Calendar, licensed: readonly Interval[], start: number): Absence | null {
-  const rule = new Rule(calendar, licensed, start * minuteMillis, slotAt(start))
-  const asked = { calendar, rule, start }
-  if (!rule.isLicensed(start)) return { step: 'license' }
-  if (!windowOf(asked)) {
-    const override = findOverride(asked)
-    return override ? { step: 'override', ...override } : { step: 'outside_hours' }
-  }
-  const away = findBusy(calendar.schedule.timeOff, start)
-  return away && { step: 'time_off', ...away }
-}
-
 /** The override without which the week's own windows would have the slot. */
-function findOverride({ calendar: { schedule }, rule, start }: Asked): Hindrance | null {
+function findOverride(asked: Asked): Hindrance | null {
+  const {
+    rule,
+    start,
+    isBooked,
+    calendar: { schedule },
+  } = asked
   const slot = slotAt(start)
   const usual = { ...schedule, overrides: new Map() }
-  if (toSlots(rule.windows).includes(start)) return null
+  if (isBooked ? windowOf(asked) : toSlots(rule.windows).includes(start)) return null
   if (!toSlots(workingTime(usual, slot)).includes(start)) return null
   const own = localDay(schedule.zone, start)
   const day = [own - 1, own, own + 1].find(

@@ -175,6 +175,28 @@ test('a request whose provider cannot hold it is not accepted unasked, and why i
   await practice.operator.do('provider', 'time-off', 'remove', 'on-2', day, day)
 })
 
+test('a request outside hours that were loaded since is accepted, with the warning that load and doctor give', async () => {
+  const { operator } = practice
+  const slots = await practice.slotsOf('on-2')
+  const [first, second] = [await submit(slots.at(-1)), await submit(slots.at(-2))]
+  const exported = await operator.do('directory', 'export')
+  const usual = operator.folder.file('usual.json')
+  const shorter = operator.folder.file('shorter.json')
+  await Bun.write(usual, exported)
+  await Bun.write(shorter, exported.replaceAll('"09:00"', '"08:00"').replaceAll('"12:00"', '"08:45"'))
+  expect(await operator.do('directory', 'load', shorter, '--yes')).toContain('does not work then')
+  const { stdout } = await operator.run(['doctor', '--json'])
+  expect(stdout).toContain(`: on-2 does not work then`)
+
+  const note = 'anteroom: note that on-2 does not work then\n'
+  const accepted = `Request ${first} is accepted.\n`
+  expect(await act('accept', first)).toMatchObject({ code: 0, stdout: accepted, stderr: note })
+  expect(await ask('accept', second)).toMatchObject({ id: second, warning: 'outside_hours' })
+  await operator.do('directory', 'load', usual, '--yes')
+  const third = await submit((await practice.slotsOf('on-2')).at(-3))
+  expect(await ask('accept', third)).not.toHaveProperty('warning')
+})
+
 test('whoever closes or declines the request of a person at risk is told so before', async () => {
   const phq9Data = [{ question: 'Thoughts that you would be better off dead', answer: 'Several days' }]
   const submitted = { ...booking(`member-${++members}`, undefined, { state: 'ON' }), phq9Data }

@@ -4,7 +4,8 @@ import { formatTable } from '../../src/directory-files/format-table'
 import { tableNames } from '../../src/directory-files/table-rows'
 import type { DirectoryEntries } from '../../src/domain/decisions/compare-directory'
 import { isAskedAbout } from '../../src/domain/decisions/describe-load'
-import { requireProvider } from '../../src/operations/find-records'
+import { absenceOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
+import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import {
   compareWithDirectory,
   exportDirectory,
@@ -329,6 +330,17 @@ describe('sessions to come that fall outside', () => {
         reason: reason as never,
       },
     ])
+  })
+
+  test.each(rows)('are found by doctor and accept too, with the reason %s: %j', async (reason, different) => {
+    const requestId = await book('on-2', thursday)
+    const document = fileWith({ 'on-2': different })
+    const { fallen } = (await nightly(document)).told
+    const { context } = service
+    const now = context.clock.now()
+    expect(listStrandedBookings(context, now)).toEqual([...fallen])
+    const request = await requireRequest(context, requestId)
+    expect<string | null>(absenceOfRequest(context, request, now)).toBe(reason)
   })
 
   test('are told by the clock of the zone that the provider has afterwards', async () => {

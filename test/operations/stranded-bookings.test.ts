@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { RequestedSlot } from '../../src/domain/booking-request'
-import { impedimentOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
+import { absenceOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
 import { requireProvider } from '../../src/operations/find-records'
 import {
   addTimeOff,
@@ -38,11 +38,11 @@ const submit = async (externalUserId: string, slot: RequestedSlot | null): Promi
   (await service.submit(externalUserId, { slot })).id
 
 const stranded = (at = now) =>
-  listStrandedBookings(service.context, at).map(({ requestId, provider, startsAt, why }) => [
+  listStrandedBookings(service.context, at).map(({ requestId, provider, startsAt, reason }) => [
     requestId,
-    provider.ref,
+    provider,
     startsAt,
-    why,
+    reason,
   ])
 
 test('bookings that their providers can hold are none', async () => {
@@ -57,17 +57,17 @@ test('a provider who is switched off, by staff or by the directory, cannot hold 
   const on1 = requireProvider(service.context, 'on-1')
   await deactivateProvider(service.context, on1, act)
   expect(stranded()).toEqual([
-    [a, 'on-1', first, 'suspended'],
-    [b, 'on-1', second, 'suspended'],
+    [a, 'on-1', first, 'provider_suspended'],
+    [b, 'on-1', second, 'provider_suspended'],
   ])
   // What is over, or begins now, is nobody's to move any more.
-  expect(stranded(first)).toEqual([[b, 'on-1', second, 'suspended']])
+  expect(stranded(first)).toEqual([[b, 'on-1', second, 'provider_suspended']])
   await declineRequest(service.context, b, act)
   expect(stranded(first)).toEqual([])
   await reactivateProvider(service.context, on1, act)
   expect(stranded()).toEqual([])
   await service.load(directory({ active: false }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'deactivated']])
+  expect(stranded()).toEqual([[a, 'on-1', first, 'provider_deactivated']])
 })
 
 test('one who is away holds what their absence does not touch', async () => {
@@ -76,30 +76,30 @@ test('one who is away holds what their absence does not touch', async () => {
   const absence = { from: '2026-12-02T09:40', until: '2026-12-02T09:50' }
   await addTimeOff(service.context, on1, absence, act)
   expect(stranded()).toEqual([
-    [a, 'on-1', first, 'away'],
-    [b, 'on-1', second, 'away'],
+    [a, 'on-1', first, 'time_off'],
+    [b, 'on-1', second, 'time_off'],
   ])
   await removeTimeOff(service.context, requireProvider(service.context, 'on-1'), absence, act)
   expect(stranded()).toEqual([])
   await service.load(directory({ timeOff: [{ from: '2026-12-02T09:45', until: '2026-12-02T12:00' }] }))
-  expect(stranded()).toEqual([[b, 'on-1', second, 'away']])
+  expect(stranded()).toEqual([[b, 'on-1', second, 'time_off']])
 })
 
 test('one without a license then cannot hold it, be it that the region is deactivated', async () => {
   const a = await book('a', 'on-1', first)
   const b = await book('b', 'on-2', second)
   await service.load(directory({ licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-01' }] }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
+  expect(stranded()).toEqual([[a, 'on-1', first, 'license']])
   await service.load(directory({ licenses: [] }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
+  expect(stranded()).toEqual([[a, 'on-1', first, 'license']])
   // Once they are back they cannot hold it either.
   const timeOff = [{ from: '2026-12-02', until: '2026-12-02' }]
   await service.load(directory({ licenses: [], timeOff }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'unlicensed']])
+  expect(stranded()).toEqual([[a, 'on-1', first, 'license']])
   await service.load(directory({}, false))
   expect(stranded()).toEqual([
-    [a, 'on-1', first, 'unlicensed'],
-    [b, 'on-2', second, 'unlicensed'],
+    [a, 'on-1', first, 'license'],
+    [b, 'on-2', second, 'license'],
   ])
 })
 
@@ -107,13 +107,13 @@ test('a request without a slot is hindered by nothing but a provider who is swit
   const { context } = service
   const on1 = requireProvider(context, 'on-1')
   const request = await assignProvider(context, await submit('a', null), on1, null, act)
-  const impediment = () => impedimentOfRequest(context, request, now)
-  expect(impediment()).toBeNull()
+  const absence = () => absenceOfRequest(context, request, now)
+  expect(absence()).toBeNull()
   await service.load(directory({ licenses: [] }))
-  expect(impediment()).toBeNull()
+  expect(absence()).toBeNull()
   await deactivateProvider(context, on1, act)
-  expect(impediment()).toBe('suspended')
+  expect(absence()).toBe('provider_suspended')
   await reactivateProvider(context, on1, act)
   await service.load(directory({ active: false }))
-  expect(impediment()).toBe('deactivated')
+  expect(absence()).toBe('provider_deactivated')
 })

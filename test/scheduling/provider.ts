@@ -16,7 +16,7 @@ import {
 } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import type { Interval } from '../../src/scheduling/interval'
-import { type Absence, absenceAt, type Obstacle, obstacleAt } from '../../src/scheduling/obstacle'
+import { type Absence, type Obstacle, obstacleAt, sessionObstacleAt } from '../../src/scheduling/obstacle'
 import { slotAt } from '../../src/scheduling/slots'
 import type { Schedule } from '../../src/scheduling/working-hours'
 import { builtInZones } from '../../src/zones/packed'
@@ -96,7 +96,7 @@ export function obstacleOf(of: Practice, start: number, now: number): Obstacle |
 /** What keeps the provider of a practice from a session that starts at a UTC timestamp. */
 export function absenceOf(of: Practice, start: string): Absence | null {
   const { calendar, licensed } = compile(of, builtIn)
-  return absenceAt(calendar, licensed, Date.parse(start) / minuteMillis)
+  return sessionObstacleAt(calendar, licensed, Date.parse(start) / minuteMillis)
 }
 
 /** When a practice works, in the engine's numbers. */

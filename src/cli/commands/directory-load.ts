@@ -6,6 +6,7 @@ import type { LoadForetold } from '../../operations/load-directory'
 import { formatInstant } from '../../scheduling/calendar'
 import { counted, firstOf, joined } from '../terminal/layout'
 import { type Columns, printLines, printNotice, printTable } from '../terminal/output'
+import { absenceTexts } from '../terminal/persons'
 
 /** How much of what is many is shown: the rest is told as so many more, and by --json. */
 const mostShown = 20
@@ -182,15 +183,7 @@ const fallenColumns: Columns<Fallen> = {
   PROVIDER: ({ provider }) => provider,
   LOCAL: ({ local }) => local,
   'TIME ZONE': ({ timeZone }) => timeZone,
-  WHY: ({ reason }) => reasonTexts[reason],
-}
-
-const reasonTexts: Record<Fallen['reason'], string> = {
-  provider_deactivated: 'the provider is deactivated',
-  license: 'no license holds then',
-  override: 'other hours that day',
-  outside_hours: 'outside the working hours',
-  time_off: 'time off',
+  WHY: ({ reason }) => absenceTexts[reason],
 }
 
 /** A load as JSON: all of it. */

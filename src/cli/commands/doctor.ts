@@ -17,7 +17,7 @@ import { exitCodes } from '../exit-code'
 import { storageCommand, withRecords, withService, withSettings } from '../storage'
 import { firstOf } from '../terminal/layout'
 import { type CommonFlags, columnsOf, printJson, printLines, printTable } from '../terminal/output'
-import { fullName } from '../terminal/persons'
+import { absenceTexts, fullName } from '../terminal/persons'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
@@ -129,8 +129,8 @@ function bookedFinding(moved: readonly MovedBooking[]): Finding {
 
 function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
   const told = stranded.map(
-    ({ requestId, provider, startsAt, why }) =>
-      `request ${requestId}, ${formatInstant(startsAt)}, ${provider.ref}: ${why}`,
+    ({ requestId, provider, startsAt, reason }) =>
+      `request ${requestId}, ${formatInstant(startsAt)}: ${provider} ${absenceTexts[reason]}`,
   )
   return finding('bookings', firstOf(told, mostNamed, '; '), 'their providers can hold all of them')
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RequestNote, RequestRecord } from '../../domain/booking-request'
 import { presentTimestamp } from '../../http/endpoints/booking-request'
-import { acknowledgeMove, type Impediment, impedimentOfRequest } from '../../operations/check-bookings'
+import { absenceOfRequest, acknowledgeMove } from '../../operations/check-bookings'
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { type MemberTime, memberTimeAt } from '../../operations/members'
@@ -25,8 +25,8 @@ import {
 } from '../on-record'
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
-import { printJson, printLines, printNotice, printResult } from '../terminal/output'
-import { personText, presentContact } from '../terminal/persons'
+import { type CommonFlags, printJson, printLines, printNotice, printResult } from '../terminal/output'
+import { absenceTexts, personText, presentContact } from '../terminal/persons'
 import {
   presentRequest,
   printRequest,
@@ -92,25 +92,23 @@ export function moveCommands(): Command[] {
   ]
 }
 
-const impediments: Record<Impediment, string> = {
-  deactivated: 'is deactivated',
-  suspended: 'is suspended',
-  away: 'is away then',
-  unlicensed: 'holds no license then',
-}
-
 async function accept({ context, flags, act }: Call<Context>, id: number): Promise<void> {
   const request = await requireRequest(context, id)
-  const { state, member } = request
-  const why = impedimentOfRequest(context, request, context.clock.now())
-  if (why && state === 'pending') {
-    const fault = `${providerOf(context, request)?.ref} ${impediments[why]}`
-    printNotice(`note that ${fault}`)
-    const question = `Accept request ${id} of ${await personText(context, member)}, with ${appointmentOf(context, request)} all the same?`
-    await askAbout(context, request, question, flags)
+  const absence = request.state === 'pending' ? absenceOfRequest(context, request, context.clock.now()) : null
+  if (absence) {
+    printNotice(`note that ${providerOf(context, request)?.ref} ${absenceTexts[absence]}`)
+    // Providers may agree to a session outside their hours.
+    if (absence !== 'override' && absence !== 'outside_hours') await askToAccept(context, request, flags)
   }
   await acceptRequest(context, id, act())
-  await printMoved(context, flags, id, `Request ${id} is accepted.`)
+  const warning = absence && { warning: absence }
+  await printMoved(context, flags, id, `Request ${id} is accepted.`, warning)
+}
+
+async function askToAccept(context: Context, request: RequestRecord, flags: CommonFlags): Promise<void> {
+  const person = await personText(context, request.member)
+  const question = `Accept request ${request.id} of ${person}, with ${appointmentOf(context, request)} all the same?`
+  await askAbout(context, request, question, flags)
 }
 
 async function acknowledge({ context, flags, act }: Call<Context>, { id }: RequestRecord): Promise<void> {

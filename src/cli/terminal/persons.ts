@@ -1,5 +1,6 @@
 import { languageName } from '../../domain/language'
 import type { Member } from '../../domain/member'
+import type { AbsenceReason } from '../../operations/check-bookings'
 import type { Records } from '../../operations/context'
 import type { MemberTime } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
@@ -92,4 +93,14 @@ const nameLike = /^[\p{L}\p{M}\p{N} .,'’()_@+#-]*$/u
 function inQuestion(text: string): string {
   const shown = shorten(text, mostColumns)
   return nameLike.test(text) ? shown : formatJson(shown)
+}
+
+/** Why a provider cannot hold a session. */
+export const absenceTexts: Record<AbsenceReason, string> = {
+  provider_suspended: 'is suspended',
+  provider_deactivated: 'is deactivated',
+  license: 'holds no license then',
+  override: 'has other hours that day',
+  outside_hours: 'does not work then',
+  time_off: 'is away then',
 }
