@@ -7,9 +7,8 @@ import { refusalsEverywhere } from './errors'
 /** How a caller's budget stands once a request has been judged. */
 export interface BudgetState {
   /**
-   * Null where the request was let through; otherwise when to send it again. Of several that were refused each is
-   * told its own time: all who come back when told, or up to a second late, are let through, unless others that were
-   * told nothing spend meanwhile. That holds for windows of ten seconds and more.
+   * Null if the request was let through; otherwise when to send it again. Each refused request gets its own time, and is let
+   * through then or up to a second later, unless others spend the budget. Holds for windows of ten seconds and more.
    */
   readonly retryAfterSeconds: number | null
   /** What is left to spend. */
@@ -22,19 +21,19 @@ export interface BudgetState {
 const mostCallers = 10_000
 
 /**
- * How many whole budgets are kept for those who were refused; beyond that they are told the same time. It is also how
- * long one who calls without end, heeding nothing, can make others of the same caller wait.
+ * How many whole budgets may be promised to refused calls; beyond that all get the same time. A client that ignores its
+ * refusals can make others of the same caller wait this long.
  */
 const mostPromised = 10
 
-/** In units of cost times the milliseconds of the rate's window: all whole numbers, so that nothing is lost. */
+/** In units of cost times the milliseconds of the rate's window: whole numbers, so that nothing is rounded. */
 interface Bucket {
   /** ms */
   at: number
   /** The rate's, at that moment. */
   most: number
   spent: number
-  /** What is spent, and what those who were refused were told to come back for. */
+  /** Spent, or promised to refused requests. */
   promised: number
 }
 
@@ -68,7 +67,7 @@ export class Limiter<Caller> {
     // Each millisecond brings back as much, and all those of the window the whole budget.
     const back = Math.max(0, now - bucket.at) * rate.most
     bucket.spent = Math.min(Math.max(0, bucket.spent - back), whole)
-    // What was told at another rate is no more.
+    // Promises made at another rate are void.
     bucket.promised =
       bucket.most === rate.most ? Math.max(bucket.spent, bucket.promised - back) : bucket.spent
     bucket.at = now
@@ -107,12 +106,12 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // Who needs most of the budget finds it only untouched: the next comes a second later than this one was told to.
+  // A request that needs most of the budget needs all of it untouched, so the next one is due a second later.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
 
-/** When it is worth to ask again: all that is in flight now will have been answered by then. */
+/** By then everything that is in flight now has been answered. */
 const retryAfterSeconds = 1
 
 /** The refusal of a request for which there is no place. */

@@ -145,11 +145,10 @@ export async function makePage(
       const start = draft.end
       const availability = found.availabilityOf(item)
       write(draft, item, availability)
-      const { heldFrom, holdsUntil } = availability
+      const { heldFrom, holdsUntil, slots } = availability
       const digest = digestOf(draft.slice(start, draft.end))
       const end = at + draft.end - start
-      const slots = availability.slots.length
-      entries.push({ found: item, heldFrom, holdsUntil, start: at, end, digest, slots })
+      entries.push({ found: item, heldFrom, holdsUntil, start: at, end, digest, slots: slots.length })
     }
     at = (entries.at(-1) as Entry).end + 1
   }

@@ -108,22 +108,25 @@ export function listen(
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
-    async stop() {
-      const cutOff = () => {
-        for (const server of servers) server.stop(true)
-      }
-      const ending = setTimeout(cutOff, stoppingMillis)
-      let looking: Timer | undefined
-      const waits = () => hasWaiting(actualPort)
-      await drain.close(!isQuiet(servers), waits, () => {
-        // Over TLS Bun would wait for whoever has connected and asks nothing.
-        looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
-        return Promise.all([...servers].map((server) => server.stop()))
-      })
-      clearTimeout(ending)
-      clearInterval(looking)
-    },
+    stop: () => stopAll(servers, drain, actualPort),
   }
+}
+
+/** Lets requests end that are being answered, for a limited time. */
+async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number): Promise<void> {
+  const cutOff = () => {
+    for (const server of servers) server.stop(true)
+  }
+  const ending = setTimeout(cutOff, stoppingMillis)
+  let looking: Timer | undefined
+  const waits = () => hasWaiting(port)
+  await drain.close(!isQuiet(servers), waits, () => {
+    // Over TLS Bun would wait for clients that have connected and send no request.
+    looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
+    return Promise.all([...servers].map((server) => server.stop()))
+  })
+  clearTimeout(ending)
+  clearInterval(looking)
 }
 
 /**
