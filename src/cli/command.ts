@@ -1,17 +1,19 @@
-import { Command } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
 import { changeActive } from '../operations/upkeep'
 import type { Service } from '../service'
+import type { SettingName } from '../settings'
 import { auditRefusals, changesRecords, type Tried, triedBy } from './audit-refusals'
 import {
   type MakeAct,
-  storageCommand,
   storageFlags,
+  storageSettings,
   type Work,
   withContext,
   withRecords,
   withService,
+  withSettings,
 } from './storage'
 import { type CommonFlags, confirm, printResult } from './terminal/output'
 
@@ -61,23 +63,82 @@ export function isGroup({ commands, registeredArguments }: Command): boolean {
 }
 
 /** Commands that share their first word. */
-export function commandGroup(name: string, description: string, commands: readonly Command[]): Command {
+export function commandGroup(name: string, commands: readonly Command[], description = ''): Command {
   const group = new Command(name).description(description)
   for (const command of commands) group.addCommand(command)
   return group
 }
 
+/** An option as commander takes it: flags, meaning, and a parser or a default. */
+type OptionValue =
+  | Option
+  | readonly [flags: string, meaning: string, parse?: Parse | Default, byDefault?: Default]
+type Parse = (text: string, before: never) => unknown
+type Default = string | number | boolean
+
+/** A command as a value, which a maker such as recordsCommand turns into one of commander's. */
+export interface CommandValue<Run> {
+  readonly name: string
+  /** Left out for a command of one word, whose description is in program.ts. */
+  readonly description?: string
+  /** Its arguments, in order. */
+  readonly words?: readonly (
+    | Argument
+    | readonly [word: string, meaning?: string, parse?: (text: string) => unknown]
+  )[]
+  /** Settings that are options of the command too. */
+  readonly settings?: readonly SettingName[]
+  readonly options?: readonly OptionValue[]
+  /** Whole lines, with which its help ends. */
+  readonly examples?: readonly string[]
+  readonly run: Run
+}
+
 /** `--json`, which printJson and its like obey. */
-export function asJson(command: Command, meaning = 'print it as JSON'): Command {
-  return command.option('--json', meaning)
+export function json(meaning = 'print it as JSON'): OptionValue {
+  return ['--json', meaning]
 }
 
 /** `--yes`, which confirm obeys. */
-export function asking(command: Command): Command {
-  return command.option('--yes', 'do not ask')
+export const yes: OptionValue = ['--yes', 'do not ask']
+
+export function required(flags: string, meaning: string, parse?: (text: string) => unknown): Option {
+  const option = new Option(flags, meaning).makeOptionMandatory()
+  return parse ? option.argParser(parse) : option
 }
 
-/** A command at work: what was opened for it, and what it was told beside its arguments. */
+/** Makes a command that opens nothing itself. Its run is given the arguments, then the flags. */
+export function plainCommand({
+  name,
+  description = '',
+  words = [],
+  settings = [],
+  options = [],
+  examples = [],
+  run,
+}: CommandValue<(...given: never[]) => Done>): Command {
+  const command = new Command(name).description(description)
+  for (const word of words) {
+    if (word instanceof Argument) command.addArgument(word)
+    else command.argument(word[0], word[1] ?? '', word[2] as (text: string) => unknown)
+  }
+  withSettings(command, settings)
+  for (const option of options) {
+    if (option instanceof Option) command.addOption(option)
+    else command.option(...(option as [string, string, string?]))
+  }
+  if (examples.length > 0) {
+    command.addHelpText('after', ['', 'Examples:', ...examples.map((line) => `  ${line}`)].join('\n'))
+  }
+  return command.action(run as (...given: unknown[]) => Done)
+}
+
+/** The same, with the settings that say where the database is. */
+export function storageCommand(value: CommandValue<(...given: never[]) => Done>): Command {
+  return plainCommand({ ...value, settings: [...storageSettings, ...(value.settings ?? [])] })
+}
+
+/** A command at work: what was opened for it, and its flags. */
 export interface Call<On, Flags = object> {
   readonly context: On
   readonly flags: Readonly<CommonFlags & Flags>
@@ -89,21 +150,26 @@ export interface Call<On, Flags = object> {
 type Open<On> = (flags: object, work: Work<On>) => Promise<void>
 type Done = void | Promise<void>
 
-/** Tells how to make the commands that work on what is opened for them; an action is given their arguments too. */
+/** Returns a maker of commands that work on what `open` opens. Their run is given the call, then the arguments. */
 export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
-    name: string,
-    description: string,
-    action: (call: Call<On, Flags>, ...words: Words) => Done,
+    value: CommandValue<(call: Call<On, Flags>, ...words: Words) => Done>,
   ): Command =>
-    storageCommand(name, description).action((...given: unknown[]) => {
-      const [flags, words] = [given.at(-2) as CommonFlags & Flags, given.slice(0, -2) as Words]
-      return open(flags, (context, act) => {
-        const tried = triedBy(given.at(-1) as Command, flags)
-        const records: Records = 'context' in context ? context.context : context
-        const work = async () => action({ context, flags, act, tried }, ...words)
-        return auditRefusals(records, tried, changesRecords(tried) ? () => changeActive(records, work) : work)
-      })
+    storageCommand({
+      ...value,
+      run: (...given: unknown[]) => {
+        const [flags, words] = [given.at(-2) as CommonFlags & Flags, given.slice(0, -2) as Words]
+        return open(flags, (context, act) => {
+          const tried = triedBy(given.at(-1) as Command, flags)
+          const records: Records = 'context' in context ? context.context : context
+          const work = async () => value.run({ context, flags, act, tried }, ...words)
+          return auditRefusals(
+            records,
+            tried,
+            changesRecords(tried) ? () => changeActive(records, work) : work,
+          )
+        })
+      },
     })
 }
 
@@ -114,34 +180,41 @@ export const contextCommand = commandsIn(withContext)
 /** Makes a command that asks the zone data too. */
 export const serviceCommand = commandsIn(withService)
 
-/** Tells how to make the commands on one kind of record: an action is given the one that the first argument names. */
+/** Returns a maker of commands on one kind of record. Their run is given the call, and the record of the first argument. */
 export function commandsOn<
   On extends Records,
   Found extends number | { readonly id: number },
   Named = string,
 >(
   open: Open<On>,
-  [argument, meaning, parse]: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
+  word: readonly [argument: string, meaning: string, parse?: (text: string) => Named],
   find: (context: On, named: Named) => Found | Promise<Found>,
 ) {
   const make = commandsIn(open)
   return <Flags, Words extends unknown[]>(
-    name: string,
-    description: string,
-    action: (call: Call<On, Flags>, record: Found, ...words: Words) => Done,
+    value: CommandValue<(call: Call<On, Flags>, record: Found, ...words: Words) => Done>,
   ): Command =>
-    make(name, description, async (call: Call<On, Flags>, named: Named, ...words: Words) => {
-      const found = await find(call.context, named)
-      call.tried.id = typeof found === 'number' ? found : found.id
-      return action(call, found, ...words)
-    }).argument(argument, meaning, parse)
+    make({
+      ...value,
+      words: [word, ...(value.words ?? [])],
+      run: async (call: Call<On, Flags>, named: Named, ...words: Words) => {
+        const found = await find(call.context, named)
+        call.tried.id = typeof found === 'number' ? found : found.id
+        return value.run(call, found, ...words)
+      },
+    })
 }
 
-type Change<On, Found> = (context: On, record: Found, act: Act) => Promise<void>
+/** One of two commands: what it does, how it changes the record, and its example. */
+type Switch<On, Found> = readonly [
+  description: string,
+  change: (context: On, record: Found, act: Act) => Promise<void>,
+  example: string,
+]
 
-interface Switch<On, Found> {
-  readonly deactivate: readonly [description: string, change: Change<On, Found>]
-  readonly reactivate: readonly [description: string, change: Change<On, Found>]
+interface Switches<On, Found> {
+  readonly deactivate: Switch<On, Found>
+  readonly reactivate: Switch<On, Found>
   readonly question: (record: Found, context: On) => string | Promise<string>
   /** As `Partner Lantern`. */
   readonly nameOf: (record: Found) => string
@@ -151,26 +224,32 @@ interface Switch<On, Found> {
 
 /** The two commands that switch a record off, which asks, and on again. */
 export function switchCommands<On, Found extends { readonly id: number }>(
-  make: (name: string, description: string, action: (call: Call<On>, record: Found) => Done) => Command,
-  { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switch<On, Found>,
+  make: (value: CommandValue<(call: Call<On>, record: Found) => Done>) => Command,
+  { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switches<On, Found>,
 ): Command[] {
   return [
-    asking(
-      asJson(
-        make('deactivate', deactivate[0], async ({ context, flags, act }, record) => {
-          const note = noteOn(context, record)
-          await confirm((await question(record, context)) + note, flags)
-          await deactivate[1](context, record, act())
-          printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
-        }),
-      ),
-    ),
-    asJson(
-      make('reactivate', reactivate[0], async ({ context, flags, act }, record) => {
+    make({
+      name: 'deactivate',
+      description: deactivate[0],
+      options: [json(), yes],
+      examples: [deactivate[2]],
+      async run({ context, flags, act }, record) {
+        const note = noteOn(context, record)
+        await confirm((await question(record, context)) + note, flags)
+        await deactivate[1](context, record, act())
+        printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
+      },
+    }),
+    make({
+      name: 'reactivate',
+      description: reactivate[0],
+      options: [json()],
+      examples: [reactivate[2]],
+      async run({ context, flags, act }, record) {
         await reactivate[1](context, record, act())
         printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
-      }),
-    ),
+      },
+    }),
   ]
 }
 

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import type { RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
@@ -8,16 +7,13 @@ import { noteAct } from '../operations/upkeep'
 import { formatInstant, minuteMillis } from '../scheduling/calendar'
 import { formatLocal } from '../scheduling/time-zone'
 import { recordId } from './arguments'
-import { asJson, asking, commandsOn } from './command'
+import { commandsOn } from './command'
 import { makeAct, withContext, withRecords } from './storage'
 import { type CommonFlags, confirm, printJson, printLines } from './terminal/output'
 import { presentRequest, providerOf } from './terminal/request-text'
 
 /** What `--json` prints of a request. */
 export const inShapeOfApi = 'print the request as JSON, in the shape of the API'
-
-/** A command that moves a request from state to state, and asks before. */
-export const moving = (command: Command): Command => asking(asJson(command, inShapeOfApi))
 
 const argument = ['<request>', 'id', recordId] as const
 /** Makes a command on one request, for which the directory is opened. */

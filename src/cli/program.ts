@@ -5,66 +5,99 @@ import { Refusal } from '../domain/errors'
 import { logDefect } from '../http/defect-log'
 import { nearest } from './arguments'
 import { findCommand, isGroup, takeStorageFlags } from './command'
-import { showExamples } from './command-examples'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { storageLast } from './storage'
 import { oneLine, print, printNotice } from './terminal/output'
 import { versionLine } from './version'
 
 /**
- * The commands in the order in which help lists them, each loaded when it is wanted: to load and make all of them would
- * take as long as the rest of a server's start.
+ * The commands in the order in which help lists them. Each is loaded when it is needed: loading all of them would take as
+ * long as the rest of a server's start.
  */
 const commands = {
-  sandbox: async () => (await import('./commands/sandbox')).sandboxCommand(),
-  init: async () => (await import('./commands/database')).initCommand(),
-  serve: async () => (await import('./commands/serve')).serveCommand(),
-  organization: async () => (await import('./commands/partner')).organizationCommand(),
-  partner: async () => (await import('./commands/partner')).partnerCommand(),
-  token: async () => (await import('./commands/token')).tokenCommand(),
-  directory: async () => (await import('./commands/directory')).directoryCommand(),
-  provider: async () => (await import('./commands/provider')).providerCommand(),
-  request: async () => (await import('./commands/request')).requestCommand(),
-  appointments: async () => (await import('./commands/appointments')).appointmentsCommand(),
-  member: async () => (await import('./commands/member')).memberCommand(),
-  audit: async () => (await import('./commands/audit')).auditCommand(),
-  backup: async () => (await import('./commands/backup')).backupCommand(),
-  restore: async () => (await import('./commands/backup')).restoreCommand(),
-  key: async () => (await import('./commands/database')).keyCommand(),
-  database: async () => (await import('./commands/database')).databaseCommand(),
-  migrate: async () => (await import('./commands/database')).migrateCommand(),
-  status: async () => (await import('./commands/status')).statusCommand(),
-  doctor: async () => (await import('./commands/doctor')).doctorCommand(),
-  completion: async () => (await import('./completion/completion')).completionCommand(),
-  complete: async () => (await import('./completion/completion')).completeCommand(createProgram),
-  version: async () => (await import('./version')).versionCommand(),
-} satisfies Readonly<Record<string, () => Promise<Command>>>
-
-/** What each says of itself, for a help that loads none of them. */
-const descriptions: Readonly<Record<keyof typeof commands, string>> = {
-  sandbox: 'Run a service with a realistic directory and partners in every state, to build against',
-  init: 'Make the database and its master key file',
-  serve: 'Run the service on the production database',
-  organization: 'The legal bodies that partners act for',
-  partner: 'The platforms that call the API',
-  token: 'The tokens that partners call the API with',
-  directory: 'Regions and providers, from files and into files',
-  provider: 'The clinicians, when they can be had, and why not',
-  request: 'The booking requests and intakes of members',
-  appointments: 'Who has an appointment on a day, and how to reach them',
-  member: 'The people who seek care',
-  audit: 'Who did what to which record, and when',
-  backup: 'Write a sound copy of the database to a new file, encrypted, while the service runs',
-  restore: 'Make a new database of a backup',
-  key: 'The master key',
-  database: 'The database itself: copied to another place, or another engine',
-  migrate: 'Bring the database of an older version up to date, after a copy',
-  status: 'Tell whether the service is up, what waits for staff, and what to do first',
-  doctor: 'Check the database, its files, what is booked, the zone data and the disk',
-  completion: 'Print what makes a shell complete commands, options and values',
-  complete: 'Print what can follow the words of a command line, for a shell',
-  version: 'Print the version, what it was built from, and the licenses of what is built in',
-}
+  sandbox: [
+    'Run a service with a realistic directory and partners in every state, to build against',
+    async () => (await import('./commands/sandbox')).sandboxCommand(),
+  ],
+  init: [
+    'Make the database and its master key file',
+    async () => (await import('./commands/database')).initCommand(),
+  ],
+  serve: [
+    'Run the service on the production database',
+    async () => (await import('./commands/serve')).serveCommand(),
+  ],
+  organization: [
+    'The legal bodies that partners act for',
+    async () => (await import('./commands/partner')).organizationCommand(),
+  ],
+  partner: [
+    'The platforms that call the API',
+    async () => (await import('./commands/partner')).partnerCommand(),
+  ],
+  token: [
+    'The tokens that partners call the API with',
+    async () => (await import('./commands/token')).tokenCommand(),
+  ],
+  directory: [
+    'Regions and providers, from files and into files',
+    async () => (await import('./commands/directory')).directoryCommand(),
+  ],
+  provider: [
+    'The clinicians, when they can be had, and why not',
+    async () => (await import('./commands/provider')).providerCommand(),
+  ],
+  request: [
+    'The booking requests and intakes of members',
+    async () => (await import('./commands/request')).requestCommand(),
+  ],
+  appointments: [
+    'Who has an appointment on a day, and how to reach them',
+    async () => (await import('./commands/appointments')).appointmentsCommand(),
+  ],
+  member: ['The people who seek care', async () => (await import('./commands/member')).memberCommand()],
+  audit: [
+    'Who did what to which record, and when',
+    async () => (await import('./commands/audit')).auditCommand(),
+  ],
+  backup: [
+    'Write a sound copy of the database to a new file, encrypted, while the service runs',
+    async () => (await import('./commands/backup')).backupCommand(),
+  ],
+  restore: [
+    'Make a new database of a backup',
+    async () => (await import('./commands/backup')).restoreCommand(),
+  ],
+  key: ['The master key', async () => (await import('./commands/database')).keyCommand()],
+  database: [
+    'The database itself: copied to another place, or another engine',
+    async () => (await import('./commands/database')).databaseCommand(),
+  ],
+  migrate: [
+    'Bring the database of an older version up to date, after a copy',
+    async () => (await import('./commands/database')).migrateCommand(),
+  ],
+  status: [
+    'Tell whether the service is up, what waits for staff, and what to do first',
+    async () => (await import('./commands/status')).statusCommand(),
+  ],
+  doctor: [
+    'Check the database, its files, what is booked, the zone data and the disk',
+    async () => (await import('./commands/doctor')).doctorCommand(),
+  ],
+  completion: [
+    'Print what makes a shell complete commands, options and values',
+    async () => (await import('./completion/completion')).completionCommand(),
+  ],
+  complete: [
+    'Print what can follow the words of a command line, for a shell',
+    async () => (await import('./completion/completion')).completeCommand(createProgram),
+  ],
+  version: [
+    'Print the version, what it was built from, and the licenses of what is built in',
+    async () => (await import('./version')).versionCommand(),
+  ],
+} satisfies Readonly<Record<string, readonly [description: string, load: () => Promise<Command>]>>
 
 /** What shells alone call. */
 const unlisted: readonly string[] = ['complete']
@@ -80,10 +113,10 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     // Options are those of the command that they follow: backup and backup drill have some of the same name.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm: nameAlone })
-  for (const [name, load] of Object.entries(commands)) {
+  for (const [name, [description, load]] of Object.entries(commands)) {
     const isWanted = words === undefined || words[0] === name
-    const command = isWanted ? await load() : new Command(name).description(descriptions[name as Name])
-    program.addCommand(command, { hidden: unlisted.includes(name) })
+    const command = isWanted ? await load() : new Command(name)
+    program.addCommand(command.description(description), { hidden: unlisted.includes(name) })
   }
   eachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine })
@@ -91,12 +124,9 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     const minWidthToWrap = 24
     if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments, minWidthToWrap })
     storageLast(command)
-    showExamples(command, wordsOf(command))
   })
   return program
 }
-
-type Name = keyof typeof commands
 
 /** What a command takes is told by its own help: of those that are not loaded it is not known here. */
 function nameAlone(command: Command): string {
@@ -152,11 +182,6 @@ function refuseCommand(above: Command, word: string): never {
   const near = nearest(word, listedBelow(above))
   const hint = near === null ? `${pathOf(above)} --help lists them` : `Did you mean ${near}?`
   return above.error(`error: unknown command '${word}' (${hint})`)
-}
-
-/** The words behind the program's name that name a command. */
-function wordsOf(command: Command): string {
-  return pathOf(command).split(' ').slice(1).join(' ')
 }
 
 /** The words that name a command, the program's own first. */

@@ -1,4 +1,4 @@
-import { Command, type Option } from 'commander'
+import type { Command, Option } from 'commander'
 import { readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/ports/clock'
@@ -26,11 +26,6 @@ export function storageLast(command: Command): void {
   const isLast = ({ helpGroupHeading }: Option) => Number(helpGroupHeading !== undefined)
   // Help lists options in the order of this array.
   ;(command.options as Option[]).sort((one, other) => isLast(one) - isLast(other))
-}
-
-/** A command that works on the production database, with the settings that say where it is. */
-export function storageCommand(name: string, description: string): Command {
-  return withSettings(new Command(name).description(description), storageSettings)
 }
 
 /** Gives a command the flags of settings. */

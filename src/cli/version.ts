@@ -1,9 +1,10 @@
 import { writeSync } from 'node:fs'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { origin } from '../built'
 import { requireOwnRuntime } from '../config'
 import { notices } from '../notices'
+import { json, plainCommand } from './command'
 import { type CommonFlags, print, printJson, printRecord } from './terminal/output'
 
 /** The version first, for programs, and what whoever tells of a fault should tell too. */
@@ -31,21 +32,26 @@ interface VersionFlags extends CommonFlags {
 
 /** `anteroom version`: what this is made of, for whoever tells of a fault, and under which licenses. */
 export function versionCommand(): Command {
-  const description = 'Print the version, what it was built from, and the licenses of what is built in'
-  const command = new Command('version')
-    .description(description)
-    .option('--json', 'print the versions as JSON')
-    .option('--licenses', 'print the licenses and notices of all that is built in instead')
-  command.action(async ({ json, licenses }: VersionFlags) => {
-    if (licenses) {
-      print(notices())
-      return
-    }
-    const { commit, zoneData } = await origin()
-    const sqlite = process.versions.sqlite ?? null
-    const versions = { anteroom: version, commit, bun: Bun.version, sqlite, zoneData }
-    if (json) printJson(versions)
-    else printRecord(versions)
+  return plainCommand({
+    name: 'version',
+    options: [
+      json('print the versions as JSON'),
+      ['--licenses', 'print the licenses and notices of all that is built in instead'],
+    ],
+    examples: [
+      'anteroom version',
+      'anteroom version --json | jq -r .commit',
+      'anteroom version --licenses | less',
+    ],
+    run: printVersion,
   })
-  return command
+}
+
+async function printVersion({ json, licenses }: VersionFlags): Promise<void> {
+  if (licenses) return void print(notices())
+  const { commit, zoneData } = await origin()
+  const sqlite = process.versions.sqlite ?? null
+  const versions = { anteroom: version, commit, bun: Bun.version, sqlite, zoneData }
+  if (json) printJson(versions)
+  else printRecord(versions)
 }

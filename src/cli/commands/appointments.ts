@@ -11,7 +11,7 @@ import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../../scheduling/time-zone'
 import type { Service } from '../../service'
 import { dayWord } from '../arguments'
-import { type Call, serviceCommand } from '../command'
+import { type Call, json, serviceCommand } from '../command'
 import { makeAct } from '../storage'
 import { formatCalendar } from '../terminal/icalendar'
 import { type Columns, oneLine, printJson, printLines, printTable, printText } from '../terminal/output'
@@ -86,19 +86,26 @@ interface Flags {
 
 /** `anteroom appointments`: who has a slot on a day, and how to reach them. */
 export function appointmentsCommand(): Command {
-  return serviceCommand('appointments', 'Who has an appointment on a day, and how to reach them', list)
-    .option('--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today')
-    .option('--provider <ref>', 'those of one provider alone')
-    .option(
-      '--zone <zone>',
-      "by whose clock it is that day, as America/Toronto; by each provider's own unless given",
-    )
-    .addOption(
+  return serviceCommand({
+    name: 'appointments',
+    options: [
+      ['--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today'],
+      ['--provider <ref>', 'those of one provider alone'],
+      [
+        '--zone <zone>',
+        "by whose clock it is that day, as America/Toronto; by each provider's own unless given",
+      ],
       new Option('--format <format>', 'how to print them')
         .choices(['table', 'csv', 'ics', 'json'])
         .default('table'),
-    )
-    .option('--json', 'the same as --format json')
+      json('the same as --format json'),
+    ],
+    examples: [
+      'anteroom appointments --on tomorrow --provider on-001',
+      'anteroom appointments --zone America/Toronto --format ics > today.ics',
+    ],
+    run: list,
+  })
 }
 
 async function list({ context: { context, zones }, flags }: Call<Service, Flags>): Promise<void> {

@@ -18,7 +18,7 @@ import {
 } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
-import { asJson, asking, type Call, commandGroup, recordsCommand } from '../command'
+import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'
 import { exitCodes } from '../exit-code'
 import { counted } from '../terminal/layout'
 import {
@@ -35,55 +35,78 @@ import {
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
-  return commandGroup('audit', 'Who did what to which record, and when', [
-    recordsCommand('list', 'List the newest lines that fit, oldest first', list)
-      .option('--since <instant>', 'only lines from this UTC instant on', utcInstant)
-      .option('--until <instant>', 'only lines before this UTC instant', utcInstant)
-      .option('--actor <actor>', 'only what this one did, as the lines name them')
-      .option(
-        '--action <action>',
-        'only what was done so, as request.show; several with commas, or given again',
-        auditActionNames,
-      )
-      .option('--record <record>', 'only lines about this record, as "partner 3"', auditRecord)
-      .addOption(
+  return commandGroup('audit', [
+    recordsCommand({
+      name: 'list',
+      description: 'List the newest lines that fit, oldest first',
+      options: [
+        ['--since <instant>', 'only lines from this UTC instant on', utcInstant],
+        ['--until <instant>', 'only lines before this UTC instant', utcInstant],
+        ['--actor <actor>', 'only what this one did, as the lines name them'],
+        [
+          '--action <action>',
+          'only what was done so, as request.show; several with commas, or given again',
+          auditActionNames,
+        ],
+        ['--record <record>', 'only lines about this record, as "partner 3"', auditRecord],
         new Option(
           '--partner <partner>',
           'only what this one did, and what was done about it: name or id',
         ).conflicts(['record', 'actor', 'member']),
-      )
-      .addOption(
         new Option(
           '--member <id>',
           'who has seen this person: lines about them and about each of their requests',
         )
           .argParser(recordId)
           .conflicts('record'),
-      )
-      .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50)
-      .option(
-        '--after <line>',
-        'not the newest, but the first behind this line: the next page',
-        wholeNumber(0),
-      )
-      .option('--json', 'print them as JSON'),
-    recordsCommand('export', 'Print every line as JSON, a line each', exportAll),
-    asJson(recordsCommand('head', 'Print where the log stands, to note elsewhere and verify later', head)),
-    recordsCommand('verify', 'Check that no line was changed, added or removed', verify)
-      .option(
-        '--head <head>',
-        'a head that was noted before: finds an older database put back, too',
-        parseHead,
-      )
-      .option(
-        '--archive <file>',
-        'check this archive of pruned lines instead, and that the log goes on from it',
-      )
-      .option('--json', 'print the verdict as JSON'),
-    asking(asJson(recordsCommand('prune', 'Move old lines to an archive', prune)))
-      .requiredOption('--before <instant>', 'the lines up to the first that is not older', utcInstant)
-      .requiredOption('--output <file>', 'the archive: a new file, which its owner alone can read', fileName)
-      .option('--refusals', 'the refused authentications, and otherwise all lines but those'),
+        ['--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50],
+        ['--after <line>', 'not the newest, but the first behind this line: the next page', wholeNumber(0)],
+        json('print them as JSON'),
+      ],
+      examples: [
+        "anteroom audit list --record 'request 42' --action request.read-screening",
+        'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
+        'anteroom audit list --partner Lantern --action authentication.refuse',
+      ],
+      run: list,
+    }),
+    recordsCommand({
+      name: 'export',
+      description: 'Print every line as JSON, a line each',
+      examples: ['anteroom audit export > audit.jsonl'],
+      run: exportAll,
+    }),
+    recordsCommand({
+      name: 'head',
+      description: 'Print where the log stands, to note elsewhere and verify later',
+      options: [json()],
+      examples: ['anteroom audit head'],
+      run: head,
+    }),
+    recordsCommand({
+      name: 'verify',
+      description: 'Check that no line was changed, added or removed',
+      options: [
+        ['--head <head>', 'a head that was noted before: finds an older database put back, too', parseHead],
+        ['--archive <file>', 'check this archive of pruned lines instead, and that the log goes on from it'],
+        json('print the verdict as JSON'),
+      ],
+      examples: ['anteroom audit verify'],
+      run: verify,
+    }),
+    recordsCommand({
+      name: 'prune',
+      description: 'Move old lines to an archive',
+      options: [
+        json(),
+        yes,
+        required('--before <instant>', 'the lines up to the first that is not older', utcInstant),
+        required('--output <file>', 'the archive: a new file, which its owner alone can read', fileName),
+        ['--refusals', 'the refused authentications, and otherwise all lines but those'],
+      ],
+      examples: ['anteroom audit prune --before 2025-01-01T00:00:00Z --output 2024.jsonl'],
+      run: prune,
+    }),
   ])
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../operations/providers'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
-import { asJson, type Call, commandGroup, serviceCommand } from '../command'
+import { type Call, commandGroup, json, serviceCommand } from '../command'
 import { onProvider } from '../on-provider'
 import { shellWord } from '../shell-word'
 import { makeAct } from '../storage'
@@ -27,24 +27,33 @@ const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instan
 
 /** `anteroom provider time-off`: when providers are away. */
 export function timeOffCommand(): Command {
-  return commandGroup('time-off', 'When providers are away', [
-    asJson(
-      onAbsence('remove', 'Take an absence back, its boundaries written as list shows them', removeAbsence),
-    ),
-    asJson(
-      onProvider('list', 'List when a provider is away, and who has said so', listAbsences),
-      'print them as JSON',
-    ),
-  ])
+  return commandGroup(
+    'time-off',
+    [
+      onProvider({
+        name: 'remove',
+        description: 'Take an absence back, its boundaries written as list shows them',
+        words: [
+          ['<from>', absenceForm],
+          ['<until>', 'in the same form; a date is the last day, the others the end'],
+        ],
+        options: [json()],
+        examples: ['anteroom provider time-off remove on-001 2026-12-21 2026-12-24'],
+        run: removeAbsence,
+      }),
+      onProvider({
+        name: 'list',
+        description: 'List when a provider is away, and who has said so',
+        options: [json('print them as JSON')],
+        examples: ['anteroom provider time-off list on-001'],
+        run: listAbsences,
+      }),
+    ],
+    'When providers are away',
+  )
 }
 
 type AbsenceAction = (call: Call<Context>, provider: Provider, from: string, until: string) => Promise<void>
-
-function onAbsence(name: string, description: string, action: AbsenceAction): Command {
-  return onProvider(name, description, action)
-    .argument('<from>', absenceForm)
-    .argument('<until>', 'in the same form; a date is the last day, the others the end')
-}
 
 const removeAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
   const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
@@ -81,16 +90,22 @@ const boundaryForm = 'today, tomorrow, a date, a local date-time as 2026-12-01T1
 
 /** `anteroom provider away`: she is ill tomorrow. */
 export function awayCommand(): Command {
-  const command = serviceCommand(
-    'away',
-    'Note that a provider is away, and list whom to call, with the slots that each can be offered',
-    away,
-  )
-    .argument('<provider>', 'ref or id')
-    .argument('<from>', boundaryForm)
-    .argument('<until>', 'in the same form; a date is the last day, the others the end')
-    .option('--dry-run', 'only list them')
-  return asJson(command)
+  return serviceCommand({
+    name: 'away',
+    description:
+      'Note that a provider is away, and list whom to call, with the slots that each can be offered',
+    words: [
+      ['<provider>', 'ref or id'],
+      ['<from>', boundaryForm],
+      ['<until>', 'in the same form; a date is the last day, the others the end'],
+    ],
+    options: [['--dry-run', 'only list them'], json()],
+    examples: [
+      'anteroom provider away on-001 tomorrow tomorrow',
+      'anteroom provider away on-001 today 2026-12-04 --dry-run',
+    ],
+    run: away,
+  })
 }
 
 async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<void> {

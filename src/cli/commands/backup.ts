@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Flags, readMasterKeySource } from '../../config'
 import { isAnyUndone, type RestoreDiff } from '../../domain/ports/restore-diff'
 import type { Manifest } from '../../domain/ports/upkeep'
@@ -7,9 +7,8 @@ import { backUp } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Restoring, restoreBackup } from '../../service'
 import { databaseFile, fileName } from '../arguments'
-import { asJson, asking, type Call, recordsCommand, serviceCommand } from '../command'
+import { type Call, json, plainCommand, recordsCommand, required, serviceCommand, yes } from '../command'
 import { shellWord } from '../shell-word'
-import { withSettings } from '../storage'
 import {
   type CommonFlags,
   confirm,
@@ -80,27 +79,26 @@ interface BackupFlags {
 
 /** `anteroom backup`: a sound copy of the database, while the service runs. */
 export function backupCommand(): Command {
-  const description = 'Write a sound copy of the database to a new file, encrypted, while the service runs'
-  return asJson(recordsCommand('backup', description, backup), 'print what was made as JSON')
-    .argument('<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName)
-    .addOption(
+  return recordsCommand({
+    name: 'backup',
+    words: [['<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName]],
+    options: [
+      json('print what was made as JSON'),
       new Option(
         '--recipient <age1…>',
         'let the owner of this age key open it too; may be given again',
       ).argParser((word: string, words: string[] = []) => [...words, word]),
-    )
-    .addOption(
       new Option(
         '--passphrase-file <file>',
         'encrypt it under this passphrase, and not for the master key',
       ).conflicts('recipient'),
-    )
-    .addOption(
       new Option(
         '--plain',
         'leave it as it is: what is not sealed in the database can be read in it',
       ).conflicts(['recipient', 'passphraseFile']),
-    )
+    ],
+    run: backup,
+  })
     .enablePositionalOptions()
     .addCommand(drillCommand())
 }
@@ -130,30 +128,36 @@ const olderNote = 'It has an older schema: anteroom migrate, or serve, brings it
 /** `anteroom backup drill`: a backup is made, restored, served and compared. */
 function drillCommand(): Command {
   const description = 'Make a backup, restore it, serve it, compare what it answers, and remove it'
-  return asJson(serviceCommand('drill', description, drill))
+  return serviceCommand({
+    name: 'drill',
+    description: description,
+    options: [json()],
+    examples: ['anteroom backup drill'],
+    run: drill,
+  })
 }
 
 /** `anteroom restore`: a database again, from a backup. */
 export function restoreCommand(): Command {
-  const command = new Command('restore').description('Make a new database of a backup')
-  const opening = openingCommand(command)
-    .requiredOption('--to <file>', 'the database to make, where nothing is yet', fileName)
-    .option(
-      '--against <file>',
-      'the database that it replaces, to list tokens and members that become valid again',
-      databaseFile,
-    )
-  return asJson(asking(opening)).action(restore)
-}
-
-/** Gives a command the backup that it opens, and what opens it. */
-function openingCommand(command: Command): Command {
-  return withSettings(command, ['masterKeyFile', 'masterKeyFd'])
-    .argument('<backup>')
-    .option('--identity-file <file>', 'open it with the age identities of this file')
-    .addOption(
+  return plainCommand({
+    name: 'restore',
+    words: [['<backup>']],
+    settings: ['masterKeyFile', 'masterKeyFd'],
+    options: [
+      ['--identity-file <file>', 'open it with the age identities of this file'],
       new Option('--passphrase-file <file>', 'open it with this passphrase').conflicts('identityFile'),
-    )
+      required('--to <file>', 'the database to make, where nothing is yet', fileName),
+      [
+        '--against <file>',
+        'the database that it replaces, to list tokens and members that become valid again',
+        databaseFile,
+      ],
+      yes,
+      json(),
+    ],
+    examples: ['anteroom restore day.age --identity-file key.txt --to new.sqlite'],
+    run: restore,
+  })
 }
 
 interface RestoreFlags extends OpeningFlags, CommonFlags {

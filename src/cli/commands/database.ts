@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from 'node:path'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { type CopyFlags, type Flags, readCopyConfig, readStorageConfig } from '../../config'
 import { isDatabaseAddress } from '../../domain/database-address'
 import { Refusal } from '../../domain/errors'
@@ -11,9 +11,18 @@ import { requireCopyNote } from '../../operations/find-records'
 import { reactivateDatabase, rotateMasterKey } from '../../operations/upkeep'
 import { type Copied, copyBetween, databaseAt } from '../../service'
 import { fileName } from '../arguments'
-import { asJson, asking, type Call, commandGroup, recordsCommand } from '../command'
+import {
+  type Call,
+  commandGroup,
+  json,
+  plainCommand,
+  recordsCommand,
+  required,
+  storageCommand,
+  yes,
+} from '../command'
 import { shellWord } from '../shell-word'
-import { openProduction, storageCommand, upgradeProduction, withSettings } from '../storage'
+import { openProduction, upgradeProduction } from '../storage'
 import {
   type CommonFlags,
   confirm,
@@ -29,29 +38,33 @@ import { endCleanly } from './serve'
 
 /** `anteroom database`: what is done with a database as a whole, wherever it is. */
 export function databaseCommand(): Command {
-  return commandGroup('database', 'The database itself: copied to another place, or another engine', [
-    copyCommand(),
-    reactivateCommand(),
-  ])
+  return commandGroup('database', [copyCommand(), reactivateCommand()])
 }
 
 function copyCommand(): Command {
   const description = 'Copy a database to a place where nothing is: from a file to a server, or back'
-  const command = new Command('copy')
-    .description(description)
-    .requiredOption(
-      '--from <place>',
-      'the database, which is not served from then on: a file, or postgres://user@host/name',
-    )
-    .requiredOption('--to <place>', 'where it shall be: a new file, or an empty database on a server')
-    .option(
-      '--while-serving',
-      'although a server works with it, and goes on: what that stores from then on is left out',
-    )
-  return asJson(
-    withSettings(command, ['settings', 'masterKeyFile', 'masterKeyFd']),
-    'print what was copied as JSON',
-  ).action(copy)
+  return plainCommand({
+    name: 'copy',
+    description,
+    settings: ['settings', 'masterKeyFile', 'masterKeyFd'],
+    options: [
+      required(
+        '--from <place>',
+        'the database, which is not served from then on: a file, or postgres://user@host/name',
+      ),
+      required('--to <place>', 'where it shall be: a new file, or an empty database on a server'),
+      [
+        '--while-serving',
+        'although a server works with it, and goes on: what that stores from then on is left out',
+      ],
+      json('print what was copied as JSON'),
+    ],
+    examples: [
+      'anteroom database copy --from anteroom.sqlite --to postgres://anteroom@127.0.0.1/anteroom',
+      'anteroom database copy --from postgres://anteroom@127.0.0.1/anteroom --to anteroom.sqlite --master-key-file master.key',
+    ],
+    run: copy,
+  })
 }
 
 interface CopyingFlags extends CopyFlags, CommonFlags {
@@ -126,7 +139,13 @@ function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): 
 
 function reactivateCommand(): Command {
   const description = 'Go on with a database that was copied to be served elsewhere'
-  return asking(asJson(recordsCommand('reactivate', description, reactivate)))
+  return recordsCommand({
+    name: 'reactivate',
+    description: description,
+    options: [json(), yes],
+    examples: ['anteroom database reactivate --database anteroom.sqlite'],
+    run: reactivate,
+  })
 }
 
 async function reactivate({ context, flags, act }: Call<Records>): Promise<void> {
@@ -140,8 +159,15 @@ async function reactivate({ context, flags, act }: Call<Records>): Promise<void>
 
 /** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
-  const command = asJson(storageCommand('init', 'Make the database and its master key file'))
-  return command.action(init)
+  return storageCommand({
+    name: 'init',
+    options: [json()],
+    examples: [
+      'anteroom init --database /var/lib/anteroom/anteroom.sqlite',
+      'anteroom init --database anteroom.sqlite --master-key-file /etc/anteroom/master.key',
+    ],
+    run: init,
+  })
 }
 
 async function init(flags: Flags & CommonFlags): Promise<void> {
@@ -193,9 +219,12 @@ function keyLines(key: string, database: string): string[] {
 
 /** `anteroom migrate`: the database of an older version, brought up to date. */
 export function migrateCommand(): Command {
-  const description = 'Bring the database of an older version up to date, after a copy'
-  const command = asJson(storageCommand('migrate', description))
-  return command.action(migrate)
+  return storageCommand({
+    name: 'migrate',
+    options: [json()],
+    examples: ['anteroom migrate --database /var/lib/anteroom/anteroom.sqlite'],
+    run: migrate,
+  })
 }
 
 async function migrate(flags: Flags & CommonFlags): Promise<void> {
@@ -208,16 +237,18 @@ async function migrate(flags: Flags & CommonFlags): Promise<void> {
 /** `anteroom key`: the master key. */
 export function keyCommand(): Command {
   const description = 'Put a new master key in the place of the one in force, while the service runs'
-  return commandGroup('key', 'The master key', [
-    asJson(
-      asking(
-        recordsCommand('rotate', description, rotate).option(
-          '--new-key-file <file>',
-          'leave the new key in this file, and the old one where it is',
-          fileName,
-        ),
-      ),
-    ),
+  return commandGroup('key', [
+    recordsCommand({
+      name: 'rotate',
+      description: description,
+      options: [
+        ['--new-key-file <file>', 'leave the new key in this file, and the old one where it is', fileName],
+        yes,
+        json(),
+      ],
+      examples: ['anteroom key rotate', 'anteroom key rotate --new-key-file /etc/anteroom/new.key --yes'],
+      run: rotate,
+    }),
   ])
 }
 

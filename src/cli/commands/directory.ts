@@ -18,9 +18,9 @@ import {
 } from '../../operations/load-directory'
 import { listUnreadable } from '../../operations/providers'
 import { databaseAt, readZones } from '../../service'
-import { type Call, commandGroup, contextCommand } from '../command'
+import { type Call, commandGroup, contextCommand, json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
-import { storageCommand, withContext } from '../storage'
+import { withContext } from '../storage'
 import { counted } from '../terminal/layout'
 import { type CommonFlags, confirm, printJson, printLines, printNotice, printText } from '../terminal/output'
 import { type Progress, withProgress } from '../terminal/progress'
@@ -36,10 +36,14 @@ import { changeLimit, loadJson, loadQuestion, printLoad, warnOfEmptied } from '.
 
 /** `anteroom directory check`: what is wrong with files, by themselves or beside what is stored. */
 export function directoryCheckCommand(filesMeaning: string): Command {
-  return storageCommand('check', 'Say whether files could be loaded, with every fault and where it is')
-    .argument('<files...>', filesMeaning)
-    .option('--json', 'print it as JSON')
-    .action((paths: readonly string[], flags: CommonFlags) => check(paths, flags))
+  return storageCommand({
+    name: 'check',
+    description: 'Say whether files could be loaded, with every fault and where it is',
+    words: [['<files...>', filesMeaning]],
+    options: [json('print it as JSON')],
+    examples: ['anteroom directory check export/'],
+    run: (paths: readonly string[], flags: CommonFlags) => check(paths, flags),
+  })
 }
 
 /** How many there are of each; those that the files do not tell are left out. */
@@ -126,23 +130,39 @@ const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 
 /** `anteroom directory`: regions and providers, from files and into files. */
 export function directoryCommand(): Command {
-  return commandGroup('directory', 'Regions and providers, from files and into files', [
+  return commandGroup('directory', [
     directoryCheckCommand(filesMeaning),
-    contextCommand(
-      'load',
-      'Make the directory what files say; providers whom they leave out are deactivated',
-      load,
-    )
-      .argument('<files...>', filesMeaning)
-      .option('--dry-run', 'say what would change, and change nothing')
-      .option('--json', 'print it as JSON, all refs named')
-      .option('--max-changes <limit>', 'refuse to change more records than that, as 50 or 5%', changeLimit)
-      .option('--yes', 'do not ask before anything is taken away or anybody is reactivated'),
-    contextCommand('export', 'Print the directory, or write it to files, as load takes it', exportTo)
-      .addOption(new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'))
-      .addOption(new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames))
-      .option('--to <path>', 'write to this JSON file, or to CSV files in this folder')
-      .option('--yes', 'do not ask before files are overwritten'),
+    contextCommand({
+      name: 'load',
+      description: 'Make the directory what files say; providers whom they leave out are deactivated',
+      words: [['<files...>', filesMeaning]],
+      options: [
+        ['--dry-run', 'say what would change, and change nothing'],
+        json('print it as JSON, all refs named'),
+        ['--max-changes <limit>', 'refuse to change more records than that, as 50 or 5%', changeLimit],
+        ['--yes', 'do not ask before anything is taken away or anybody is reactivated'],
+      ],
+      examples: [
+        'anteroom directory load export/ --dry-run',
+        'anteroom directory load export/ --max-changes 5% --yes',
+      ],
+      run: load,
+    }),
+    contextCommand({
+      name: 'export',
+      description: 'Print the directory, or write it to files, as load takes it',
+      options: [
+        new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'),
+        new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames),
+        ['--to <path>', 'write to this JSON file, or to CSV files in this folder'],
+        ['--yes', 'do not ask before files are overwritten'],
+      ],
+      examples: [
+        'anteroom directory export --format csv --to export/',
+        'anteroom directory export --table licenses > licenses.csv',
+      ],
+      run: exportTo,
+    }),
   ])
 }
 

@@ -12,19 +12,25 @@ import {
 import { listUnlisted } from '../../operations/providers'
 import { checkDatabase, checkPlace, zoneDataNote } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
-import { asJson } from '../command'
+import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
-import { storageCommand, withRecords, withService, withSettings } from '../storage'
+import { withRecords, withService } from '../storage'
 import { firstOf } from '../terminal/layout'
 import { type CommonFlags, columnsOf, printJson, printLines, printTable } from '../terminal/output'
 import { absenceTexts, fullName } from '../terminal/persons'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
-  const description = 'Check the database, its files, what is booked, the zone data and the disk'
-  const doctor = withSettings(storageCommand('doctor', description).action(examine), ['backupMaxAge'])
-  const all = 'open every sealed value, and not a sample of 1,000 of each kind'
-  return asJson(doctor.option('--all', all), 'print the findings as JSON')
+  return storageCommand({
+    name: 'doctor',
+    settings: ['backupMaxAge'],
+    options: [
+      ['--all', 'open every sealed value, and not a sample of 1,000 of each kind'],
+      json('print the findings as JSON'),
+    ],
+    examples: ['anteroom doctor --backup-max-age 36h'],
+    run: examine,
+  })
 }
 
 interface DoctorFlags extends Flags, CommonFlags {

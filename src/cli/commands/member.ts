@@ -22,18 +22,19 @@ import { noteAct } from '../../operations/upkeep'
 import type { Service } from '../../service'
 import { recordId } from '../arguments'
 import {
-  asJson,
-  asking,
   type Call,
+  type CommandValue,
   commandGroup,
   type commandsIn,
+  json,
   recordsCommand,
   serviceCommand,
   stateOf,
   switchCommands,
+  yes,
 } from '../command'
 import { makeAct } from '../storage'
-import { beginOutput, type OutputFlags, toOutput } from '../terminal/files'
+import { beginOutput, type OutputFlags, outputPath, toOutput } from '../terminal/files'
 import { counted } from '../terminal/layout'
 import {
   type Columns,
@@ -52,14 +53,18 @@ import { calledName, contactLines, personText, presentContact } from '../termina
 
 /** `anteroom member find`: who is meant, by whatever somebody has of them. */
 export function memberFindCommand(): Command {
-  return asJson(
-    recordsCommand(
-      'find',
+  return recordsCommand({
+    name: 'find',
+    description:
       "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
-      find,
-    ).argument('<text>', 'a part of the name, of the number or of the address, or the whole id', words),
-    'print them as JSON',
-  )
+    words: [['<text>', 'a part of the name, of the number or of the address, or the whole id', words]],
+    options: [json('print them as JSON')],
+    examples: [
+      "anteroom member find 'lovelace'",
+      "anteroom member find '416 555 0100' --json | jq -r .[].id",
+    ],
+    run: find,
+  })
 }
 
 /** What somebody is looked for by. */
@@ -108,35 +113,53 @@ interface Flags extends CommonFlags, OutputFlags {
 
 /** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
-  return commandGroup('member', 'The people who seek care', [
-    asJson(
-      onMemberIn(serviceCommand, ({ context }) => context)(
-        'show',
-        'Show a member, and what to know before calling them',
-        show,
-      ),
-      'print them as JSON',
-    ),
+  return commandGroup('member', [
+    onMemberIn(
+      serviceCommand,
+      ({ context }) => context,
+    )({
+      name: 'show',
+      description: 'Show a member, and what to know before calling them',
+      options: [json('print them as JSON')],
+      examples: ['anteroom member show 42', 'anteroom member show --partner Lantern --external-id P-123'],
+      run: show,
+    }),
     memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
-      deactivate: ["Refuse a member's look-ups and bookings, with 403", deactivateMember],
-      reactivate: ['Let a member be looked up and booked for again', reactivateMember],
+      deactivate: [
+        "Refuse a member's look-ups and bookings, with 403",
+        deactivateMember,
+        'anteroom member deactivate 42',
+      ],
+      reactivate: [
+        'Let a member be looked up and booked for again',
+        reactivateMember,
+        'anteroom member reactivate 42',
+      ],
       question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
-    toOutput(
-      onMember('export', 'Print all that is held on a member as JSON, answers included', exportAll),
-    ).option('--json', 'print it as JSON, which it does anyway'),
-    asJson(
-      asking(
-        onMember(
-          'release-email',
-          "Empty a member's e-mail address, so that another member can have it",
-          release,
-        ),
-      ),
-    ),
-    asJson(asking(onMember('erase', 'Remove a member for good, their answers included', erase))),
+    onMember({
+      name: 'export',
+      description: 'Print all that is held on a member as JSON, answers included',
+      options: [toOutput, json('print it as JSON, which it does anyway')],
+      examples: ['anteroom member export 42 --output member-42.json'],
+      run: exportAll,
+    }),
+    onMember({
+      name: 'release-email',
+      description: "Empty a member's e-mail address, so that another member can have it",
+      options: [yes, json()],
+      examples: ['anteroom member release-email 42'],
+      run: release,
+    }),
+    onMember({
+      name: 'erase',
+      description: 'Remove a member for good, their answers included',
+      options: [yes, json()],
+      examples: ['anteroom member erase --partner Lantern --external-id P-123'],
+      run: erase,
+    }),
   ])
 }
 
@@ -152,24 +175,26 @@ function onMemberIn<On extends Records | Service>(
   make: ReturnType<typeof commandsIn<On>>,
   recordsOf: (on: On) => Records,
 ) {
-  return (
-    name: string,
-    description: string,
-    action: (call: Call<On, Flags>, person: Person) => void | Promise<void>,
-  ): Command =>
-    make(name, description, async (call: Call<On, Flags>, id: number | undefined) => {
-      const records = recordsOf(call.context)
-      const wanted = memberNamed(id, call.flags)
-      if (name === 'erase' && (await wasErased(records, wanted, call.flags))) return
-      const member = await requireMember(records, wanted)
-      call.tried.id = member.id
-      const partner = (await partnerNames(records)).get(member.partnerId) ?? null
-      const named = `${await personText(records, member)} (member ${member.id}),`
-      await action(call, { ...member, partner, named })
+  return (value: CommandValue<(call: Call<On, Flags>, person: Person) => void | Promise<void>>): Command =>
+    make({
+      ...value,
+      words: [['[member]', "the service's id of the member", recordId]],
+      options: [
+        ['--partner <partner>', 'name or id of the partner, with --external-id, instead of an id'],
+        ['--external-id <id>', "the partner's id of the member"],
+        ...(value.options ?? []),
+      ],
+      run: async (call: Call<On, Flags>, id: number | undefined) => {
+        const records = recordsOf(call.context)
+        const wanted = memberNamed(id, call.flags)
+        if (value.name === 'erase' && (await wasErased(records, wanted, call.flags))) return
+        const member = await requireMember(records, wanted)
+        call.tried.id = member.id
+        const partner = (await partnerNames(records)).get(member.partnerId) ?? null
+        const named = `${await personText(records, member)} (member ${member.id}),`
+        await value.run(call, { ...member, partner, named })
+      },
     })
-      .argument('[member]', "the service's id of the member", recordId)
-      .option('--partner <partner>', 'name or id of the partner, with --external-id, instead of an id')
-      .option('--external-id <id>', "the partner's id of the member")
 }
 
 const onMember = onMemberIn(recordsCommand, (records: Records) => records)
@@ -204,7 +229,7 @@ async function release({ context, flags, act }: Call<Records, Flags>, person: Pe
 }
 
 async function exportAll({ context, flags, act }: Call<Records, Flags>, member: Person): Promise<void> {
-  const { output } = flags
+  const output = outputPath(flags)
   const held = async () => presentExport(await exportMember(context, member, act()))
   if (output === undefined) return printJson(await held())
   // Before anything is read: what cannot be written must not stand in the audit log as exported.

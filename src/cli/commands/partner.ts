@@ -21,14 +21,14 @@ import {
 import { listTokens } from '../../operations/tokens'
 import { rateOverride } from '../arguments'
 import {
-  asJson,
-  asking,
   type Call,
   commandGroup,
   commandsOn,
+  json,
   recordsCommand,
   stateOf,
   switchCommands,
+  yes,
 } from '../command'
 import { presentRefusal, refusalsText } from '../exit-code'
 import { withRecords } from '../storage'
@@ -47,18 +47,41 @@ import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../ter
 
 /** `anteroom organization`: the legal bodies that partners act for. */
 export function organizationCommand(): Command {
-  return commandGroup('organization', 'The legal bodies that partners act for', [
-    asJson(recordsCommand('add', 'Add an organization', organizationAdd).argument('<name>')),
-    asJson(recordsCommand('list', 'List the organizations', organizationList), 'print them as JSON'),
-    asJson(
-      onOrganization('rename', 'Give an organization another name', organizationRename).argument(
-        '<name>',
-        'the new name',
-      ),
-    ),
+  return commandGroup('organization', [
+    recordsCommand({
+      name: 'add',
+      description: 'Add an organization',
+      words: [['<name>']],
+      options: [json()],
+      examples: ["anteroom organization add 'North Care'"],
+      run: organizationAdd,
+    }),
+    recordsCommand({
+      name: 'list',
+      description: 'List the organizations',
+      options: [json('print them as JSON')],
+      examples: ['anteroom organization list --json | jq -r .[].name'],
+      run: organizationList,
+    }),
+    onOrganization({
+      name: 'rename',
+      description: 'Give an organization another name',
+      words: [['<name>', 'the new name']],
+      options: [json()],
+      examples: ["anteroom organization rename 'North Care' 'North Health'"],
+      run: organizationRename,
+    }),
     ...switchCommands(onOrganization, {
-      deactivate: ['Refuse the API, with 403, to all partners of an organization', deactivateOrganization],
-      reactivate: ['Give the API back to the partners of an organization', reactivateOrganization],
+      deactivate: [
+        'Refuse the API, with 403, to all partners of an organization',
+        deactivateOrganization,
+        "anteroom organization deactivate 'North Care'",
+      ],
+      reactivate: [
+        'Give the API back to the partners of an organization',
+        reactivateOrganization,
+        "anteroom organization reactivate 'North Care'",
+      ],
       question: askCutOff,
       nameOf: ({ name }) => `Organization ${name}`,
     }),
@@ -98,40 +121,70 @@ const organizationColumns: Columns<Organization> = {
 
 /** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
-  return commandGroup('partner', 'The platforms that call the API', [
-    recordsCommand('add', 'Add a partner', add)
-      .argument('<name>')
-      .option('--organization <organization>', 'name or id of the organization that it acts for')
-      .option('--json', 'print it as JSON'),
-    asJson(recordsCommand('list', 'List the partners', list), 'print them as JSON'),
-    asJson(
-      onPartner(
-        'show',
-        'Show a partner, its tokens without the tokens themselves, and what it was refused',
-        show,
-      ),
-    ),
-    asJson(onPartner('rename', 'Give a partner another name', rename).argument('<name>', 'the new name')),
-    asking(
-      asJson(
-        onPartner('set-organization', 'Say which organization a partner acts for', setOrganization).argument(
-          '<organization>',
-          'name or id, or none',
-        ),
-      ),
-    ),
-    asJson(
-      onPartner('set-rates', 'Say what a partner may do in a minute, whatever serve is set to', setRates)
-        .option(
-          '--reads-per-minute <n>',
-          'a whole number, off, or default for what serve is set to',
-          rateOverride,
-        )
-        .option('--bookings-per-minute <n>', 'the same for what it submits', rateOverride),
-    ),
+  return commandGroup('partner', [
+    recordsCommand({
+      name: 'add',
+      description: 'Add a partner',
+      words: [['<name>']],
+      options: [
+        ['--organization <organization>', 'name or id of the organization that it acts for'],
+        json('print it as JSON'),
+      ],
+      examples: ["anteroom partner add Lantern --organization 'North Care'"],
+      run: add,
+    }),
+    recordsCommand({
+      name: 'list',
+      description: 'List the partners',
+      options: [json('print them as JSON')],
+      examples: ['anteroom partner list'],
+      run: list,
+    }),
+    onPartner({
+      name: 'show',
+      description: 'Show a partner, its tokens without the tokens themselves, and what it was refused',
+      options: [json()],
+      examples: ['anteroom partner show Lantern'],
+      run: show,
+    }),
+    onPartner({
+      name: 'rename',
+      description: 'Give a partner another name',
+      words: [['<name>', 'the new name']],
+      options: [json()],
+      examples: ["anteroom partner rename Lantern 'Lantern Health'"],
+      run: rename,
+    }),
+    onPartner({
+      name: 'set-organization',
+      description: 'Say which organization a partner acts for',
+      words: [['<organization>', 'name or id, or none']],
+      options: [json(), yes],
+      examples: ["anteroom partner set-organization Lantern 'North Care'"],
+      run: setOrganization,
+    }),
+    onPartner({
+      name: 'set-rates',
+      description: 'Say what a partner may do in a minute, whatever serve is set to',
+      options: [
+        ['--reads-per-minute <n>', 'a whole number, off, or default for what serve is set to', rateOverride],
+        ['--bookings-per-minute <n>', 'the same for what it submits', rateOverride],
+        json(),
+      ],
+      examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
+      run: setRates,
+    }),
     ...switchCommands(onPartner, {
-      deactivate: ["Refuse a partner's token, with 401", deactivatePartner],
-      reactivate: ['Take the token of a deactivated partner again', reactivatePartner],
+      deactivate: [
+        "Refuse a partner's token, with 401",
+        deactivatePartner,
+        'anteroom partner deactivate Lantern',
+      ],
+      reactivate: [
+        'Take the token of a deactivated partner again',
+        reactivatePartner,
+        'anteroom partner reactivate Lantern',
+      ],
       question: async (partner, context) =>
         `Cut off partner ${partner.name}, ${await lastUse(context, partner)}?`,
       nameOf: ({ name }) => `Partner ${name}`,

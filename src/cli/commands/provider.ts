@@ -11,7 +11,7 @@ import { deactivateProvider, reactivateProvider } from '../../operations/provide
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { slotMinutes } from '../../scheduling/slots'
 import { utcInstant, wholeNumber } from '../arguments'
-import { asJson, type Call, commandGroup, commandsOn, contextCommand, switchCommands } from '../command'
+import { type Call, commandGroup, commandsOn, contextCommand, json, switchCommands } from '../command'
 import { onProvider, providerStanding } from '../on-provider'
 import { withContext } from '../storage'
 import {
@@ -41,24 +41,53 @@ type WindowInFile = OverrideInFile['windows'][number]
 
 /** `anteroom provider`: the clinicians, when they can be had, and why not. */
 export function providerCommand(): Command {
-  return commandGroup('provider', 'The clinicians, when they can be had, and why not', [
-    contextCommand('list', 'List the providers', list)
-      .option('--region <region>', 'those alone who may be found there now, as CA-ON')
-      .option('--inactive', 'those alone who are deactivated, or suspended by staff')
-      .option('--name <text>', 'those alone whose name or ref holds this text')
-      .option('--limit <n>', 'at most so many', wholeNumber(1))
-      .option('--json', 'print them as JSON'),
-    asJson(onProvider('show', 'Show all that the directory has on a provider', show)),
-    onProvider('slots', 'List the slots that can be had of a provider', slots)
-      .option('--region <region>', 'what a search there shows, as CA-ON')
-      .option('--json', 'print them as JSON'),
-    onProvider('why', 'Say why a slot is not offered, or that it is', why)
-      .argument('<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', utcInstant)
-      .option('--region <region>', 'whether a search there shows it, as CA-ON')
-      .option('--json', 'print it as JSON'),
+  return commandGroup('provider', [
+    contextCommand({
+      name: 'list',
+      description: 'List the providers',
+      options: [
+        ['--region <region>', 'those alone who may be found there now, as CA-ON'],
+        ['--inactive', 'those alone who are deactivated, or suspended by staff'],
+        ['--name <text>', 'those alone whose name or ref holds this text'],
+        ['--limit <n>', 'at most so many', wholeNumber(1)],
+        json('print them as JSON'),
+      ],
+      examples: ['anteroom provider list --region CA-ON', 'anteroom provider list --name fernhill'],
+      run: list,
+    }),
+    onProvider({
+      name: 'show',
+      description: 'Show all that the directory has on a provider',
+      options: [json()],
+      examples: ['anteroom provider show on-001'],
+      run: show,
+    }),
+    onProvider({
+      name: 'slots',
+      description: 'List the slots that can be had of a provider',
+      options: [['--region <region>', 'what a search there shows, as CA-ON'], json('print them as JSON')],
+      examples: ['anteroom provider slots on-001'],
+      run: slots,
+    }),
+    onProvider({
+      name: 'why',
+      description: 'Say why a slot is not offered, or that it is',
+      words: [['<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', utcInstant]],
+      options: [['--region <region>', 'whether a search there shows it, as CA-ON'], json('print it as JSON')],
+      examples: ['anteroom provider why on-001 2026-12-01T14:00:00Z'],
+      run: why,
+    }),
     ...switchCommands(onNamedProvider, {
-      deactivate: ['Offer none of the slots of a provider', deactivateProvider],
-      reactivate: ['Offer the slots of a deactivated provider again', reactivateProvider],
+      deactivate: [
+        'Offer none of the slots of a provider',
+        deactivateProvider,
+        'anteroom provider deactivate on-001',
+      ],
+      reactivate: [
+        'Offer the slots of a deactivated provider again',
+        reactivateProvider,
+        'anteroom provider reactivate on-001',
+      ],
       question: ({ ref }) => `Stop offering ${ref}?`,
       nameOf: ({ ref }) => `Provider ${ref}`,
       noteOn: heldOf,

@@ -24,13 +24,12 @@ import {
 } from '../../operations/transitions'
 import { formatInstant } from '../../scheduling/calendar'
 import { recordId, utcInstant } from '../arguments'
-import { type Call, contextCommand } from '../command'
+import { type Call, contextCommand, json, required, yes } from '../command'
 import {
   appointmentOf,
   appointmentText,
   askAbout,
   inShapeOfApi,
-  moving,
   onRecord,
   onRequest,
   printMoved,
@@ -54,20 +53,40 @@ import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
 
 /** `anteroom request assign`. */
 export function assignCommand(): Command {
-  return onRequest('assign', 'Assign a provider to an intake, in place of the one that it has if any', assign)
-    .requiredOption('--provider <ref>', 'who')
-    .option('--slot <instant>', 'the start of a free slot of theirs, in UTC; none unless given', utcInstant)
-    .option('--json', inShapeOfApi)
-    .option('--yes', 'do not ask before a provider is replaced, or has no license where the member is')
+  return onRequest({
+    name: 'assign',
+    description: 'Assign a provider to an intake, in place of the one that it has if any',
+    options: [
+      required('--provider <ref>', 'who'),
+      ['--slot <instant>', 'the start of a free slot of theirs, in UTC; none unless given', utcInstant],
+      ['--json', inShapeOfApi],
+      ['--yes', 'do not ask before a provider is replaced, or has no license where the member is'],
+    ],
+    examples: [
+      'anteroom request assign 42 --provider on-001',
+      'anteroom request assign 42 --provider on-001 --slot 2026-12-01T14:00:00Z',
+    ],
+    run: assign,
+  })
 }
 
 /** `anteroom request move`. */
 export function moveCommand(): Command {
-  return moving(
-    onRequest('move', 'Move a pending or accepted request to another slot; it is pending again', move)
-      .requiredOption('--slot <instant>', 'the start of a free slot, in UTC', utcInstant)
-      .option('--provider <ref>', 'whose slot; the one whom the request is with unless given'),
-  )
+  return onRequest({
+    name: 'move',
+    description: 'Move a pending or accepted request to another slot; it is pending again',
+    options: [
+      required('--slot <instant>', 'the start of a free slot, in UTC', utcInstant),
+      ['--provider <ref>', 'whose slot; the one whom the request is with unless given'],
+      json(inShapeOfApi),
+      yes,
+    ],
+    examples: [
+      'anteroom request move 42 --slot 2026-12-01T14:00:00Z',
+      'anteroom request move 42 --slot 2026-12-01T14:00:00Z --provider on-002',
+    ],
+    run: move,
+  })
 }
 
 interface AssignFlags extends CommonFlags {
@@ -140,32 +159,39 @@ const reasonMeaning = 'why, as a note which staff alone read; - takes it from st
 
 /** `anteroom request decline`: one, or all that a partner submitted since an instant. */
 export function declineCommand(): Command {
-  return moving(
-    contextCommand(
-      'decline',
-      'Decline a pending or accepted request, or many; their slots are free again',
-      decline,
-    )
-      .argument('[request]', 'id', recordId)
-      .option('--reason <text>', reasonMeaning)
-      .option('--partner <partner>', 'name or id of the partner, with --since, instead of an id')
-      .option(
+  return contextCommand({
+    name: 'decline',
+    description: 'Decline a pending or accepted request, or many; their slots are free again',
+    words: [['[request]', 'id', recordId]],
+    options: [
+      ['--reason <text>', reasonMeaning],
+      ['--partner <partner>', 'name or id of the partner, with --since, instead of an id'],
+      [
         '--since <instant>',
         'all of the partner that were submitted at this UTC instant or later',
         utcInstant,
-      )
-      .option('--dry-run', 'only tell which these are'),
-  )
+      ],
+      ['--dry-run', 'only tell which these are'],
+      json(inShapeOfApi),
+      yes,
+    ],
+    examples: [
+      "anteroom request decline 42 --reason 'Found somebody nearer.'",
+      'anteroom request decline --partner Lantern --since 2026-12-01T14:00:00Z',
+    ],
+    run: decline,
+  })
 }
 
 /** `anteroom request close`. */
 export function closeCommand(): Command {
-  return moving(
-    onRecord('close', 'Close an intake without a provider, withdrawn or a duplicate, for good', close).option(
-      '--reason <text>',
-      reasonMeaning,
-    ),
-  )
+  return onRecord({
+    name: 'close',
+    description: 'Close an intake without a provider, withdrawn or a duplicate, for good',
+    options: [['--reason <text>', reasonMeaning], json(inShapeOfApi), yes],
+    examples: ["anteroom request close 42 --reason 'Sent twice.'"],
+    run: close,
+  })
 }
 
 interface ReasonFlags {

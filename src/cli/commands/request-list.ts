@@ -15,7 +15,7 @@ import {
 } from '../../operations/requests'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { localDate, utcInstant, wholeNumber } from '../arguments'
-import { asJson, type Call, contextCommand } from '../command'
+import { type Call, contextCommand, json } from '../command'
 import { makeAct } from '../storage'
 import { ageText, lengthOfTime } from '../terminal/age'
 import { counted } from '../terminal/layout'
@@ -55,28 +55,30 @@ export function requestListCommand(): Command {
     '--sort <order>',
     'by age, the oldest first, by slot, the soonest first, or by risk',
   )
-  return asJson(
-    contextCommand('list', 'List requests in order of submission, a page at a time', list)
-      .option('--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it')
-      .option(
-        '--intakes',
-        'only intakes; those that wait, in order of risk, unless --state or --sort is given',
-      )
-      .addOption(states.choices([...requestStates, 'waiting']))
-      .option('--provider <ref>', 'only those with this provider')
-      .option('--partner <partner>', "only those of this partner's members, by name or id")
-      .option('--on <date>', "only those whose slot is on this date, by the provider's clock", localDate)
-      .option('--since <instant>', 'only those submitted at this UTC instant or later', utcInstant)
-      .option(
-        '--age <length>',
-        'only those submitted at least so long ago, as 90min, 12h, 3d or 2w',
-        lengthOfTime,
-      )
-      .addOption(sort.choices(['age', 'slot', 'risk'] satisfies Sort[]))
-      .option('--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50)
-      .option('--page <n>', 'which page', wholeNumber(1, 1_000_000), 1),
-    'print them as JSON',
-  )
+  return contextCommand({
+    name: 'list',
+    description: 'List requests in order of submission, a page at a time',
+    options: [
+      ['--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it'],
+      ['--intakes', 'only intakes; those that wait, in order of risk, unless --state or --sort is given'],
+      states.choices([...requestStates, 'waiting']),
+      ['--provider <ref>', 'only those with this provider'],
+      ['--partner <partner>', "only those of this partner's members, by name or id"],
+      ['--on <date>', "only those whose slot is on this date, by the provider's clock", localDate],
+      ['--since <instant>', 'only those submitted at this UTC instant or later', utcInstant],
+      ['--age <length>', 'only those submitted at least so long ago, as 90min, 12h, 3d or 2w', lengthOfTime],
+      sort.choices(['age', 'slot', 'risk'] satisfies Sort[]),
+      ['--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50],
+      ['--page <n>', 'which page', wholeNumber(1, 1_000_000), 1],
+      json('print them as JSON'),
+    ],
+    examples: [
+      'anteroom request list --risk',
+      'anteroom request list --state waiting --age 3d --sort slot',
+      'anteroom request list --provider on-1 --on 2026-12-01 --json | jq -r .[].id',
+    ],
+    run: list,
+  })
 }
 
 async function list({ context, flags }: Call<Context, Flags>): Promise<void> {

@@ -12,12 +12,11 @@ import { noteAct } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
 import { recordId, wholeNumber } from '../arguments'
-import { asJson, type Call, commandGroup, serviceCommand } from '../command'
+import { type Call, commandGroup, json, serviceCommand, yes } from '../command'
 import {
   appointmentOf,
   askAbout,
   inShapeOfApi,
-  moving,
   onAnyRequest,
   onRequest,
   onRequestId,
@@ -40,17 +39,21 @@ import { namesOf, presentRow, requestListCommand } from './request-list'
 /** `anteroom request note` and `notes`: what staff write about a request, and read. */
 export function noteCommands(): Command[] {
   return [
-    asJson(
-      onRequestId('note', 'Write a note on a request, which staff alone read', note).argument(
-        '<text>',
-        'the note; - takes it from stdin, so that no history of a shell has it',
-      ),
-      'print its id as JSON',
-    ),
-    asJson(
-      onRequestId('notes', 'Show the notes on a request; the audit log tells who read them', showNotes),
-      'print them as JSON',
-    ),
+    onRequestId({
+      name: 'note',
+      description: 'Write a note on a request, which staff alone read',
+      words: [['<text>', 'the note; - takes it from stdin, so that no history of a shell has it']],
+      options: [json('print its id as JSON')],
+      examples: ["anteroom request note 42 'Rings back after six.'", 'anteroom request note 42 -'],
+      run: note,
+    }),
+    onRequestId({
+      name: 'notes',
+      description: 'Show the notes on a request; the audit log tells who read them',
+      options: [json('print them as JSON')],
+      examples: ['anteroom request notes 42'],
+      run: showNotes,
+    }),
   ]
 }
 
@@ -80,14 +83,23 @@ function presentNote({ at, ...told }: RequestNote) {
 export function moveCommands(): Command[] {
   return [
     assignCommand(),
-    moving(onAnyRequest('accept', 'Accept a pending request', accept)),
+    onAnyRequest({
+      name: 'accept',
+      description: 'Accept a pending request',
+      options: [json(inShapeOfApi), yes],
+      examples: ['anteroom request accept 42'],
+      run: accept,
+    }),
     moveCommand(),
     declineCommand(),
     closeCommand(),
-    asJson(
-      onRequest('acknowledge', 'Note that a booked local time which has changed is known', acknowledge),
-      inShapeOfApi,
-    ),
+    onRequest({
+      name: 'acknowledge',
+      description: 'Note that a booked local time which has changed is known',
+      options: [json(inShapeOfApi)],
+      examples: ['anteroom request acknowledge 42'],
+      run: acknowledge,
+    }),
     ...noteCommands(),
   ]
 }
@@ -118,15 +130,29 @@ async function acknowledge({ context, flags, act }: Call<Context>, { id }: Reque
 
 /** `anteroom request`: the queue of what members ask for, and the moves of its states. */
 export function requestCommand(): Command {
-  return commandGroup('request', 'The booking requests and intakes of members', [
+  return commandGroup('request', [
     requestListCommand(),
-    serviceCommand('show', 'Show a request, and what to know before calling the member', show)
-      .argument('<request>', 'id', recordId)
-      .option('--screening', 'show the screening answers too; the audit log tells who read them')
-      .option('--json', 'print it as JSON, in the shape of the API, with what to know before a call'),
-    onRequest('suggest', 'List the providers who fit an intake, best first, with the reasons', suggest)
-      .option('--limit <n>', 'how many', wholeNumber(1), 10)
-      .option('--json', 'print them as JSON'),
+    serviceCommand({
+      name: 'show',
+      description: 'Show a request, and what to know before calling the member',
+      words: [['<request>', 'id', recordId]],
+      options: [
+        ['--screening', 'show the screening answers too; the audit log tells who read them'],
+        json('print it as JSON, in the shape of the API, with what to know before a call'),
+      ],
+      examples: [
+        'anteroom request show 42 --screening',
+        'anteroom request show 42 --json | jq -r .contact.phoneNumber',
+      ],
+      run: show,
+    }),
+    onRequest({
+      name: 'suggest',
+      description: 'List the providers who fit an intake, best first, with the reasons',
+      options: [['--limit <n>', 'how many', wholeNumber(1), 10], json('print them as JSON')],
+      examples: ['anteroom request suggest 42 --limit 3'],
+      run: suggest,
+    }),
     ...moveCommands(),
   ])
 }

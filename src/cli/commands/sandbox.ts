@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { type LimitFlags, limitsFrom } from '../../config'
 import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
 import type { Act } from '../../domain/audit'
@@ -17,6 +17,7 @@ import { zoneDataNote } from '../../operations/upkeep'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { databaseAt, openService, type Service } from '../../service'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
+import { json, plainCommand } from '../command'
 import { isOnTerminal, openTerminalLog } from '../terminal/log'
 import { printJson, printLines, printNotice } from '../terminal/output'
 import { readJsonFile } from './directory-files'
@@ -36,39 +37,47 @@ interface Options extends LimitFlags {
 
 /** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
 export function sandboxCommand(): Command {
-  return new Command('sandbox')
-    .description('Run a service with a realistic directory and partners in every state, to build against')
-    .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080)
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--base-url <url>', 'public address that links in answers begin with', webAddress)
-    .option(
-      '--database <file>',
-      'keep the data in this file, its key beside it; otherwise it is temporary',
-      databaseFile,
-    )
-    .option('--now <instant>', "start the service's clock at this UTC instant", startingInstant)
-    .option('--directory <file>', 'load this directory file instead of the built-in one')
-    .option('--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0)
-    .option('--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data')
-    .option('--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', cap)
-    .option('--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', cap)
-    .option(
-      '--failed-authentications-per-minute <n>',
-      'tokens from one address that are refused with 401 in a minute; off unless given',
-      cap,
-    )
-    .option(
-      '--open-requests <n>',
-      'let a member hold this many open requests with a slot to come; any number unless given',
-      cap,
-    )
-    .option(
-      '--email-conflicts-per-hour <n>',
-      'let a partner send this many addresses of different members in an hour; any number unless given',
-      cap,
-    )
-    .option('--json', 'print one line of JSON when the server is ready')
-    .action(runSandbox)
+  return plainCommand({
+    name: 'sandbox',
+    options: [
+      ['--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080],
+      ['--host <host>', 'address to listen on', '127.0.0.1'],
+      ['--base-url <url>', 'public address that links in answers begin with', webAddress],
+      [
+        '--database <file>',
+        'keep the data in this file, its key beside it; otherwise it is temporary',
+        databaseFile,
+      ],
+      ['--now <instant>', "start the service's clock at this UTC instant", startingInstant],
+      ['--directory <file>', 'load this directory file instead of the built-in one'],
+      ['--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0],
+      ['--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data'],
+      ['--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', cap],
+      ['--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', cap],
+      [
+        '--failed-authentications-per-minute <n>',
+        'tokens from one address that are refused with 401 in a minute; off unless given',
+        cap,
+      ],
+      [
+        '--open-requests <n>',
+        'let a member hold this many open requests with a slot to come; any number unless given',
+        cap,
+      ],
+      [
+        '--email-conflicts-per-hour <n>',
+        'let a partner send this many addresses of different members in an hour; any number unless given',
+        cap,
+      ],
+      json('print one line of JSON when the server is ready'),
+    ],
+    examples: [
+      'anteroom sandbox',
+      'anteroom sandbox --port 0 --now 2026-12-01T09:00:00Z --json',
+      'anteroom sandbox --database sandbox.sqlite --providers 10000',
+    ],
+    run: runSandbox,
+  })
 }
 
 async function runSandbox(options: Options): Promise<void> {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { version } from '../../../package.json'
 import { origin } from '../../built'
 import { type Flags, readServerConfig, type ServerConfig } from '../../config'
@@ -14,7 +14,8 @@ import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../..
 import { formatInstant } from '../../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
 import { reloadable, type SettingName, serverSettings, settings } from '../../settings'
-import { openProduction, withSettings } from '../storage'
+import { plainCommand } from '../command'
+import { openProduction } from '../storage'
 import type { Log } from '../terminal/json-log'
 import { counted } from '../terminal/layout'
 import { withLog } from '../terminal/log'
@@ -163,8 +164,12 @@ function flagsOf(names: readonly SettingName[]): string {
 
 /** `anteroom serve`: the service in production. */
 export function serveCommand(): Command {
-  const command = new Command('serve').description('Run the service on the production database')
-  return withSettings(command, serverSettings).action(serve)
+  return plainCommand({
+    name: 'serve',
+    settings: serverSettings,
+    examples: ['anteroom serve --base-url https://booking.example.org --port 8080'],
+    run: serve,
+  })
 }
 
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */

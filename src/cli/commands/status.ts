@@ -10,10 +10,9 @@ import {
   serviceState,
 } from '../../operations/status'
 import type { Service } from '../../service'
-import { asJson, type Call, serviceCommand } from '../command'
+import { type Call, json, serviceCommand } from '../command'
 import { exitCodes, presentRefusal } from '../exit-code'
 import { firstAid } from '../first-aid'
-import { withSettings } from '../storage'
 import { ageText } from '../terminal/age'
 import {
   type CommonFlags,
@@ -95,8 +94,13 @@ export function agoText(at: number | null, now: number): string | null {
 
 /** `anteroom status`: how things stand, and what to do first. */
 export function statusCommand(): Command {
-  const description = 'Tell whether the service is up, what waits for staff, and what to do first'
-  return asJson(withSettings(serviceCommand('status', description, tell), ['backupMaxAge']))
+  return serviceCommand({
+    name: 'status',
+    settings: ['backupMaxAge'],
+    options: [json()],
+    examples: ['anteroom status --json | jq -e \'.service.state == "up"\''],
+    run: tell,
+  })
 }
 
 async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {

@@ -16,10 +16,10 @@ import {
   verifyToken,
 } from '../../operations/tokens'
 import { utcInstant } from '../arguments'
-import { asJson, asking, type Call, commandGroup, commandsIn, recordsCommand } from '../command'
+import { type Call, commandGroup, commandsIn, json, recordsCommand, yes } from '../command'
 import { presentRefusal, refusalsText } from '../exit-code'
 import { withContext, withRecords } from '../storage'
-import { type OutputFlags, toOutput, writeSecret } from '../terminal/files'
+import { type OutputFlags, outputPath, toOutput, writeSecret } from '../terminal/files'
 import { askForLine } from '../terminal/given-text'
 import {
   type Columns,
@@ -40,51 +40,67 @@ import { onPartner } from './partner'
 
 /** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
-  return commandGroup('token', 'The tokens that partners call the API with', [
-    toOutput(asJson(onPartner('issue', 'Make the first token of a partner and print it, once', issue))),
-    asking(
-      toOutput(
-        asJson(
-          onPartner(
-            'rotate',
-            'Make a token that takes the place of the one in force, and print it, once',
-            rotate,
-          ).option(
-            '--cutover <instant>',
-            'when it starts and the other stops, in UTC; at once unless given',
-            utcInstant,
-          ),
-        ),
-      ),
-    ),
-    asking(
-      asJson(
-        onPartner('cancel', 'Take a planned cutover back: the token that waits for it never starts', cancel),
-      ),
-    ),
-    asking(
-      asJson(
-        onPartner(
-          'revoke',
-          "End a partner's token at once, and cancel one that waits for its cutover",
-          revoke,
-        ),
-      ),
-    ),
-    asJson(
-      recordsCommand('list', 'List the tokens of all partners, without the tokens themselves', list),
-      'print them as JSON',
-    ),
-    asJson(
-      verifyCommand(
-        'verify',
-        'Read a token on stdin and say what the API would answer, and why',
-        verify,
-      ).option(
-        '--kid <kid>',
-        'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
-      ),
-    ),
+  return commandGroup('token', [
+    onPartner({
+      name: 'issue',
+      description: 'Make the first token of a partner and print it, once',
+      options: [json(), toOutput],
+      examples: ['anteroom token issue Lantern --output lantern.token'],
+      run: issue,
+    }),
+    onPartner({
+      name: 'rotate',
+      description: 'Make a token that takes the place of the one in force, and print it, once',
+      options: [
+        [
+          '--cutover <instant>',
+          'when it starts and the other stops, in UTC; at once unless given',
+          utcInstant,
+        ],
+        json(),
+        toOutput,
+        yes,
+      ],
+      examples: [
+        'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z',
+        'anteroom token rotate Lantern',
+      ],
+      run: rotate,
+    }),
+    onPartner({
+      name: 'cancel',
+      description: 'Take a planned cutover back: the token that waits for it never starts',
+      options: [json(), yes],
+      examples: ['anteroom token cancel Lantern'],
+      run: cancel,
+    }),
+    onPartner({
+      name: 'revoke',
+      description: "End a partner's token at once, and cancel one that waits for its cutover",
+      options: [json(), yes],
+      examples: ['anteroom token revoke Lantern'],
+      run: revoke,
+    }),
+    recordsCommand({
+      name: 'list',
+      description: 'List the tokens of all partners, without the tokens themselves',
+      options: [json('print them as JSON')],
+      examples: ['anteroom token list --json > tokens.json'],
+      run: list,
+    }),
+    verifyCommand({
+      name: 'verify',
+      description: 'Read a token on stdin and say what the API would answer, and why',
+      options: [
+        [
+          '--kid <kid>',
+          'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
+        ],
+        json(),
+      ],
+      examples: ['anteroom token verify --kid jVFHDmJjUow0fpJH', 'anteroom token verify < token.txt'],
+      run: verify,
+    }),
   ])
 }
 
@@ -145,7 +161,7 @@ async function handOver(
   { name }: Partner,
   make: (keep?: (token: string) => void) => Promise<string>,
 ): Promise<void> {
-  const { output } = flags
+  const output = outputPath(flags)
   if (output === undefined) {
     requireReader('token')
     return printSecret(flags, 'token', await make())

@@ -1,8 +1,8 @@
-import { Argument, Command, type Option } from 'commander'
+import { Argument, type Command, type Option } from 'commander'
 import { type Flags, readOptionalStorage } from '../../config'
 import type { Offered } from '../../domain/ports/database'
 import { settings } from '../../settings'
-import { findCommand, isGroup, takeStorageFlags } from '../command'
+import { findCommand, isGroup, plainCommand, takeStorageFlags } from '../command'
 import { storageFlags, storageSettings } from '../storage'
 import { printText } from '../terminal/output'
 import bash from './completion.bash' with { type: 'text' }
@@ -14,10 +14,16 @@ const scripts = { bash, zsh, fish }
 
 /** `anteroom completion`: lets a shell complete commands, options and values. */
 export function completionCommand(): Command {
-  return new Command('completion')
-    .description('Print what makes a shell complete commands, options and values')
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
-    .action((shell: keyof typeof scripts) => printText(scripts[shell]))
+  return plainCommand({
+    name: 'completion',
+    words: [new Argument('<shell>', 'which shell').choices(Object.keys(scripts))],
+    examples: [
+      'anteroom completion bash > /etc/bash_completion.d/anteroom',
+      'anteroom completion zsh > /usr/local/share/zsh/site-functions/_anteroom',
+      'anteroom completion fish > ~/.config/fish/completions/anteroom.fish',
+    ],
+    run: (shell: keyof typeof scripts) => printText(scripts[shell]),
+  })
 }
 
 /** Makes the command line as far as some words need it. */
@@ -25,14 +31,15 @@ type Create = (words: readonly string[]) => Promise<Command>
 
 /** `anteroom complete`: for the scripts of `anteroom completion` alone; what the last word can become, a line each. */
 export function completeCommand(create: Create): Command {
-  return new Command('complete')
-    .description('Print what can follow the words of a command line, for a shell')
-    .argument('[words...]', 'behind --: all after the program, at last the one that is being typed')
-    .action(async (words: string[]) => {
+  return plainCommand({
+    name: 'complete',
+    words: [['[words...]', 'behind --: all after the program, at last the one that is being typed']],
+    run: async (words: string[]) => {
       // Whoever presses a key is not to be told of faults: then nothing is offered.
       const offers = await offersFor(words, create).catch(() => [])
       printText(offers.map((offer) => `${offer}\n`).join(''))
-    })
+    },
+  })
 }
 
 /** What the last of some words can become; `:files` and `:folders` for a shell to offer itself. */

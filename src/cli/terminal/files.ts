@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { Refusal } from '../../domain/errors'
 import { beginFile, beginFolder, removeAbandoned, sync, type UnfinishedFile } from '../../files/durable'
 import { fileName } from '../arguments'
@@ -32,18 +31,16 @@ export interface OutputFlags {
 
 const toStdout = '-'
 
-/** `--output`, for what its owner alone may read; of `-`, which is stdout, a command is told nothing. */
-export function toOutput(command: Command): Command {
-  const parse = (text: string) => (text === toStdout ? text : fileName(text))
-  return command
-    .option(
-      '-o, --output <file>',
-      'write it to this new file, which its owner alone can read; - is stdout',
-      parse,
-    )
-    .hook('preAction', (_, acting) => {
-      if (acting.opts<OutputFlags>().output === toStdout) acting.setOptionValue('output', undefined)
-    })
+/** `--output`, for what only its owner may read. */
+export const toOutput = [
+  '-o, --output <file>',
+  'write it to this new file, which its owner alone can read; - is stdout',
+  (text: string) => (text === toStdout ? text : fileName(text)),
+] as const
+
+/** The path of `--output`; undefined for stdout. */
+export function outputPath({ output }: OutputFlags): string | undefined {
+  return output === toStdout ? undefined : output
 }
 
 /** Begins the file of `--output`. @throws Refusal field_invalid if there is a file already */
