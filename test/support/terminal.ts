@@ -38,7 +38,10 @@ export async function runOnTerminal(
     else terminal.write(answer)
   }
   await child.exited
-  // What it has written may still be on its way.
-  await Bun.sleep(20)
+  // Its last lines may still be on their way, on a busy machine for longer.
+  for (let before = -1; before !== shown.length; ) {
+    before = shown.length
+    await Bun.sleep(100)
+  }
   return { code: child.exitCode, shown: shown.replaceAll('\r\n', '\n') }
 }
