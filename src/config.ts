@@ -1,17 +1,23 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import { isDatabaseAddress, parseDatabaseAddress } from './domain/database-address'
+import { isDatabaseAddress } from './domain/database-address'
 import { Refusal } from './domain/errors'
-import { type Limits, perMinute, usualCachedBytes } from './domain/limits'
-import { type CertificateFiles, type Networks, parseNetworks } from './domain/networks'
+import { type Limits, perMinute } from './domain/limits'
+import type { CertificateFiles, Networks } from './domain/networks'
 import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
-import { readSettingsLines } from './domain/settings-file'
-import { type Setting, type SettingName, settings } from './settings'
+import {
+  credentialsVariable,
+  type Environment,
+  masterKeyVariable,
+  missingKeyFaults,
+  overruledLines,
+  passwordFaults,
+  readSettings,
+} from './setting-sources'
+import { Fault, type Flags, settings, type Values, valuesOf } from './settings'
 
-/** The one setting that has no flag: words of a command can be read by every process of the machine. */
-const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
+export type { Flags } from './settings'
 
-/** Where systemd puts a service's credentials (systemd.exec(5)), and the name of ours. */
-const [credentialsVariable, credentialName] = ['CREDENTIALS_DIRECTORY', 'anteroom-master-key']
+/** The name of our credential of systemd. */
+const credentialName = 'anteroom-master-key'
 
 /** Where the master key is: in a file, in base64 in the environment, behind a file descriptor, or systemd's to keep. */
 export type MasterKeySource =
@@ -53,10 +59,6 @@ export interface ServerConfig extends StorageConfig {
  */
 const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
-type Environment = Readonly<Record<string, string | undefined>>
-/** What is set, by the flags of a command for one. */
-export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
-
 /** @throws Refusal settings_invalid where the environment has the runtime do other things than this program */
 export function requireOwnRuntime(environment: Environment = process.env): void {
   const faults = Object.keys(environment)
@@ -87,8 +89,8 @@ export interface CopyFlags extends Flags {
 export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: Environment = process.env) {
   const { database: _, ...values } = readSettings(environment, flags, [])
   const faults = Object.entries({ '--from': from, '--to': to }).flatMap(([flag, database]) => {
-    const fault = settings.database.faultOf(database)
-    return fault ? [`${flag}: ${fault}`] : passwordFaults(flag, database)
+    const parsed = settings.database.parse(database)
+    return parsed instanceof Fault ? [`${flag}: ${parsed.why}`] : passwordFaults(flag, database)
   })
   faults.push(...missingKeyFaults(environment, { ...values, database: from }))
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
@@ -99,14 +101,9 @@ export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: E
   })
 }
 
-const hourMillis = 60 * 60_000
-
 /** The age in ms from which the last backup is too old; null for none. @throws Refusal settings_invalid with every fault */
 export function readBackupMaxAge(flags: Flags, environment: Environment = process.env): number | null {
-  const { backupMaxAge } = readSettings(environment, flags, [])
-  if (backupMaxAge === undefined) return null
-  const hours = backupMaxAge.endsWith('d') ? 24 : 1
-  return Number(backupMaxAge.slice(0, -1)) * hours * hourMillis
+  return valuesOf(readSettings(environment, flags, [])).backupMaxAge ?? null
 }
 
 /**
@@ -137,32 +134,21 @@ export function readMasterKeySource(
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
 export function readServerConfig(flags: Flags, environment: Environment = process.env): ServerConfig {
-  const values = readSettings(environment, flags, ['database', 'baseUrl'])
+  const given = readSettings(environment, flags, ['database', 'baseUrl'])
+  const values = valuesOf(given)
   return Object.freeze({
-    ...toStorageConfig(environment, values),
-    baseUrl: (values.baseUrl as string).replace(/\/+$/, ''),
-    host: values.host ?? '127.0.0.1',
-    port: Number(values.port ?? 8080),
-    metricsPort: values.metricsPort === undefined ? null : Number(values.metricsPort),
-    tls: tlsFrom(environment, values),
-    behindProxy: networksFrom(values.behindProxy),
-    limits: limitsFrom({ ...usualLimits, ...values }),
-    logRequests: values.logRequests === 'errors' ? 'errors' : 'all',
-    noDocs: values.noDocs === 'true',
-    given: values,
+    ...toStorageConfig(environment, given),
+    baseUrl: values.baseUrl as string,
+    host: values.host,
+    port: values.port,
+    metricsPort: values.metricsPort ?? null,
+    tls: tlsFrom(environment, given),
+    behindProxy: values.behindProxy ?? null,
+    limits: limitsOf(values),
+    logRequests: values.logRequests,
+    noDocs: values.noDocs,
+    given,
     overruled: overruledLines(flags, environment),
-  })
-}
-
-/** What a settings file sets otherwise than a flag or the environment, which come before it. */
-function overruledLines(flags: Flags, environment: Environment): string[] {
-  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], [])
-  return (Object.keys(settings) as SettingName[]).flatMap((name) => {
-    const { flag, variable } = settings[name]
-    const [line, given] = [inFile?.get(variable), givenFor(name, flags, environment)]
-    if (!line || !given || line.value === given.value) return []
-    const by = given.told === flag ? flag : 'the environment'
-    return [`${line.told}: has no effect, since ${by} sets it otherwise`]
   })
 }
 
@@ -171,14 +157,9 @@ function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): C
   return { certificate: tlsCertificate, key: tlsKey, isCredential: isCredential(environment, tlsKey) }
 }
 
-function networksFrom(value: string | undefined): Networks | null {
-  const networks = value === undefined ? null : parseNetworks(value)
-  return typeof networks === 'string' ? null : networks
-}
-
-/** What limits are set to: a number, off, or nothing. */
-export type LimitFlags = Pick<
-  Flags,
+/** The settings that limit callers. */
+export type LimitValues = Pick<
+  Values,
   | 'nodes'
   | 'readsPerMinute'
   | 'bookingsPerMinute'
@@ -188,165 +169,19 @@ export type LimitFlags = Pick<
   | 'cacheMib'
 >
 
-/** The limits of serve that is not told otherwise. */
-const usualLimits: LimitFlags = {
-  readsPerMinute: '30000',
-  bookingsPerMinute: '600',
-  failedAuthenticationsPerMinute: '120',
-  openRequests: '10',
-  emailConflictsPerHour: '20',
-}
-
 const mebibyte = 1024 * 1024
 
-/** The limits that are given; null for the others, and for off. */
-export function limitsFrom(given: LimitFlags): Limits {
-  const most = (limit = 'off') => (limit === 'off' ? null : Number(limit))
-  const rate = (limit = 'off') => (limit === 'off' ? null : perMinute(Number(limit)))
+export function limitsOf(values: LimitValues): Limits {
+  const rate = (most: number | null) => (most === null ? null : perMinute(most))
   return Object.freeze({
-    nodes: Number(given.nodes ?? 1),
-    reads: rate(given.readsPerMinute),
-    bookings: rate(given.bookingsPerMinute),
-    failedAuthentications: rate(given.failedAuthenticationsPerMinute),
-    openRequests: most(given.openRequests),
-    emailConflicts: most(given.emailConflictsPerHour),
-    cachedBytes: given.cacheMib === undefined ? usualCachedBytes : Number(given.cacheMib) * mebibyte,
+    nodes: values.nodes,
+    reads: rate(values.readsPerMinute),
+    bookings: rate(values.bookingsPerMinute),
+    failedAuthentications: rate(values.failedAuthenticationsPerMinute),
+    openRequests: values.openRequests,
+    emailConflicts: values.emailConflictsPerHour,
+    cachedBytes: values.cacheMib * mebibyte,
   })
-}
-
-/** What a setting is set to, and how whoever set it is told of a fault. */
-interface Given {
-  readonly value: string
-  readonly told: string
-}
-
-function readSettings(environment: Environment, flags: Flags, required: readonly SettingName[]): Flags {
-  const values: Partial<Record<SettingName, string>> = {}
-  const faults: string[] = []
-  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
-  // All that it would set would be missing.
-  if (inFile === null) throw new Refusal('settings_invalid', faults.join('\n'))
-  for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
-    const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
-    if (given === undefined) {
-      if (required.includes(name)) faults.push(`${setting.variable} or ${setting.flag}: is required`)
-      continue
-    }
-    const fault = setting.faultOf(given.value)
-    if (fault) faults.push(`${given.told}: ${fault}`)
-    values[name] = given.value
-  }
-  for (const name of Object.keys(environment)) {
-    if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(`${name}: is no setting`)
-  }
-  faults.push(...passwordFaults(settings.database.flag, flags.database, ' or ANTEROOM_DATABASE'))
-  faults.push(...masterKeyFaults(environment, flags, inFile), ...tlsFaults(values))
-  if (required.includes('database')) faults.push(...missingKeyFaults(environment, values))
-  if (required.includes('baseUrl')) faults.push(...nodesFaults(values))
-  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
-  return values
-}
-
-/** What a flag or else the environment sets. */
-function givenFor(name: SettingName, flags: Flags, environment: Environment): Given | undefined {
-  const { flag, variable } = settings[name]
-  const said = flags[name]
-  if (said !== undefined) return { value: said, told: flag }
-  const value = environment[variable]
-  return value === undefined ? undefined : { value, told: variable }
-}
-
-function isVariable(name: string): boolean {
-  return name === masterKeyVariable || Object.values(settings).some(({ variable }) => variable === name)
-}
-
-/** What a settings file sets, by variable; null where there is none to read. @param faults takes what is wrong with it */
-function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Given> | null {
-  const found = new Map<string, Given>()
-  if (!path) return found
-  const text = readSettingsText(path, faults)
-  if (text === null) return null
-  const { lines, faults: inText } = readSettingsLines(text)
-  faults.push(...inText.map((fault) => `${path} ${fault}`))
-  for (const { line, name, value } of lines) {
-    const told = `${path} line ${line}: ${name}`
-    if (name === masterKeyVariable) {
-      faults.push(`${told}: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`)
-    } else if (name === settings.settings.variable || !isVariable(name)) faults.push(`${told}: is no setting`)
-    else found.set(name, { value, told })
-  }
-  return found
-}
-
-/** More than all settings take, with what is said of each. */
-const mostSettingsBytes = 65_536
-
-/**
- * Null where it cannot be had: a server that runs reads it too, and must not wait for a pipe's other end, nor grow.
- *
- * @param faults takes what is wrong with it
- */
-function readSettingsText(path: string, faults: string[]): string | null {
-  let file: number | undefined
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    const found = fstatSync(file)
-    if (found.isFile() && found.size <= mostSettingsBytes) return readFileSync(file, 'utf8')
-    const why = found.isFile() ? 'is too large to be one' : 'is not a file'
-    faults.push(`the settings file ${path} ${why}`)
-  } catch (error) {
-    const isThere = (error as { code?: string }).code !== 'ENOENT'
-    const unreadable = `the settings file ${path} may not be read by the user that this is run by`
-    faults.push(isThere ? unreadable : `there is no settings file at ${path}`)
-  } finally {
-    if (file !== undefined) closeSync(file)
-  }
-  return null
-}
-
-function masterKeyFaults(
-  environment: Environment,
-  flags: Flags,
-  inFile: ReadonlyMap<string, Given>,
-): string[] {
-  const names = ['masterKeyFile', 'masterKeyFd'] as const
-  const given = names.flatMap(
-    (name) => givenFor(name, flags, environment) ?? inFile.get(settings[name].variable) ?? [],
-  )
-  const told = given.map((each) => each.told)
-  if (environment[masterKeyVariable] !== undefined) told.unshift(masterKeyVariable)
-  return told.length > 1 ? [`${told.join(' and ')}: give the master key in one way`] : []
-}
-
-/** Words of a command can be read by every process of the machine. */
-function passwordFaults(flag: string, database = '', besides = ''): string[] {
-  const address = isDatabaseAddress(database) ? parseDatabaseAddress(database) : null
-  if (address === null || typeof address === 'string' || address.password === null) return []
-  const ways = `PGPASSWORD, PGPASSFILE, ~/.pgpass${besides}`
-  return [`${flag}: has a password, which every process can read there; give it by ${ways}`]
-}
-
-/** A key stands beside a file alone by itself. */
-function missingKeyFaults(
-  environment: Environment,
-  { database = '', masterKeyFile, masterKeyFd }: Flags,
-): string[] {
-  const isGiven = masterKeyFile ?? masterKeyFd ?? environment[masterKeyVariable]
-  if (!isDatabaseAddress(database) || isGiven !== undefined || environment[credentialsVariable]) return []
-  const { variable, flag } = settings.masterKeyFile
-  return [`${variable} or ${flag}: is required, since the database is not a file`]
-}
-
-function nodesFaults({ database = '', nodes = '1' }: Flags): string[] {
-  if (isDatabaseAddress(database) || nodes === '1') return []
-  const { variable, flag } = settings.nodes
-  return [`${variable} or ${flag}: must be 1, since the database is a file, which one server alone can serve`]
-}
-
-function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
-  if ((tlsCertificate === undefined) === (tlsKey === undefined)) return []
-  const missing = settings[tlsKey === undefined ? 'tlsKey' : 'tlsCertificate']
-  return [`${missing.variable} or ${missing.flag}: is required, since a certificate and its key go together`]
 }
 
 function toStorageConfig(environment: Environment, values: Flags): StorageConfig {

@@ -1,223 +1,263 @@
 import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress } from './domain/database-address'
 import { parseNetworks } from './domain/networks'
+import { hourMillis } from './scheduling/calendar'
 
-/** One setting: its flag, its name in the environment, and what it must be. */
-export interface Setting {
-  readonly flag: string
-  /** None for a flag that says all by being there, and is true or false in the environment. */
-  readonly argument?: string
-  readonly variable: string
-  readonly meaning: string
-  /** What is wrong with a value; null if nothing. */
-  readonly faultOf: (value: string) => string | null
+/** Why a value is refused, as `must not be empty`. */
+export class Fault {
+  constructor(readonly why: string) {}
 }
 
-/** Everything that can be set, in the order in which it is documented. */
-export const settings = {
-  settings: {
-    flag: '--settings',
-    argument: '<file>',
-    variable: 'ANTEROOM_SETTINGS',
-    meaning: 'a file of ANTEROOM_NAME=value lines, for what neither a flag nor the environment sets',
-    faultOf: notEmpty,
-  },
-  database: {
-    flag: '--database',
-    argument: '<place>',
-    variable: 'ANTEROOM_DATABASE',
-    meaning: 'the database, which init makes: a file, or postgres://user@host/name',
-    faultOf: databaseFault,
-  },
-  masterKeyFile: {
-    flag: '--master-key-file',
-    argument: '<file>',
-    variable: 'ANTEROOM_MASTER_KEY_FILE',
-    meaning: 'the master key that init makes; the database file with .key behind it unless given',
-    faultOf: notEmpty,
-  },
-  masterKeyFd: {
-    flag: '--master-key-fd',
-    argument: '<n>',
-    variable: 'ANTEROOM_MASTER_KEY_FD',
-    meaning: 'an open file descriptor to read the master key from instead, to its end',
-    // 1 and 2 are where results and notices go.
-    faultOf: (value) => (/^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? null : 'must be 0, or from 3 to 9999'),
-  },
-  zones: {
-    flag: '--zones',
-    argument: '<folder>',
-    variable: 'ANTEROOM_ZONES',
-    meaning: 'a zoneinfo folder to take time zones from instead of the built-in data',
-    faultOf: notEmpty,
-  },
-  baseUrl: {
-    flag: '--base-url',
-    argument: '<url>',
-    variable: 'ANTEROOM_BASE_URL',
-    meaning: 'the public address, which links in answers begin with',
-    faultOf: webAddressFault,
-  },
-  host: {
-    flag: '--host',
-    argument: '<host>',
-    variable: 'ANTEROOM_HOST',
-    meaning: 'the address to listen on; 127.0.0.1 unless given',
-    faultOf: notEmpty,
-  },
-  port: {
-    flag: '--port',
-    argument: '<n>',
-    variable: 'ANTEROOM_PORT',
-    meaning: 'the port to listen on; 8080 unless given, 0 for a free one',
-    faultOf: portFault,
-  },
-  metricsPort: {
-    flag: '--metrics-port',
-    argument: '<n>',
-    variable: 'ANTEROOM_METRICS_PORT',
-    meaning: 'the port of 127.0.0.1 to tell Prometheus on how it does, 0 for a free one; none unless given',
-    faultOf: portFault,
-  },
-  tlsCertificate: {
-    flag: '--tls-certificate',
-    argument: '<file>',
-    variable: 'ANTEROOM_TLS_CERTIFICATE',
-    meaning: 'the certificate to speak HTTPS with, in PEM, the chain behind it; read again at SIGHUP',
-    faultOf: notEmpty,
-  },
-  tlsKey: {
-    flag: '--tls-key',
-    argument: '<file>',
-    variable: 'ANTEROOM_TLS_KEY',
-    meaning: 'the private key of the certificate, in PEM, which its owner alone can read',
-    faultOf: notEmpty,
-  },
-  behindProxy: {
-    flag: '--behind-proxy',
-    argument: '<networks>',
-    variable: 'ANTEROOM_BEHIND_PROXY',
-    meaning: 'the addresses or networks (CIDR), with commas between, of the proxies that do HTTPS for it',
-    faultOf: (value) => {
-      const networks = parseNetworks(value)
-      return typeof networks === 'string' ? networks : null
-    },
-  },
-  readsPerMinute: {
-    flag: '--reads-per-minute',
-    argument: '<n>',
-    variable: 'ANTEROOM_READS_PER_MINUTE',
-    meaning: 'what a partner may read in a minute, or off; 30000 unless given',
-    faultOf: capFault,
-  },
-  bookingsPerMinute: {
-    flag: '--bookings-per-minute',
-    argument: '<n>',
-    variable: 'ANTEROOM_BOOKINGS_PER_MINUTE',
-    meaning: 'what a partner may submit in a minute, or off; 600 unless given',
-    faultOf: capFault,
-  },
-  failedAuthenticationsPerMinute: {
-    flag: '--failed-authentications-per-minute',
-    argument: '<n>',
-    variable: 'ANTEROOM_FAILED_AUTHENTICATIONS_PER_MINUTE',
-    meaning: 'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
-    faultOf: capFault,
-  },
-  nodes: {
-    flag: '--nodes',
-    argument: '<n>',
-    variable: 'ANTEROOM_NODES',
-    meaning:
-      'the nodes that share the callers: each holds them to its part of what they may in a minute; 1 unless given',
-    faultOf: (value) =>
-      /^([1-9]|[1-5]\d|6[0-4])$/.test(value) ? null : 'must be a whole number from 1 to 64',
-  },
-  logRequests: {
-    flag: '--log-requests',
-    argument: '<which>',
-    variable: 'ANTEROOM_LOG_REQUESTS',
-    meaning: 'which requests the log has a line for: all, or errors (status 400 and above); all unless given',
-    faultOf: (value) => (/^(all|errors)$/.test(value) ? null : 'must be all or errors'),
-  },
-  noDocs: {
-    flag: '--no-docs',
-    variable: 'ANTEROOM_NO_DOCS',
-    meaning: 'serve neither /docs nor /openapi.json',
-    faultOf: (value) => (/^(true|false)$/.test(value) ? null : 'must be true or false'),
-  },
-  openRequests: {
-    flag: '--open-requests',
-    argument: '<n>',
-    variable: 'ANTEROOM_OPEN_REQUESTS',
-    meaning: 'the open requests with a slot to come that a member may hold; 10 unless given, or off',
-    faultOf: capFault,
-  },
-  emailConflictsPerHour: {
-    flag: '--email-conflicts-per-hour',
-    argument: '<n>',
-    variable: 'ANTEROOM_EMAIL_CONFLICTS_PER_HOUR',
-    meaning: 'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
-    faultOf: capFault,
-  },
-  cacheMib: {
-    flag: '--cache-mib',
-    argument: '<n>',
-    variable: 'ANTEROOM_CACHE_MIB',
-    meaning: 'the memory for pages of search that are remembered, in MiB, 0 for none; 128 unless given',
-    faultOf: (value) => (/^(0|[1-9]\d{0,5})$/.test(value) ? null : 'must be a whole number from 0 to 999999'),
-  },
-  backupMaxAge: {
-    flag: '--backup-max-age',
-    argument: '<age>',
-    variable: 'ANTEROOM_BACKUP_MAX_AGE',
-    meaning: 'the age from which the last backup is too old, as 36h or 2d; any unless given',
-    faultOf: (value) => (/^[1-9]\d{0,3}[hd]$/.test(value) ? null : 'must be hours or days, as 36h or 2d'),
-  },
-} as const satisfies Record<string, Setting>
+type Parse<Value> = (text: string) => Value | Fault
 
-/** The names of all that can be set. */
+interface Details {
+  /** The text that counts if none is given. The meaning says so too. */
+  readonly byDefault?: string
+  /** Whether a running server takes a new value when it reads its settings again. */
+  readonly isReloaded?: true
+}
+
+/** One setting. */
+export interface Setting<Value = unknown, More extends Details = Details> {
+  readonly flag: string
+  /** Null for a flag without a value, which is true or false in the environment. */
+  readonly argument: string | null
+  /** In the environment and in a settings file. */
+  readonly variable: string
+  /** What help says. */
+  readonly meaning: string
+  readonly parse: Parse<Value>
+  readonly details: More
+}
+
+function setting<Value, const More extends Details = object>(
+  flag: string,
+  argument: string | null,
+  meaning: string,
+  parse: Parse<Value>,
+  details = {} as More,
+): Setting<Value, More> {
+  const variable = `ANTEROOM_${flag.slice('--'.length).toUpperCase().replaceAll('-', '_')}`
+  return { flag, argument, variable, meaning, parse, details }
+}
+
+/** Everything that can be set, in the order in which it is documented: one row for each setting. */
+export const settings = {
+  settings: setting(
+    '--settings',
+    '<file>',
+    'a file of ANTEROOM_NAME=value lines, for what neither a flag nor the environment sets',
+    text,
+  ),
+  database: setting(
+    '--database',
+    '<place>',
+    'the database, which init makes: a file, or postgres://user@host/name',
+    databasePlace,
+  ),
+  masterKeyFile: setting(
+    '--master-key-file',
+    '<file>',
+    'the master key that init makes; the database file with .key behind it unless given',
+    text,
+  ),
+  masterKeyFd: setting(
+    '--master-key-fd',
+    '<n>',
+    'an open file descriptor to read the master key from instead, to its end',
+    descriptor,
+  ),
+  zones: setting(
+    '--zones',
+    '<folder>',
+    'a zoneinfo folder to take time zones from instead of the built-in data',
+    text,
+  ),
+  baseUrl: setting(
+    '--base-url',
+    '<url>',
+    'the public address, which links in answers begin with',
+    webAddress,
+  ),
+  host: setting('--host', '<host>', 'the address to listen on; 127.0.0.1 unless given', text, {
+    byDefault: '127.0.0.1',
+  }),
+  port: setting('--port', '<n>', 'the port to listen on; 8080 unless given, 0 for a free one', port, {
+    byDefault: '8080',
+  }),
+  metricsPort: setting(
+    '--metrics-port',
+    '<n>',
+    'the port of 127.0.0.1 to tell Prometheus on how it does, 0 for a free one; none unless given',
+    port,
+  ),
+  tlsCertificate: setting(
+    '--tls-certificate',
+    '<file>',
+    'the certificate to speak HTTPS with, in PEM, the chain behind it; read again at SIGHUP',
+    text,
+    { isReloaded: true },
+  ),
+  tlsKey: setting(
+    '--tls-key',
+    '<file>',
+    'the private key of the certificate, in PEM, which its owner alone can read',
+    text,
+    { isReloaded: true },
+  ),
+  behindProxy: setting(
+    '--behind-proxy',
+    '<networks>',
+    'the addresses or networks (CIDR), with commas between, of the proxies that do HTTPS for it',
+    parseProxies,
+  ),
+  readsPerMinute: setting(
+    '--reads-per-minute',
+    '<n>',
+    'what a partner may read in a minute, or off; 30000 unless given',
+    cap,
+    { byDefault: '30000', isReloaded: true },
+  ),
+  bookingsPerMinute: setting(
+    '--bookings-per-minute',
+    '<n>',
+    'what a partner may submit in a minute, or off; 600 unless given',
+    cap,
+    { byDefault: '600', isReloaded: true },
+  ),
+  failedAuthenticationsPerMinute: setting(
+    '--failed-authentications-per-minute',
+    '<n>',
+    'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
+    cap,
+    { byDefault: '120', isReloaded: true },
+  ),
+  nodes: setting(
+    '--nodes',
+    '<n>',
+    'the nodes that share the callers: each holds them to its part of what they may in a minute; 1 unless given',
+    wholeNumber(1, 64),
+    { byDefault: '1', isReloaded: true },
+  ),
+  logRequests: setting(
+    '--log-requests',
+    '<which>',
+    'which requests the log has a line for: all, or errors (status 400 and above); all unless given',
+    oneOf('all', 'errors'),
+    { byDefault: 'all' },
+  ),
+  noDocs: setting('--no-docs', null, 'serve neither /docs nor /openapi.json', trueOrFalse, {
+    byDefault: 'false',
+  }),
+  openRequests: setting(
+    '--open-requests',
+    '<n>',
+    'the open requests with a slot to come that a member may hold; 10 unless given, or off',
+    cap,
+    { byDefault: '10', isReloaded: true },
+  ),
+  emailConflictsPerHour: setting(
+    '--email-conflicts-per-hour',
+    '<n>',
+    'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
+    cap,
+    { byDefault: '20', isReloaded: true },
+  ),
+  cacheMib: setting(
+    '--cache-mib',
+    '<n>',
+    'the memory for pages of search that are remembered, in MiB, 0 for none; 128 unless given',
+    wholeNumber(0, 999_999),
+    { byDefault: '128', isReloaded: true },
+  ),
+  backupMaxAge: setting(
+    '--backup-max-age',
+    '<age>',
+    'the age from which the last backup is too old, as 36h or 2d; any unless given',
+    age,
+  ),
+}
+
+/** The names of all settings. */
 export type SettingName = keyof typeof settings
 
-/** What serve can be told. */
+/** The settings of serve. */
 export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
   (name) => name !== 'backupMaxAge',
 )
 
-/** What a server that runs takes from its settings when it reads them again. */
-export const reloadable: readonly SettingName[] = [
-  'readsPerMinute',
-  'bookingsPerMinute',
-  'failedAuthenticationsPerMinute',
-  'nodes',
-  'openRequests',
-  'emailConflictsPerHour',
-  'cacheMib',
-  'tlsCertificate',
-  'tlsKey',
-]
+/** Texts of settings, as they were given. */
+export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
-function portFault(value: string): string | null {
-  return /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? null : 'must be a port from 0 to 65535'
+/** The values of all settings; undefined for one that is not given and has no default. */
+export type Values = {
+  readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer Value, infer More>
+    ? Exclude<Value, Fault> | (More extends { readonly byDefault: string } ? never : undefined)
+    : never
 }
 
-function notEmpty(value: string): string | null {
-  return value === '' ? 'must not be empty' : null
+/** The values of texts that have no fault. */
+export function valuesOf(given: Flags): Values {
+  const values = Object.entries(settings).map(([name, { parse, details }]: [string, Setting]) => {
+    const text = given[name as SettingName] ?? details.byDefault
+    return [name, text === undefined ? undefined : parse(text)]
+  })
+  return Object.fromEntries(values)
 }
 
-function databaseFault(value: string): string | null {
-  if (!isDatabaseAddress(value)) return mistakenPathFault(value) ?? notEmpty(value)
-  const address = parseDatabaseAddress(value)
-  return typeof address === 'string' ? address : null
+function text(value: string): string | Fault {
+  return value === '' ? new Fault('must not be empty') : value
 }
 
-/** What is wrong with a cap; null if nothing. */
-export function capFault(value: string): string | null {
-  return /^[1-9]\d{0,8}$/.test(value) || value === 'off' ? null : 'must be a whole number from 1 on, or off'
+function databasePlace(value: string): string | Fault {
+  const fault = isDatabaseAddress(value) ? parseDatabaseAddress(value) : mistakenPathFault(value)
+  return typeof fault === 'string' ? new Fault(fault) : text(value)
 }
 
-/** What is wrong with a public address; null if nothing. */
-export function webAddressFault(value: string): string | null {
+/** 1 and 2 are where results and notices go. */
+function descriptor(value: string): number | Fault {
+  return /^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? Number(value) : new Fault('must be 0, or from 3 to 9999')
+}
+
+function port(value: string): number | Fault {
+  const isPort = /^\d{1,5}$/.test(value) && Number(value) <= 65_535
+  return isPort ? Number(value) : new Fault('must be a port from 0 to 65535')
+}
+
+function parseProxies(value: string) {
+  const networks = parseNetworks(value)
+  return typeof networks === 'string' ? new Fault(networks) : networks
+}
+
+function wholeNumber(least: number, most: number): Parse<number> {
+  return (value) => {
+    const isInRange = /^(0|[1-9]\d{0,5})$/.test(value) && least <= Number(value) && Number(value) <= most
+    return isInRange ? Number(value) : new Fault(`must be a whole number from ${least} to ${most}`)
+  }
+}
+
+function oneOf<const Word extends string>(...words: Word[]): Parse<Word> {
+  return (value) => words.find((word) => word === value) ?? new Fault(`must be ${words.join(' or ')}`)
+}
+
+function trueOrFalse(value: string): boolean | Fault {
+  return value === 'true' || (value === 'false' ? false : new Fault('must be true or false'))
+}
+
+/** In ms. */
+function age(value: string): number | Fault {
+  if (!/^[1-9]\d{0,3}[hd]$/.test(value)) return new Fault('must be hours or days, as 36h or 2d')
+  return Number(value.slice(0, -1)) * (value.endsWith('d') ? 24 : 1) * hourMillis
+}
+
+/** A limit; null for off. */
+export function cap(value: string): number | null | Fault {
+  if (value === 'off') return null
+  return /^[1-9]\d{0,8}$/.test(value) ? Number(value) : new Fault('must be a whole number from 1 on, or off')
+}
+
+/** A public address, without slashes at its end. */
+export function webAddress(value: string): string | Fault {
   const url = URL.canParse(value) ? new URL(value) : null
   const isAddress = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(value) && !url.username
-  return isAddress ? null : 'must be an http or https address without a query'
+  return isAddress ? value.replace(/\/+$/, '') : new Fault('must be an http or https address without a query')
 }

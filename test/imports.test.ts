@@ -42,8 +42,9 @@ const mayImport: Record<string, readonly string[]> = {
   ],
   'src/built.ts': ['src/zones'],
   'src/notices.ts': ['src/domain'],
-  'src/settings.ts': ['src/domain'],
-  'src/config.ts': ['src/domain', 'src/settings.ts'],
+  'src/settings.ts': ['src/domain', 'src/scheduling'],
+  'src/setting-sources.ts': ['src/domain', 'src/settings.ts'],
+  'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts'],
   'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
   // Everything but the commands.
   'src/service.ts': [
@@ -93,7 +94,7 @@ const homes: Record<string, readonly string[]> = {
   'node:fs': [
     'src/files',
     'src/cli',
-    'src/config.ts',
+    'src/setting-sources.ts',
     'src/custody.ts',
     'src/vault',
     'src/zones',

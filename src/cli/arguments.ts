@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { isDatabaseAddress } from '../domain/database-address'
 import type { RateOverride } from '../domain/limits'
 import { parseDate, parseInstant } from '../scheduling/calendar'
-import { capFault, webAddressFault } from '../settings'
+import * as settings from '../settings'
 
 /** A whole number of some range, from the words of a command. */
 export function wholeNumber(least: number, most = 999_999_999_999_999) {
@@ -66,24 +66,28 @@ export function databaseFile(text: string): string {
   return fileName(text)
 }
 
-/** A whole number from 1 on, or off. */
-export function cap(text: string): string {
-  const fault = capFault(text)
-  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
-  return text
+/** A whole number from 1 on; null for off. */
+export const cap = asSetting(settings.cap)
+/** A public address. */
+export const webAddress = asSetting(settings.webAddress)
+
+/** Parses a word as the value of a setting is parsed. */
+function asSetting<Value>(parse: (text: string) => Value | settings.Fault): (text: string) => Value {
+  return (text) => {
+    const parsed = parse(text)
+    if (parsed instanceof settings.Fault) throw new InvalidArgumentError(`It ${parsed.why}.`)
+    return parsed
+  }
 }
 
 /** A rate for one partner: a limit, or default for what the service is set to. */
 export function rateOverride(text: string): NonNullable<RateOverride> | 'default' {
   if (text === 'default') return text
-  if (capFault(text)) throw new InvalidArgumentError('It must be a whole number from 1 on, off or default.')
-  return text === 'off' ? text : Number(text)
-}
-
-export function webAddress(text: string): string {
-  const fault = webAddressFault(text)
-  if (fault) throw new InvalidArgumentError(`It ${fault}.`)
-  return text
+  const most = settings.cap(text)
+  if (most instanceof settings.Fault) {
+    throw new InvalidArgumentError('It must be a whole number from 1 on, off or default.')
+  }
+  return most ?? 'off'
 }
 
 /** The word that may have been meant by another; null if none is near. */

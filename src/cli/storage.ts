@@ -32,7 +32,7 @@ export function storageLast(command: Command): void {
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { flag, argument, variable, meaning }: Setting = settings[name]
-    const option = command.createOption([flag, argument].join(' ').trim(), `${meaning} (${variable})`)
+    const option = command.createOption([flag, argument ?? ''].join(' ').trim(), `${meaning} (${variable})`)
     const heading = headingOf(name)
     command.addOption(heading === undefined ? option : option.helpGroup(heading))
   }

@@ -5,6 +5,7 @@ export const minuteMillis = 60_000
 /** Minutes in a local day without a clock change. */
 export const dayMinutes = 1_440
 /** Milliseconds in such a day, and in each of UTC. */
+export const hourMillis = 60 * minuteMillis
 export const dayMillis = dayMinutes * minuteMillis
 
 /**

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type LimitFlags, limitsFrom } from '../../config'
+import { type LimitValues, limitsOf } from '../../config'
 import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
 import type { Act } from '../../domain/audit'
 import { slotMillis } from '../../domain/booking-request'
@@ -16,6 +16,7 @@ import { findExampleSlot } from '../../operations/offer-slots'
 import { zoneDataNote } from '../../operations/upkeep'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { databaseAt, openService, type Service } from '../../service'
+import { valuesOf } from '../../settings'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
 import { json, plainCommand } from '../command'
 import { isOnTerminal, openTerminalLog } from '../terminal/log'
@@ -23,7 +24,7 @@ import { printJson, printLines, printNotice } from '../terminal/output'
 import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './serve'
 
-interface Options extends LimitFlags {
+interface Options extends Partial<LimitValues> {
   readonly port: number
   readonly host: string
   readonly baseUrl?: string
@@ -140,10 +141,20 @@ function open(
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
     // What it is filled with is no partner's.
-    limits: create ? unlimited : limitsFrom(options),
+    limits: create ? unlimited : limitsOf({ ...noLimits, ...options }),
     onlookers,
     report: printNotice,
   })
+}
+
+/** Each limit is off unless it is given. */
+const noLimits: LimitValues = {
+  ...valuesOf({}),
+  readsPerMinute: null,
+  bookingsPerMinute: null,
+  failedAuthenticationsPerMinute: null,
+  openRequests: null,
+  emailConflictsPerHour: null,
 }
 
 /** Fills a new database with the directory, partners and bookings that the options ask for. */

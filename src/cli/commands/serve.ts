@@ -13,7 +13,7 @@ import type { RequestObserver } from '../../http/request-log'
 import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
-import { reloadable, type SettingName, serverSettings, settings } from '../../settings'
+import { type Setting, type SettingName, serverSettings, settings } from '../../settings'
 import { plainCommand } from '../command'
 import { openProduction } from '../storage'
 import type { Log } from '../terminal/json-log'
@@ -133,7 +133,8 @@ function takeAll(running: Reloading): string[] {
   )
   // Whether it speaks HTTPS is settled when it begins to listen.
   const isFixed = (name: SettingName) =>
-    !reloadable.includes(name) || (name.startsWith('tls') && (!running.certificate || !config.tls))
+    !(settings[name] as Setting).details.isReloaded ||
+    (name.startsWith('tls') && (!running.certificate || !config.tls))
   const told: string[] = []
   if (running.certificate && config.tls) {
     const certificate = readCertificate(config.tls, clock.now())

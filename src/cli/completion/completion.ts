@@ -102,7 +102,7 @@ function wantedBy(option: Option | undefined): Wanted | undefined {
 
 function wantedStorage(flag: string | undefined): Wanted | undefined {
   const setting = storageSettings.map((name) => settings[name]).find((each) => each.flag === flag)
-  return setting && { name: nameIn(setting.argument), choices: undefined }
+  return setting && { name: nameIn(setting.argument ?? ''), choices: undefined }
 }
 
 /** The name of a value in flags as `--to <file>`. */

@@ -1,0 +1,164 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { isDatabaseAddress, parseDatabaseAddress } from './domain/database-address'
+import { Refusal } from './domain/errors'
+import { readSettingsLines } from './domain/settings-file'
+import { Fault, type Flags, type Setting, type SettingName, settings } from './settings'
+
+/** The one setting that has no flag: words of a command can be read by every process of the machine. */
+export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
+
+/** Where systemd puts a service's credentials (systemd.exec(5)). */
+export const credentialsVariable = 'CREDENTIALS_DIRECTORY'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What a settings file sets otherwise than a flag or the environment, which come before it. */
+export function overruledLines(flags: Flags, environment: Environment): string[] {
+  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], [])
+  return (Object.keys(settings) as SettingName[]).flatMap((name) => {
+    const { flag, variable } = settings[name]
+    const [line, given] = [inFile?.get(variable), givenFor(name, flags, environment)]
+    if (!line || !given || line.value === given.value) return []
+    const by = given.told === flag ? flag : 'the environment'
+    return [`${line.told}: has no effect, since ${by} sets it otherwise`]
+  })
+}
+
+/** The text of a setting, and what names it in a fault: the flag, the variable or the line. */
+interface Source {
+  readonly value: string
+  readonly told: string
+}
+
+export function readSettings(
+  environment: Environment,
+  flags: Flags,
+  required: readonly SettingName[],
+): Flags {
+  const values: Partial<Record<SettingName, string>> = {}
+  const faults: string[] = []
+  const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
+  // All that it would set would be missing.
+  if (inFile === null) throw new Refusal('settings_invalid', faults.join('\n'))
+  for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
+    const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
+    if (given === undefined) {
+      if (required.includes(name)) faults.push(`${setting.variable} or ${setting.flag}: is required`)
+      continue
+    }
+    const parsed = setting.parse(given.value)
+    if (parsed instanceof Fault) faults.push(`${given.told}: ${parsed.why}`)
+    values[name] = given.value
+  }
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(`${name}: is no setting`)
+  }
+  faults.push(...passwordFaults(settings.database.flag, flags.database, ' or ANTEROOM_DATABASE'))
+  faults.push(...masterKeyFaults(environment, flags, inFile), ...tlsFaults(values))
+  if (required.includes('database')) faults.push(...missingKeyFaults(environment, values))
+  if (required.includes('baseUrl')) faults.push(...nodesFaults(values))
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+  return values
+}
+
+/** What a flag or else the environment sets. */
+function givenFor(name: SettingName, flags: Flags, environment: Environment): Source | undefined {
+  const { flag, variable } = settings[name]
+  const said = flags[name]
+  if (said !== undefined) return { value: said, told: flag }
+  const value = environment[variable]
+  return value === undefined ? undefined : { value, told: variable }
+}
+
+function isVariable(name: string): boolean {
+  return name === masterKeyVariable || Object.values(settings).some(({ variable }) => variable === name)
+}
+
+/** What a settings file sets, by variable; null where there is none to read. @param faults takes what is wrong with it */
+function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Source> | null {
+  const found = new Map<string, Source>()
+  if (!path) return found
+  const text = readSettingsText(path, faults)
+  if (text === null) return null
+  const { lines, faults: inText } = readSettingsLines(text)
+  faults.push(...inText.map((fault) => `${path} ${fault}`))
+  for (const { line, name, value } of lines) {
+    const told = `${path} line ${line}: ${name}`
+    if (name === masterKeyVariable) {
+      faults.push(`${told}: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`)
+    } else if (name === settings.settings.variable || !isVariable(name)) faults.push(`${told}: is no setting`)
+    else found.set(name, { value, told })
+  }
+  return found
+}
+
+/** More than all settings take, with what is said of each. */
+const mostSettingsBytes = 65_536
+
+/**
+ * Null where it cannot be had: a server that runs reads it too, and must not wait for a pipe's other end, nor grow.
+ *
+ * @param faults takes what is wrong with it
+ */
+function readSettingsText(path: string, faults: string[]): string | null {
+  let file: number | undefined
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const found = fstatSync(file)
+    if (found.isFile() && found.size <= mostSettingsBytes) return readFileSync(file, 'utf8')
+    const why = found.isFile() ? 'is too large to be one' : 'is not a file'
+    faults.push(`the settings file ${path} ${why}`)
+  } catch (error) {
+    const isThere = (error as { code?: string }).code !== 'ENOENT'
+    const unreadable = `the settings file ${path} may not be read by the user that this is run by`
+    faults.push(isThere ? unreadable : `there is no settings file at ${path}`)
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+  return null
+}
+
+function masterKeyFaults(
+  environment: Environment,
+  flags: Flags,
+  inFile: ReadonlyMap<string, Source>,
+): string[] {
+  const names = ['masterKeyFile', 'masterKeyFd'] as const
+  const given = names.flatMap(
+    (name) => givenFor(name, flags, environment) ?? inFile.get(settings[name].variable) ?? [],
+  )
+  const told = given.map((each) => each.told)
+  if (environment[masterKeyVariable] !== undefined) told.unshift(masterKeyVariable)
+  return told.length > 1 ? [`${told.join(' and ')}: give the master key in one way`] : []
+}
+
+/** Words of a command can be read by every process of the machine. */
+export function passwordFaults(flag: string, database = '', besides = ''): string[] {
+  const address = isDatabaseAddress(database) ? parseDatabaseAddress(database) : null
+  if (address === null || typeof address === 'string' || address.password === null) return []
+  const ways = `PGPASSWORD, PGPASSFILE, ~/.pgpass${besides}`
+  return [`${flag}: has a password, which every process can read there; give it by ${ways}`]
+}
+
+/** A key stands beside a file alone by itself. */
+export function missingKeyFaults(
+  environment: Environment,
+  { database = '', masterKeyFile, masterKeyFd }: Flags,
+): string[] {
+  const isGiven = masterKeyFile ?? masterKeyFd ?? environment[masterKeyVariable]
+  if (!isDatabaseAddress(database) || isGiven !== undefined || environment[credentialsVariable]) return []
+  const { variable, flag } = settings.masterKeyFile
+  return [`${variable} or ${flag}: is required, since the database is not a file`]
+}
+
+function nodesFaults({ database = '', nodes = '1' }: Flags): string[] {
+  if (isDatabaseAddress(database) || nodes === '1') return []
+  const { variable, flag } = settings.nodes
+  return [`${variable} or ${flag}: must be 1, since the database is a file, which one server alone can serve`]
+}
+
+function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
+  if ((tlsCertificate === undefined) === (tlsKey === undefined)) return []
+  const missing = settings[tlsKey === undefined ? 'tlsKey' : 'tlsCertificate']
+  return [`${missing.variable} or ${missing.flag}: is required, since a certificate and its key go together`]
+}
